@@ -34,8 +34,10 @@ from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibrati
 from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
 from .analyses.screen import screen_subpopulations as screen_subpopulations
 from .analyses.shift import evaluate_shifted as evaluate_shifted
+from .analyses.shift_evidence import shift_evidence as shift_evidence
 from .analyses.survival import evaluate_survival as evaluate_survival
 from .analyses.survival import evaluate_survival_counts as evaluate_survival_counts
+from .analyses.weight_report import weight_report as weight_report
 from .data.predictions import Predictions as Predictions
 from .data.survival import risk_at_horizon as risk_at_horizon
 from .draws import BinDraws as BinDraws
@@ -84,6 +86,7 @@ from .results.clinical import ClinicalSummary as ClinicalSummary
 from .results.clinical import ModelParts as ModelParts
 from .results.comparison import Comparison as Comparison
 from .results.confidence_sequence import ConfidenceSequence as ConfidenceSequence
+from .results.covariate_shift import CovariateShiftEvaluation as CovariateShiftEvaluation
 from .results.cumulative_difference import CumulativeDifference as CumulativeDifference
 from .results.cumulative_parts import CumulativeBand as CumulativeBand
 from .results.cumulative_posterior import CumulativePosterior as CumulativePosterior
@@ -103,9 +106,11 @@ from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison
 from .results.screen import SubpopulationScreen as SubpopulationScreen
+from .results.shift_evidence import ShiftEvidence as ShiftEvidence
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
 from .results.survival import SurvivalEvaluation as SurvivalEvaluation
 from .results.survival import SurvivalHorizons as SurvivalHorizons
+from .results.weight_report import WeightReport as WeightReport
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges

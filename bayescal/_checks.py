@@ -207,6 +207,18 @@ def of_percent(value: Any) -> str:
     return f" Write {float(number) / 100:g}."
 
 
+def of_percentages(value: Any) -> str:
+    """Return a hint for values of a column such as "4%", otherwise an empty string.
+
+    Examples
+    --------
+    >>> of_percentages("85%"), of_percentages("85")
+    ("Percentages? Write 0.85 in place of '85%'.", '')
+    """
+    hint = of_percent(value)
+    return f"Percentages?{hint[:-1]} in place of {quoted(value)}." if hint else ""
+
+
 def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F]:
     """Let a function add a hint to the error that Python raises for missing or surplus arguments.
 
@@ -258,7 +270,7 @@ def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given
         return ""
     if " " in names.get(unknown, ""):
         return f" {names[unknown]}"
-    if unknown in ABSENT:
+    if unknown in ABSENT and "cluster" not in known:
         return f" {ABSENT[unknown]}"
     if unknown in called:
         return f" Here it is called {called[unknown]!r}."
@@ -317,8 +329,22 @@ PLACES = {
     "share": "It is a keyword of `max_error`, as in `bayescal.max_error(evaluation.bin_draws, share=0.05)`.",
 }
 PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
+PLACES |= dict.fromkeys(
+    ("by", "group", "groups", "group_by", "groupby"), "Groups are `by`, as in `evaluate(y_true, y_prob, by=site)`."
+)
+PLACES |= dict.fromkeys(
+    ("cluster", "clusters", "cluster_id"),
+    "Clusters of rows are `cluster`, as in `evaluate(y_true, y_prob, cluster=patient)` and in `compare`.",
+)
+PLACES |= dict.fromkeys(
+    ("pooled", "pooling", "partial_pooling"),
+    "Groups are pooled as in `evaluate(y_true, y_prob, by=site, pooling='partial')`.",
+)
 #: Keywords of functions of rows, for suggestions.
-OF_ROWS = ("target", "bins", "binning", "model", "draws", "rng", "weights", "by", "classes", "logits", "progress")
+OF_ROWS = (
+    *("target", "bins", "binning", "model", "draws", "rng", "weights", "cluster", "by", "pooling"),
+    *("classes", "logits", "progress"),
+)
 
 
 #: Keywords that a function without them explains.
@@ -347,7 +373,8 @@ def known_keywords(
 
 def no_keywords_of_rows(function: str, given: Collection[str]) -> None:
     """Raise if a function of counts is given a keyword that was settled when the rows were counted."""
-    settled = {"bins", "n_bins", "binning", "closed", "target", "weights", "sample_weight", "by", "classes", "logits"}
+    settled = {"bins", "n_bins", "binning", "closed", "target", "weights", "sample_weight", "classes", "logits"}
+    settled |= {"by", "cluster"}
     for word in given:
         if word in settled:
             raise TypeError(

@@ -107,7 +107,9 @@ class Presented:
             - `CumulativePosterior`: ``quantity``, and `SurvivalHorizons`: ``horizon``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
               `prob` has no effect on these three, whose tables have no intervals;
-            - `Plan`: ``rows``.
+            - `Plan`: ``rows``;
+            - `ShiftEvidence`: ``cell``;
+            - `WeightReport`: ``quantity``, without intervals.
 
             The ends of the interval are called ``eti95_lb`` and ``eti95_ub``, as by `arviz.summary`; 95 is the
             percentage `prob`.

@@ -50,7 +50,9 @@ def test_report(table, path):
 def test_report_of_groups(table, path):
     shown = run("report", path, *COLUMNS, "--by", "site", "--draws", 100)
     assert "in 60 clusters" in shown
-    assert "site 0: The rows are in 30 clusters" in shown
+    assert "all rows: The rows are in 60 clusters" in shown  # those of a group are among its remarks
+    assert "site 0, site 1: With fewer than 40 clusters" in shown
+    assert "site 0: The rows" not in shown
 
 
 def test_count_and_report_of_counts(table, path):
@@ -70,6 +72,8 @@ def test_compare(table, path):
     low, high = ours.difference("p", "other").interval(0.95)
     text = out.read_text()
     assert json.loads(text)["parameters"]["cluster"] == "q"
+    assert json.loads(text)["remarks"] == list(ours.remarks)
+    assert "p: The rows are in 60 clusters (5 rows on average)" in shown
     assert f"{low:.6g}"[:6] in text
     assert f"{high:.6g}"[:6] in text
 
@@ -83,3 +87,15 @@ def test_compare_files_refuses_clusters_that_differ(table, path):
     result = CliRunner().invoke(app, ["compare", str(one), str(two), *columns], env={"COLUMNS": "200"})
     assert result.exit_code != 0
     assert "must be the same in both files" in " ".join(result.output.split())
+
+
+def test_columns_that_hold_something_else_are_refused(path):
+    refused = CliRunner().invoke(app, ["report", str(path), "--label", "y", "--prob", "p", "--cluster", "p"])
+    assert refused.exit_code == 2
+    assert "--cluster must name a column of clusters; 'p' holds the probabilities" in refused.output
+    refused = CliRunner().invoke(app, ["report", str(path), "--label", "y", "--prob", "p", "--cluster", "other"])
+    assert refused.exit_code == 2
+    assert "--cluster must name a column of cluster labels" in refused.output
+    columns = ["--label", "y", "--prob", "p", "--by", "site", "--pooling", "partial", "--cluster", "q"]
+    refused = CliRunner().invoke(app, ["report", str(path), *columns])
+    assert "or leave out --cluster if the groups are the clusters" in refused.output

@@ -81,3 +81,14 @@ def test_help_has_the_defaults_of_the_library():
     assert done.exit_code == 0
     assert "--horizon" in done.stdout
     assert "[default: 10]" in done.stdout
+    assert "inspect" not in done.stdout  # --horizon has no default
+
+
+def test_events_in_words_are_refused(patients, tmp_path):
+    _, frame = patients
+    frame.assign(died=np.where(frame["died"], "dead", "alive")).to_csv(tmp_path / "words.csv", index=False)
+    done = run(tmp_path / "words.csv", *COLUMNS)
+    assert done.exit_code == 2
+    assert "column 'died' must hold numbers or true/false" in done.stderr
+    assert "Write 0 for censored rows, 1 for the event" in done.stderr
+    assert "--classes" not in done.stderr

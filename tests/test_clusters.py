@@ -53,6 +53,14 @@ def test_the_specification_and_a_remark_state_the_clusters(rows):
         assert any("fewer than 40 clusters" in remark for remark in found.remarks)
 
 
+def test_clusters_of_single_rows_are_named_as_such(rows):
+    each = bc.evaluate(rows.outcome, rows.confidence, cluster=np.arange(1000), draws=100, rng=1)
+    assert each.remarks == (
+        "Each of the 1000 clusters has a single row, so that intervals of calibration errors are those of independent "
+        "rows. If some rows belong together, this is not the column that says so.",
+    )
+
+
 def test_the_signed_error_has_the_design_effect_of_the_total(rows):
     """Under the Dirichlet model its variance is nearly that of the mean residual times the design effect."""
     evaluation = bc.evaluate(
@@ -90,6 +98,18 @@ def test_groups_have_the_clusters_inside_them(rows):
         )
         assert grouped[label].counts == alone.counts
         assert alone.counts.clusters.number == 100
+
+
+def test_a_group_in_one_cluster_is_named(rows):
+    by = np.where(rows.cluster == 7, "alone", "others")
+    with pytest.raises(ValueError, match=r"group 'alone': `cluster` must hold at least two clusters .* it holds 1"):
+        bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, by=by, rng=1)
+
+
+def test_rows_of_weight_zero_are_not_averaged_over_clusters(rows):
+    weights = np.where(rows.cluster < 50, 0.0, 1.5)
+    remarks = bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, weights=weights, rng=1).remarks
+    assert any(remark.startswith("The rows are in 50 clusters. ") for remark in remarks)
 
 
 def test_classes_have_clusters():

@@ -162,6 +162,8 @@ CATEGORIES = ["low", "mid", "high"]
         (pd.Series([2, 1, 2], dtype="Int64"), (1, 2), [1, 0, 1]),
         (pd.Series(pd.Categorical(["high", "low", "high"], CATEGORIES, ordered=True)), ("low", "high"), [1, 0, 1]),
         (pd.Index(["b", "a", "b"]), ("a", "b"), [1, 0, 1]),
+        (pd.cut([0.6, 0.9, 0.1], [0, 0.5, 0.8, 1], labels=["low", "mid", "high"]), ("low", "mid", "high"), [1, 2, 0]),
+        (pd.CategoricalIndex(["mid", "high", "low"], CATEGORIES, ordered=True), ("low", "mid", "high"), [1, 2, 0]),
         (pl.Series(["b", "a", "b"]), ("a", "b"), [1, 0, 1]),
         (pl.Series(["high", "low", "high"], dtype=pl.Enum(CATEGORIES)), ("low", "high"), [1, 0, 1]),
         (pa.array(["b", "a", "b"]), ("a", "b"), [1, 0, 1]),
@@ -205,7 +207,8 @@ def test_labels_of_any_kind(by, labels, of_row):
     ],
 )
 def test_missing_labels_are_refused(by):
-    with pytest.raises(ValueError, match=r"`by` must be complete; 2 of 4 values are missing .* first at index 1\."):
+    told = r"`by` must be complete; 2 of 4 values are missing .* first at index 1\. .* label of their own.*`by\.fillna"
+    with pytest.raises(ValueError, match=told):
         bc.evaluate([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], by=by)
 
 
@@ -215,9 +218,10 @@ def test_missing_labels_are_refused(by):
         ("sex", TypeError, "by=frame"),
         (3, TypeError, "column or array with one label per row"),
         ({"a": 1}, TypeError, "column or array with one label per row"),
-        ([["a"], ["b"], ["c"]], TypeError, "hashable"),
+        ([["a"], ["b"], ["c"]], TypeError, "strings, numbers or tuples; it holds values of type list"),
         (["a", "b"], ValueError, "`by` has 2, `y_true` has 3"),
-        (np.zeros((3, 2, 2)), TypeError, "column or array"),
+        (np.zeros((3, 2, 2)), TypeError, "column or array with one label per row, not ndarray"),
+        ({"a": np.arange(900)}, TypeError, "column or array with one label per row, not dict\\.$"),
     ],
 )
 def test_what_is_no_column_of_labels(by, error, message):

@@ -39,6 +39,7 @@ def numbers_of(name):
         ("pooling", "pooling.json", "partial_pooling.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("survival", "survival.json", "survival.md"),
+        ("label_shift", "label_shift.json", "shift.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )

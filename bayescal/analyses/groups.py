@@ -17,7 +17,7 @@ from bayescal.posterior.many import compiled_form_pays
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.clusters import clusters_of
+from bayescal.stats.clusters import clusters_of, require_several_clusters
 from bayescal.stats.contract import Counts, require_counts
 
 
@@ -119,6 +119,7 @@ def evaluate_groups(
         compiled, groups = compiled_form_pays(len(labels)), {}
         with bar(len(labels), "Evaluating groups", progress) as advance:
             for label, of_label, seed in zip(labels, counts, seeds, strict=True):
+                require_several_clusters(of_label, f"group {label!r}: ")
                 groups[label] = evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
                 advance()
     else:

@@ -29,6 +29,11 @@ from bayescal.stats.windowed import SCHEMA, WITHOUT_LOSSES, WindowedCounts
 #: Maximum number of windows that are printed, the last ones.
 PRINTED = 10
 HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
+#: Names of arguments of `add` elsewhere, and their names here.
+OF_ADD = {"y_true": "outcome", "y_prob": "confidence", "times": "time", "timestamp": "time"}
+OF_ADD |= dict.fromkeys(
+    ("cluster", "clusters"), "A monitor takes rows as independent; `evaluate` takes clusters, with `cluster=`."
+)
 #: Bounds of a span of windows, [start, end); None for an open bound.
 Span = tuple[Any, Any]
 
@@ -103,7 +108,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
 
     @property
     def origin(self) -> Start:
-        """The first beginning of a window from 0 or 1970-01-01 on; None without time."""
+        """Start of the first window at or after 0 or 1970-01-01; None without time."""
         return self._held.origin
 
     @property
@@ -139,6 +144,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         """True, also before the first batch."""
         return True
 
+    @_checks.explained("", **OF_ADD)
     def add(self, outcome: Any, confidence: Any, *, time: Any = None, weights: Any = None) -> "CalibrationMonitor":
         """Count a batch; a batch that raises an error leaves the monitor unchanged.
 

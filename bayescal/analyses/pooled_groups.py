@@ -49,11 +49,11 @@ def checked_pooling(pooling: Any, *, groups: bool, model: str = MODEL) -> str:
     _checks.one_of("pooling", pooling, POOLINGS)
     if not groups:
         raise ValueError(
-            f"`pooling={pooling!r}` needs groups, and there are none: pass `by`, a column with the group of each row, "
-            "or a mapping of labels to counts."
+            f"`pooling={pooling!r}` needs groups, and there are none: pass `by`, the group of each row (with counts, a "
+            "mapping of labels to counts)."
         )
     if pooling != NONE and model != MODEL:
-        raise ValueError(f"`pooling={pooling!r}` exists for model={MODEL!r} only; this is model={model!r}.")
+        raise ValueError(f"`pooling={pooling!r}` exists for `model={MODEL!r}` only, not for `model={model!r}`.")
     return str(pooling)
 
 

@@ -25,6 +25,7 @@ PROB = "`prob` is the probability that all intervals hold: 0.95 for one of 0.05 
 #: Names of arguments elsewhere, and their names here.
 OF_EVIDENCE = {"baseline": "reference", "alpha": "level", "threshold": "level", "significance": "level"}
 OF_SEQUENCE = {"level": "prob", "alpha": "prob", "confidence_level": "prob", "conf_level": "prob"}
+OF_SEQUENCE["limit"] = "A limit belongs to the result, as in `monitor.confidence_sequence().above(0.02)`."
 
 
 class SequentialTests:

@@ -4,16 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bayescal import _checks
+from bayescal.analyses.covariate_shift import evaluate_covariate_shift
 from bayescal.analyses.label_shift import evaluate_label_shift
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.data.shifted import LABELLED
 
 #: What differs between source and target -> the function that evaluates the target.
-SHIFTS: dict[str, Callable[..., Any]] = {"label": evaluate_label_shift}
+SHIFTS: dict[str, Callable[..., Any]] = {"label": evaluate_label_shift, "covariate": evaluate_covariate_shift}
 #: Names that labels of the target may be given.
 LABELS = {"y_target", "y_true_target", "labels_target", "target_labels"}
 #: Hint for calls without `shift`.
-NAMED = "State what differs between source and target: `shift='label'` if it is the class frequencies alone."
+NAMED = (
+    "State what differs between source and target: `shift='label'` if it is the class frequencies alone, "
+    "`shift='covariate'` with `weights=` if it is the distribution of the features."
+)
 
 
 @_checks.explained(NAMED)
@@ -43,38 +47,49 @@ def evaluate_shifted(
         Probabilities stated for the rows of the source, in [0, 1].
     y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
         Probabilities that the same classifier states for rows of the target, whose labels are unknown.
-    shift : {"label"}
+    shift : {"label", "covariate"}
         What differs between source and target. It has no default, because predictions cannot show it.
 
         - ``label``: the class frequencies, as when a disease is rarer among those who are screened. The rows of one
           class have the same distribution in both.
+        - ``covariate``: the distribution of the features. Rows with equal features have the same probability of each
+          class in both. It needs `weights`.
     bins, binning, model, draws, rng, classes, logits
-        As for `evaluate`. Edges of ``binning="equal-mass"`` are those of the target. Draws
+        As for `evaluate`. Edges of ``binning="equal-mass"`` are those of the target. For ``label``, draws
         are divided evenly between 16 draws of the class frequencies.
     **options
-        Options of the model, see `evaluate`; and ``using``, which is a keyword of `class_priors`.
+        Options of the model, see `evaluate`; for ``label``, ``using``, which is a keyword of `class_priors`; for
+        ``covariate``, ``target`` as for `evaluate`, and ``weights``: the density of the target divided by that of the
+        source at each row of the source, up to a factor.
 
     Returns
     -------
-    LabelShiftEvaluation or LabelShiftClasses
-        For a column, an `Evaluation` of the event in the target; for a matrix, a mapping from each class to such an
-        evaluation. Both have `priors`, the posterior of the class frequencies, and `adapt`, which adapts predictions to
-        them; ``evaluation.adapted`` evaluates the adapted predictions.
+    LabelShiftEvaluation, LabelShiftClasses or CovariateShiftEvaluation
+        For ``label``: for a column, an `Evaluation` of the event in the target; for a matrix, a mapping from each class
+        to such an evaluation. Both have `priors`, the posterior of the class frequencies, and `adapt`, which adapts
+        predictions to them; ``evaluation.adapted`` evaluates the adapted predictions.
+        For ``covariate``: an `Evaluation` of the target, of the event or of the top label.
 
     Raises
     ------
     ValueError, TypeError
-        For invalid input, as for `evaluate`; if `shift` is not given or unknown, or a class has no labelled row.
+        For invalid input, as for `evaluate`; if `shift` is not given or unknown, or a class has no labelled row;
+        if `weights` are missing or leave fewer than 30 effective rows, or most rows of the target have scores that no
+        row of the source has.
 
     Warns
     -----
     FewRowsWarning
         If a class has fewer than 5 labelled rows.
+    WeightsWarning
+        If weights are too uneven to be reliable; see `weight_report`.
 
     See Also
     --------
     class_priors : The class frequencies alone.
     evaluate : If labels of the target are known.
+    shift_evidence : Whether source and target differ, and whether class frequencies alone explain it.
+    weight_report : The evidence of weighted rows.
 
     Notes
     -----
@@ -92,10 +107,16 @@ def evaluate_shifted(
     With more than two classes, each class is evaluated against the others, whose mixture differs between source and
     target, too: r then depends on the classes of the labelled rows in the bin.
 
+    Under covariate shift, the accuracies of the bins are those of the weighted labelled rows [2]_, with Kish's
+    effective number of rows. The uncertainty of the weights is not part of the interval, nor are differences in
+    features from which the weights were not computed.
+
     References
     ----------
     .. [1] M. Saerens, P. Latinne and C. Decaestecker (2002), "Adjusting the outputs of a classifier to new a priori
        probabilities: a simple procedure", Neural Computation 14, 21-41.
+    .. [2] H. Shimodaira (2000), "Improving predictive inference under covariate shift by weighting the log-likelihood
+       function", Journal of Statistical Planning and Inference 90, 227-244.
 
     Examples
     --------
@@ -110,6 +131,14 @@ def evaluate_shifted(
     (0.1..., 0.1...)
     >>> evaluation.adapted.ece.interval(0.95)
     (0.0, 0.0...)
+
+    A feature has the mean 0 in the source and 1 in the target, and the classifier ignores the half of its effect:
+
+    >>> x, x_target = rng.standard_normal(2000), rng.standard_normal(5000) + 1
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * x))
+    >>> p, p_target = (1 / (1 + np.exp(-each)) for each in (x, x_target))
+    >>> evaluate_shifted(y, p, p_target, shift="covariate", weights=np.exp(x), rng=1).ece.interval(0.95)
+    (0.0..., 0.1...)
     """
     _checks.one_of("shift", shift, SHIFTS)
     if labels := sorted(options.keys() & LABELS):

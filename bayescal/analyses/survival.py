@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
@@ -69,8 +70,9 @@ def evaluate_survival(
         0 if the row is censored at its time, 1 if it has the event, and 2, 3, ... for other causes that prevent the
         event (competing risks).
     risk : array-like of float, shape (n_rows,) or (n_rows, n_horizons)
-        Stated probability of an event of `cause` by the horizon, in [0, 1]. Survival probabilities in its place cannot
-        be detected: they are numbers in [0, 1], too. Pass ``1 - survival``; `risk_at_horizon` reads survival curves.
+        Stated probability of an event of `cause` by the horizon, in [0, 1]. Survival probabilities in its place are not
+        refused, because they lie in [0, 1] too; the result remarks on it if events are rarer where the risk is higher.
+        Pass ``1 - survival``; `risk_at_horizon` reads survival curves.
     horizon : float or sequence of float
         The time at which risks are compared with events, in the unit of `time`; at most the last time. A sequence
         needs one column of `risk` per horizon.
@@ -105,13 +107,15 @@ def evaluate_survival(
     ------
     ValueError, TypeError
         For invalid input. The message names the argument, the rule, the number of invalid values, the first index and
-        value, and a remedy. A horizon after the last time is refused, and data in which more than half of the rows are
-        in bins that are not followed.
+        value, and a remedy. A horizon after the last time is refused, data in which more than half of the rows are in
+        bins that are not followed, and risks that are smaller at a later horizon in more than half of the rows.
 
     Warns
     -----
     NotFollowedWarning
         If more than 5 % of the rows are in bins whose last row was censored before the horizon.
+    UserWarning
+        If `event` holds 1 and 2 and no 0, as where 1 is the code of censored rows.
 
     See Also
     --------
@@ -161,8 +165,13 @@ def evaluate_survival(
     (0.9..., 1.1...)
     """
     several = not isinstance(horizon, str) and np.ndim(horizon) > 0
+    if several and np.ndim(horizon) > 1:
+        raise TypeError(f"`horizon` must be a number or a sequence of numbers, not shape {np.shape(horizon)}.")
+    if "cluster" in options:
+        raise TypeError("`evaluate_survival` takes no 'cluster': there are no intervals for censored rows in clusters.")
     count = len(horizon) if several else None
     rows = SurvivalRows.read(time, event, risk, weights, cause=cause, horizons=count)
+    _warn_of_codes(rows)
     arguments = {"model": model, "draws": draws, **options}
     if several:
         if by is not None:
@@ -231,6 +240,17 @@ def evaluate_survival_counts(
     return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
 
 
+def _warn_of_codes(rows: SurvivalRows) -> None:
+    """Warn if events may have the codes 1 (censored) and 2 (event), as often in R."""
+    if rows.cause == 1 and (rows.event == 1).any() and (rows.event == 2).any() and rows.event.min() > 0:
+        warnings.warn(
+            "no row is censored: `event` holds 1 and 2 and no 0. If 1 is the code of censored rows and 2 that of the "
+            "event, as often in R, pass `event - 1`.",
+            UserWarning,
+            skip_file_prefixes=_checks.PACKAGE,
+        )
+
+
 def _edges(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
     return make_bins(bins, binning=binning, confidence=rows.risk, weights=rows.weight)
 
@@ -264,6 +284,7 @@ def _evaluate_horizons(
 ) -> SurvivalHorizons:
     at = [rows.checked_horizon(each) for each in horizons]
     require_increasing(at)
+    require_rising(rows.risk)
     seeds = [int(seed) for seed in _checks.generator(rng).integers(2**63, size=len(at))]
     found = {}
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
@@ -280,6 +301,15 @@ def require_increasing(horizons: Sequence[float]) -> None:
     falls = np.diff(values, prepend=-np.inf) <= 0
     if falls.any():
         _checks.refuse("horizon", "must be strictly increasing", falls, values)
+
+
+def require_rising(risk: NDArray[Any]) -> None:
+    """Refuse risks at several horizons that are smaller at a later one in more than half of the rows."""
+    falls = (np.diff(np.atleast_2d(risk.T), axis=0) < 0).any(axis=0)
+    if 2 * np.count_nonzero(falls) > falls.size:
+        hint = "Are these survival probabilities? Then pass 1 minus them."
+        rule = "must not be smaller at a later horizon in more than half of the rows"
+        _checks.refuse("risk", rule, falls, hint=hint, verb=("is", "are"))
 
 
 def _evaluate_groups(

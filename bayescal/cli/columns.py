@@ -45,10 +45,11 @@ class ColumnNames:
         )
 
     def refuse_as_groups(self, by: str | None) -> None:
-        """Refuse a column of groups that holds something else."""
+        """Refuse a column of groups or of clusters that holds something else."""
         used = {self.label: "the labels", self.prob: "the probabilities", self.options.weights: "the weights"}
-        if by is not None and by in used:
-            raise ValueError(f"`by` must name a column of groups; {quoted(by)} holds {used[by]}.")
+        for option, name, of in (("by", by, "groups"), ("cluster", self.options.cluster, "clusters")):
+            if name is not None and name in used:
+                raise ValueError(f"`{option}` must name a column of {of}; {quoted(name)} holds {used[name]}.")
 
 
 #: End of messages that refuse all classes at once.

@@ -67,14 +67,17 @@ class ComparedFiles(Result):
         }
 
     def show(self, screen: "Console") -> None:
-        """Print the sentence, the differences, the classifiers, the meaning of the columns, and the specification."""
+        """Print the sentence, the differences, the classifiers, the keys of both, remarks, and the specification."""
         comparison, estimand = self.comparison, self.estimand
         screen.print()
         screen.print(comparison.sentence(PROB, estimand=estimand))
         show_differences(screen, comparison, estimand)
         each = tables.classifiers(comparison, estimand)
         show_table(screen, each.header, each.rows)
-        screen.print(each.note + "\n")
+        screen.print(each.note)
+        for remark in comparison.remarks:
+            screen.print(remark)
+        screen.print()
         screen.print(
             comparison.specification(estimand=estimand) + "\n", soft_wrap=True
         )  # one line, which can be copied

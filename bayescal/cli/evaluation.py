@@ -160,10 +160,8 @@ def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> 
 
 
 def _check_groups(by: str | None, columns: ColumnNames, target: str | None) -> None:
-    """Refuse options that contradict a column of groups."""
-    if by is None:
-        return
-    if target == "classwise":
+    """Refuse options that contradict a column of groups, and columns of groups or clusters that hold something else."""
+    if by is not None and target == "classwise":
         refuse({"by": by}, "with --target classwise, which has one problem per class")
     columns.refuse_as_groups(by)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the default of every keyword of a function, so that options have the defaults that the library documents.
+    """Return the defaults of the keywords of a function, so that options have the defaults that the library documents.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
     15
     """
     parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
 
 
 def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, Any]:

@@ -103,8 +103,8 @@ Weights = Annotated[str | None, column("Importance weights, >= 0.")]
 Cluster = Annotated[
     str | None,
     column(
-        "Clusters of rows that may depend on each other, such as the question of several answers. No cluster may have "
-        "rows in two files of counts."
+        "Column that names the cluster of each row, such as the question that was answered: rows of one cluster may "
+        "depend on each other. To add counts, no cluster may have rows in two files."
     ),
 ]
 Classes = Annotated[
@@ -194,7 +194,7 @@ class GroupOptions(Options):
         option(
             QUESTION,
             "NAME",
-            "How groups borrow strength from each other: none (default), partial, or complete.",
+            "With --by, how groups borrow strength from each other: none (default), partial, or complete.",
         ),
     ] = None
 

@@ -1,7 +1,9 @@
 """A file with times -> the evaluation of its stated risks, as ``bayescal survival`` saves and shows it."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from bayescal._invalid import InvalidRows
 from bayescal.analyses.survival import evaluate_survival
 from bayescal.cli.counts import holds_counts
 from bayescal.cli.evaluation import EvaluatedFile
@@ -12,6 +14,9 @@ from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows
 from bayescal.data.files.source import Kind
+
+#: What a column of events holds.
+CODES = "Write 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it."
 
 
 def evaluate_survival_file(
@@ -49,9 +54,13 @@ def evaluate_survival_file(
     wanted = named | ({} if columns.weights is None else {"weights": columns.weights})
     kinds: dict[str, Kind] = {"event": "label"}
     source = open_source(file)
-    read = dict(
-        zip(wanted, source.read([(column, kinds.get(name, "number")) for name, column in wanted.items()]), strict=True)
-    )
+    try:
+        arrays = source.read([(column, kinds.get(name, "number")) for name, column in wanted.items()])
+    except InvalidRows as problem:
+        finding = problem.finding
+        hint = CODES if finding.argument == wanted["event"] and "classes=" in finding.hint else finding.hint
+        raise InvalidRows(replace(finding, hint=hint)) from None
+    read = dict(zip(wanted, arrays, strict=True))
     called = {name: f"column {column!r}" for name, column in wanted.items()}
     event, risk, weights = read["event"], read["risk"], read.get("weights")
     rows = Rows(y_true=event, y_prob=risk, weights=weights, classes=None, columns=(named["risk"],), source=source)

@@ -29,6 +29,7 @@ OPTIONS = (
     "logits",
     "by",
     "pooling",
+    "cluster",
     "prob",
     "prob_prefix",
     *OPTION_OF,

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.data.groups import fractions_of_measurement, is_missing, label_columns, missing_labels
+from bayescal.data.groups import (
+    fractions_of_measurement,
+    is_missing,
+    label_columns,
+    missing_labels,
+    refuse_missing,
+    unhashable,
+)
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -131,7 +138,7 @@ def _coded(name: str, labels: Array) -> tuple[Ints, int]:
     """Return the code of each label and the number of distinct labels; refuse missing labels and measurements."""
     kind = labels.dtype.kind
     if kind in "fmM":
-        _checks.no_missing(name, missing_labels(labels))
+        refuse_missing(name, missing_labels(labels))
     if kind in "biumM":
         return _integer_codes(labels)
     if kind == "f":
@@ -153,13 +160,10 @@ def _hashed(name: str, labels: Array) -> tuple[Ints, int]:
     try:
         of_row = codes.of(labels)
     except TypeError as problem:
-        raise TypeError(
-            f"`{name}` must hold labels that are hashable, like strings, numbers or tuples; {problem}. "
-            "Several columns? Pass a data frame."
-        ) from problem
+        raise unhashable(name, problem) from problem
     if not COMPLETE.issuperset(map(type, codes)):
         if any(map(is_missing, codes)):
-            _checks.no_missing(name, missing_labels(labels))
+            refuse_missing(name, missing_labels(labels))
         _refuse_measurement(name, list(codes))
     return of_row, len(codes)
 

@@ -47,8 +47,13 @@ def numbers(name: str, array: Array) -> Array:
         return array if array.dtype.itemsize <= 8 else array.astype(np.float64)
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
+    rule = f"`{name}` must hold numbers (probabilities), not"
+    if array.dtype.kind in "UT" and array.size:
+        first = str(array.flat[0])
+        hint = _checks.of_percentages(first) or "Convert them to float first."
+        raise TypeError(f"{rule} strings, such as {quoted(first)}. {hint}")
     hint = "Hard predictions? `.astype(float)` says so." if array.dtype.kind == "b" else "Convert it to float first."
-    raise TypeError(f"`{name}` must hold numbers (probabilities), not dtype {array.dtype}. {hint}")
+    raise TypeError(f"{rule} dtype {array.dtype}. {hint}")
 
 
 def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
@@ -68,7 +73,10 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
                 "class against the others."
             )
         shown = tuple(occurring) if len(occurring) == 2 else ("no", "yes")
-        raise TypeError(strings_need_classes(name, labels, f"`classes={shown!r}`, first the label that counts as 0"))
+        example = f"`classes={shown!r}`, first the label that counts as 0"
+        if len(occurring) == 2:
+            example = f"`classes={shown!r}` ({shown[0]!r} is 0) or `classes={shown[::-1]!r}` ({shown[0]!r} is 1)"
+        raise TypeError(strings_need_classes(name, labels, example))
     _checks.finite(name, labels)
     if labels.min() >= 0 and labels.max() <= 1 and (labels.dtype.kind != "f" or ((labels == 0) | (labels == 1)).all()):
         return labels
@@ -147,6 +155,9 @@ def softmax(name: str, logit: Array) -> Array:
     from scipy.special import softmax
 
     values = numbers(name, logit)
+    if np.isneginf(values).any():
+        hint = "A class that a row cannot have? Give it a logit far below the others, such as -10000."
+        _checks.refuse(name, _rules.FINITE.words, ~np.isfinite(values), values, hint=hint)
     _checks.finite(name, values)
     return np.asarray(softmax(values, axis=1))
 

@@ -166,10 +166,26 @@ def ordered_categories(values: Any) -> list[Any] | None:
     list or None
         All categories, including those without rows.
     """
-    column: Any = nw.from_native(_chunked(values), series_only=True, pass_through=True)
+    column: Any = nw.from_native(_chunked(labelled(values)), series_only=True, pass_through=True)
     if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Enum):
         return list(column.dtype.categories)
     return None
+
+
+def labelled(values: Any) -> Any:
+    """Return a pandas `Categorical`, as `pandas.cut` makes of an array, as a Series; anything else unchanged.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labelled(pd.cut([0.1, 0.9], [0, 0.5, 1], labels=["low", "high"])).cat.categories.tolist()
+    ['low', 'high']
+    """
+    if type(values).__module__.partition(".")[0] != "pandas" or not hasattr(values, "categories"):
+        return values
+    import pandas as pd
+
+    return pd.Series(values)
 
 
 def all_categories(values: Any) -> list[Any] | None:
@@ -188,6 +204,7 @@ def all_categories(values: Any) -> list[Any] | None:
     ordered = ordered_categories(values)
     if ordered is not None:
         return ordered
+    values = labelled(values)
     column: Any = nw.from_native(_chunked(values), series_only=True, pass_through=True)
     if (
         isinstance(column, nw.Series)

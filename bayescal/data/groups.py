@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _render
+from bayescal import _checks, _render, _rules
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
@@ -79,7 +79,7 @@ class Groups:
         """
         columns = label_columns("by", by)
         _checks.same_length(("by", rows), (len(columns[0]) if columns else 0, n_rows))
-        _checks.no_missing("by", np.logical_or.reduce([missing_labels(column) for column in columns]))
+        refuse_missing("by", np.logical_or.reduce([missing_labels(column) for column in columns]))
         if len(columns) == 1:
             labels, of_row = _factorised(columns[0])
         else:
@@ -199,10 +199,27 @@ def _labels(name: str, labels: Any) -> Array:
     if array.ndim not in (1, 2):
         column = f"`{name}=frame[{quoted(labels)}]`"
         hint = f" Pass the column itself, as in {column}." if isinstance(labels, str) else ""
-        raise TypeError(f"`{name}` must be a column or array with one label per row, not {quoted(labels)}.{hint}")
+        given = quoted(labels) if isinstance(labels, str | bytes | int | float) else type(labels).__name__
+        raise TypeError(f"`{name}` must be a column or array with one label per row, not {given}.{hint}")
     if array.dtype.kind == "T":  # its missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def refuse_missing(name: str, missing: NDArray[np.bool_]) -> None:
+    """Refuse missing labels; the hint says how to keep their rows."""
+    if missing.any():
+        own = f"give them a label of their own, as in `{name}.fillna('unknown')`"
+        _rules.COMPLETE.refuse(name, missing, hint=f"Rows are never dropped: {own}, or remove them.")
+
+
+def unhashable(name: str, problem: TypeError) -> TypeError:
+    """Return the error for labels that cannot be compared by their hash, such as lists."""
+    kind = str(problem).rpartition(" ")[2].strip("'")
+    return TypeError(
+        f"`{name}` must hold labels that are strings, numbers or tuples; it holds values of type {kind}. "
+        "For several columns, pass a data frame."
+    )
 
 
 def missing_labels(labels: Array) -> NDArray[np.bool_]:
@@ -262,10 +279,7 @@ def _distinct(labels: Array) -> tuple[list[Any], Ints]:
     try:
         of_row = np.fromiter((first_seen.setdefault(v, len(first_seen)) for v in labels), np.int64, len(labels))
     except TypeError as problem:
-        raise TypeError(
-            f"`by` must hold labels that are hashable, like strings, numbers or tuples; {problem}. "
-            "Several columns? Pass a data frame."
-        ) from problem
+        raise unhashable("by", problem) from problem
     return _in_order(list(first_seen), of_row)
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import InvalidRows
+from bayescal._rules import IN_UNIT_INTERVAL
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, column, scale_free, weight_column
 from bayescal.data.frames import to_array
@@ -18,6 +19,8 @@ Ints = NDArray[np.int64]
 
 #: Largest number of causes of events.
 MOST_CAUSES = 1000
+#: What to do with survival curves in place of risks.
+OF_CURVES = "For survival curves, pass `risk_at_horizon(curves, horizon)`."
 #: What to pass as kinds of exits.
 KINDS_OF_EXIT = (
     "Pass 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it, as in "
@@ -140,7 +143,7 @@ def _kinds(values: Array) -> Ints:
     _checks.finite("event", values)
     bad = (values < 0) | (values > MOST_CAUSES) | (values != np.floor(values))
     if bad.any():
-        swapped = " Are `time` and `event` swapped?" if np.count_nonzero(bad) * 2 > bad.size else ""
+        swapped = " Are `time` and `event` swapped?" if np.count_nonzero(bad & (values > 0)) * 2 > bad.size else ""
         rule = "must be 0 (censored), 1 (the event) or 2, 3, ... (other causes)"
         _checks.refuse("event", rule, bad, values, hint=KINDS_OF_EXIT + swapped)
     return values.astype(np.int64)
@@ -148,14 +151,19 @@ def _kinds(values: Array) -> Ints:
 
 def _risks(risk: Any, horizons: int | None) -> Array:
     if isinstance(risk, np.ndarray | list | tuple) and len(risk) and hasattr(risk[0], "x") and hasattr(risk[0], "y"):
-        raise TypeError("`risk` must hold numbers. For survival curves, pass `risk_at_horizon(curves, horizon)`.")
+        raise TypeError(f"`risk` must hold numbers. {OF_CURVES}")
     values = to_array("risk", risk)
+    if horizons is None and values.ndim == 2 and values.shape[1] != 1:
+        raise ValueError(
+            f"`risk` must be one-dimensional (one value per row); its shape is {values.shape}. For risks at several "
+            f"horizons, pass a sequence as `horizon`. {OF_CURVES}"
+        )
     if horizons is None or values.ndim != 2 or (horizons == 1 and values.shape[1] == 1):
         values = column("risk", values)
     elif values.shape[1] != horizons:
         raise ValueError(
             f"`risk` must have one column per horizon, shape (n_rows, {horizons}), not {values.shape}; for a single "
-            "column, pass a single horizon."
+            f"column, pass a single horizon. {OF_CURVES}"
         )
     if horizons is not None and horizons > 1 and values.ndim == 1:
         raise ValueError(
@@ -171,10 +179,11 @@ def _risks(risk: Any, horizons: int | None) -> Array:
         return _checks.probabilities("risk", values)
     except InvalidRows as problem:
         finding = problem.finding
-        if "`logits=" in finding.hint or "Scores are not" in finding.hint:
-            hint = "A hazard ratio or a linear predictor is no risk: pass the probability of an event by the horizon."
-            raise InvalidRows(replace(finding, hint=hint)) from None
-        raise
+        if finding.rule != IN_UNIT_INTERVAL.words:
+            raise
+        kept = f"{finding.hint} " if "Percentages" in finding.hint or "overshoot" in finding.hint else ""
+        hint = "A hazard ratio or a linear predictor is no risk: pass the probability of an event by the horizon."
+        raise InvalidRows(replace(finding, hint=kept + hint)) from None
 
 
 def risk_at_horizon(curves: Any, horizon: Any) -> Floats:
@@ -207,6 +216,9 @@ def risk_at_horizon(curves: Any, horizon: Any) -> Floats:
     -----
     With competing causes, 1 - S is not the probability of the event: pass the cumulative incidence as `risk` instead.
 
+    lifelines interpolates between times if it is asked for survival at other times. For the same risks, ask it for the
+    horizon, as in ``model.predict_survival_function(rows, times=[horizon])``.
+
     Examples
     --------
     >>> import pandas as pd
@@ -223,6 +235,8 @@ def risk_at_horizon(curves: Any, horizon: Any) -> Floats:
         times, surviving = to_array("curves", curves.index.to_numpy()), to_array("curves", curves)
         if times.dtype.kind not in "iuf" or surviving.dtype.kind not in "iuf":
             raise TypeError("`curves` must have numbers as its index (times) and as its values (survival).")
+        if not surviving.size:
+            raise ValueError(f"`curves` must have at least one time and one row; its shape is {surviving.shape}.")
         risks = _read_curve(times.astype(np.float64), surviving.astype(np.float64).T, horizons)
     else:
         risks = np.stack([_read_step(i, each, horizons) for i, each in enumerate(_sequence(curves))])
@@ -234,9 +248,13 @@ def _sequence(curves: Any) -> list[Any]:
         curves = [curves]
     steps = list(curves)
     if not steps or not all(hasattr(each, "x") and hasattr(each, "y") for each in steps):
+        hint = (
+            " An array has no times: with one row of survival probabilities per row of data, pass "
+            "`pandas.DataFrame(array.T, index=times)`."
+        )
         raise TypeError(
             "`curves` must be a data frame with times as its index and one column per row, or step functions with the "
-            f"attributes `x` and `y`, not {type(curves).__name__}."
+            f"attributes `x` and `y`, not {type(curves).__name__}.{hint * (np.ndim(curves) == 2)}"
         )
     return steps
 
@@ -258,7 +276,9 @@ def _read_curve(times: Floats, surviving: Floats, horizons: Floats, name: str = 
     surviving = _checks.probabilities(name, surviving)
     rises = np.diff(surviving, axis=1, prepend=1.0) > 1e-9
     if rises.any():
-        hint = "Pass survival probabilities, not risks." if np.diff(surviving, axis=1).min(initial=0.0) >= 0 else ""
+        hint = "Pass survival probabilities, not risks."
+        if np.diff(surviving, axis=1).min(initial=0.0) < 0:
+            hint = "In a data frame, the index holds the times: transpose it?"
         _checks.refuse(name, "must hold survival probabilities that do not increase with time", rises, surviving, hint)
     beyond = horizons > times[-1]
     if beyond.any():

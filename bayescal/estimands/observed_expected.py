@@ -83,13 +83,15 @@ def expects_events(counts: Counts) -> bool:
 def observed_ratio(counts: Counts) -> float:
     """Return the observed ratio: that of the bins' estimates, weighted with the rows; NaN without rows.
 
+    Bins of censored rows that are not followed to the horizon are left out.
+
     Examples
     --------
     >>> from bayescal import BinnedCounts
     >>> observed_ratio(BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.3, 0.5]))
     2.0
     """
-    used = counts.occupied
+    used = counts.occupied & (counts.effective_n > 0)
     if not used.any():
         return float("nan")
     expected = float(counts.share[used] @ counts.mean_confidence[used])

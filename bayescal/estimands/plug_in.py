@@ -25,7 +25,7 @@ def observed_bins(counts: Counts) -> BinDraws:
     Returns
     -------
     BinDraws
-        One draw of the occupied bins.
+        One draw of the occupied bins. Bins without labelled rows, as of a target population, have no observed gap.
 
     Raises
     ------
@@ -40,11 +40,12 @@ def observed_bins(counts: Counts) -> BinDraws:
     array([[0.2, 0.2]])
     """
     keep = _some_rows(counts)
-    share = counts.share[keep][None]
+    share, confidence = counts.share[keep][None], counts.mean_confidence[keep][None]
+    accuracy = counts.accuracy[keep][None]
     return BinDraws(
         mass=share,
-        accuracy=counts.accuracy[keep][None],
-        confidence=counts.mean_confidence[keep][None],
+        accuracy=np.where(np.isnan(accuracy), confidence, accuracy),  # no outcome was observed: no observed gap
+        confidence=confidence,
         occupied=np.ones(int(keep.sum()), bool),
         weight=share,
     )
@@ -111,6 +112,8 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
         accuracy = generator.binomial(n[:, None], confidence[:, None], size=(len(n), n_draws)).T / n
     if clusters is not None and clusters.icc > 0:
         accuracy = reorder(accuracy, clusters.correlation[np.ix_(keep, keep)], rng=generator)
+    if (unobserved := np.isnan(counts.accuracy[keep])).any():
+        accuracy[:, unobserved] = confidence[unobserved]
     return BinDraws(share, accuracy, confidence[None], np.ones(len(n), bool), share)
 
 

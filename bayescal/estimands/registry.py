@@ -69,6 +69,7 @@ RESERVED = frozenset(
         "to_html",
         "to_json",
         "to_latex",
+        "weight_report",
         "window",
     }
 )

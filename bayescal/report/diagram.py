@@ -81,7 +81,7 @@ class ReliabilityPoints:
     share : ndarray, shape (n_occupied,)
         Share of the (weighted) rows; sums to 1.
     confidence, accuracy : ndarray, shape (n_occupied,)
-        Observed mean confidence and observed share of outcome 1.
+        Observed mean confidence and observed share of outcome 1; NaN in bins that are not followed to the horizon.
     low, high : ndarray, shape (n_occupied,)
         Ends of the equal-tailed credible interval of the accuracy.
     censored : ndarray, shape (n_occupied,), or None
@@ -146,11 +146,19 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
         effective_n=counts.effective_n[keep],
         share=counts.share[keep],
         confidence=counts.mean_confidence[keep],
-        accuracy=counts.accuracy[keep],
+        accuracy=_observed(evaluation)[keep],
         low=low,
         high=high,
         censored=_censored(evaluation)[keep] if isinstance(evaluation, SurvivalEvaluation) else None,
     )
+
+
+def _observed(evaluation: Evaluation) -> Floats:
+    """Return the observed accuracies; NaN in bins of censored rows whose data end before the horizon."""
+    accuracy = evaluation.counts.accuracy
+    if not isinstance(evaluation, SurvivalEvaluation):
+        return accuracy
+    return np.where(evaluation.counts.followed, accuracy, np.nan)
 
 
 def _censored(evaluation: SurvivalEvaluation) -> Floats:
@@ -263,7 +271,7 @@ def window(points: ReliabilityPoints) -> tuple[Limits, Limits]:
     margin = max(0.08 * float(np.ptp(c)), 1e-4)
     x = (float(c.min()) - margin, min(float(c.max()) + margin, 1.0 + margin / 2))
     shown = np.concatenate([points.accuracy, points.low, points.high, x])
-    low, high = float(shown.min()), float(shown.max())
+    low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
     room = 0.12 * (high - low)  # for the text in the corners
     return x, (max(low - room, -0.02), high + room)
 

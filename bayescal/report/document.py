@@ -63,7 +63,7 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     -------
     dict
         Always schema, bayescal (version), spec, sentence and parameters. An `Evaluation` and a `ClasswiseEvaluation`
-        have question, interval, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
+        have question, interval, remarks, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
         ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``. The functions for the other
         results describe theirs.
 
@@ -100,8 +100,10 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
-    ``pooling`` states how the groups borrow strength from each other. Each group has its label, the name under which it
-    is printed, the probability that its error is the largest, and the seed that reproduces its evaluation.
+    ``pooling`` states how the groups borrow strength from each other, and ``heterogeneity`` the standard deviation of
+    the ECE over the groups (null without partial pooling, or if only one group has rows). Each group has its label, the
+    name under which it is printed, the probability that its error is the largest, and the seed that reproduces its
+    evaluation.
     """
     largest = result.p_largest()
     named = zip(result.names, result.groups.items(), strict=True)
@@ -113,10 +115,19 @@ def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict
         **_with_intervals(GROUPS_SCHEMA, result, parameters),
         "by": result.name,
         "pooling": result.pooling,
+        "heterogeneity": _heterogeneity(result),
         "overall": _whole(result.overall),
         "groups": groups,
         "seeds": {"order": str(result.order_seed)},
     }
+
+
+def _heterogeneity(result: GroupedEvaluation) -> dict[str, float] | None:
+    if result.pooling != "partial" or result.n_with_rows < 2:
+        return None
+    drawn = result.heterogeneity()
+    low, high = drawn.interval(PROB)
+    return {"mean": float(drawn.mean()), "low": float(low), "high": float(high)}
 
 
 @document.register
@@ -385,7 +396,7 @@ def _head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str
 
 def _with_intervals(schema: str, result: Evaluation | Evaluations, parameters: Parameters) -> dict[str, Any]:
     interval = {"probability": PROB, "kind": "equal-tailed"}
-    return {**_head(schema, result.sheet(), parameters), "interval": interval}
+    return {**_head(schema, result.sheet(), parameters), "interval": interval, "remarks": list(result.remarks)}
 
 
 def _of_ece(evaluation: Evaluation | ClasswiseEvaluation) -> dict[str, Any]:

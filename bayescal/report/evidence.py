@@ -88,7 +88,7 @@ def plot_evidence(
     ax.set_ylim(low - 0.06 * (top - low), top + 0.1 * (top - low))
     _label(ax, f"alarm at {evidence.threshold:g}", limit, marked, small=small)
     if not small:
-        _label(ax, "1: no evidence", 0, colours.grey, small=small)
+        _label(ax, "1: no evidence", 0, colours.grey, small=small, right=_free_at_right(exponent))
     if exponent.max() > top:
         _label_beyond(ax, evidence, main, small=small)
     _exponents(ax)
@@ -102,9 +102,8 @@ def _found(evidence: Evidence, *, small: bool) -> str:
     """Return the title: alarm or not, and of what."""
     calibration = evidence.reference is None
     if not evidence.raised:
-        return (
-            "No alarm" if small else f"No alarm: {'exact calibration' if calibration else 'no change'} is not refuted"
-        )
+        found = "exact calibration is not rejected" if calibration else "there is not enough evidence of a change"
+        return "No alarm" if small else f"No alarm: {found}"
     about = "not exactly calibrated" if calibration else "changed since the reference"
     return f"Alarm{_at(evidence.alarm, small=small)}{'' if small else f': {about}'}"
 
@@ -172,7 +171,8 @@ def plot_confidence_sequence(
             *earlier, now = earlier
         title = _against(sequence, limit, title, now, small=small)
         paragraphs = [*_before(sequence, limit, earlier), *paragraphs]
-        ax.axhline(limit, color=colours.orange, linewidth=1.2, linestyle=(0, (5, 2)), zorder=3, gid="limit")
+        style = {"color": colours.orange, "linewidth": 1.2, "linestyle": (0, (5, 2)), "zorder": 3}
+        ax.axhline(limit, label=f"limit {limit:g}", gid="limit", **style)
     ax.set_ylim(0, 1.08 * max(float(sequence.high.max()), limit or 0))
     above = key_above(ax, small=small)
     _axes(ax, sequence.windows, "ECE of all rows so far", small=small)
@@ -215,13 +215,20 @@ def _line(ax: "Axes", windows: Any, values: Floats, colour: str, label: str | No
     )
 
 
-def _label(ax: "Axes", words: str, height: float, colour: str, *, small: bool) -> None:
-    """Write words above a horizontal line, at its left end."""
+def _free_at_right(exponent: Floats) -> bool:
+    """Whether a label above 0 is better at the right end: the line rises above 0 at the left, and not at the right."""
+    part = max(len(exponent) // 3, 1)
+    return bool((exponent[:part] > 0).any() and not (exponent[-part:] > 0).any())
+
+
+def _label(ax: "Axes", words: str, height: float, colour: str, *, small: bool, right: bool = False) -> None:
+    """Write words above a horizontal line, at its left or right end."""
     ax.annotate(
         words,
-        (0, height),
+        (float(right), height),
         xycoords=("axes fraction", "data"),
-        xytext=(4, 3),
+        xytext=(-4 if right else 4, 3),
+        ha="right" if right else "left",
         textcoords="offset points",
         color=colour,
         fontsize=TINY if small else SMALL,

@@ -50,6 +50,7 @@ from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.contract import Counts
+from bayescal.stats.target_counts import TargetCounts
 
 if TYPE_CHECKING:
     pass
@@ -93,6 +94,9 @@ def _table(title: str, sheet: _render.Sheet) -> Table:
 
 def _rows(counts: Counts) -> dict[str, object]:
     rows: dict[str, object] = {"rows": counts.n_rows}
+    if isinstance(counts, TargetCounts):
+        labelled = {"source rows": counts.n_rows, "effective source rows": f"{counts.labelled_rows:.0f}"}
+        return {"target rows": counts.n_target_rows, **labelled}
     return rows | ({"effective rows": f"{counts.effective_rows:.0f}"} if counts.weighted else {})
 
 

@@ -323,7 +323,7 @@ def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: 
     dot: dict[str, Any] = {"color": color, "marker": "o", "linestyle": "", "markersize": 5}
     entries: list[tuple[Any, str]] = [
         (Line2D([], [], **dot), "observed"),
-        (Line2D([], [], markerfacecolor=background(ax), **dot), f"< {THIN} rows"),
+        (Line2D([], [], markerfacecolor=background(ax), **dot), f"< {THIN} {'effective ' * hatched}rows"),
         (Line2D([], [], color=color, alpha=0.65, linewidth=4), f"{100 * prob:g} % interval"),
     ]
     if not thin:
@@ -331,5 +331,5 @@ def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: 
     if hatched:
         from matplotlib.patches import Patch
 
-        entries.append((Patch(**{**_hatched(ax), "facecolor": color, "alpha": 0.55}), "censored before the horizon"))
+        entries.append((Patch(**{**_hatched(ax), "facecolor": color, "alpha": 0.55}), "censored"))
     return key_above(ax, entries, small=small)

@@ -22,8 +22,13 @@ HEADER = ("window", "rows so far", "plug-in ECE", "low", "high")
 MEANT = {
     "level": " The probability that all intervals hold: `sequence.prob`.",
     "alarm": " The first window with an interval above a limit: `sequence.above(limit)`.",
-    "values": " Intervals: `sequence.low` and `sequence.high`.",
+    "plot": " Draw it with `bayescal.plot_confidence_sequence(sequence)`.",
+    "ece": " The plug-in ECE after each window: `sequence.plug_in`; its intervals: `sequence.low`, `sequence.high`.",
 }
+MEANT |= dict.fromkeys(
+    ("values", "intervals", "lower", "upper"),
+    " Intervals after each window: `sequence.low`, `sequence.high`; the last one: `sequence.interval`.",
+)
 
 
 class Run(NamedTuple):

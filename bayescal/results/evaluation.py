@@ -200,7 +200,11 @@ class Evaluation(_presented.Presented):
             return float("nan")
         if record.plug_in is not None:
             return record.plug_in(self.counts)
-        return float(np.asarray(record.function(observed_bins(self.counts)))[0])
+        return float(np.asarray(record.function(self._observed_bins))[0])
+
+    @property
+    def _observed_bins(self) -> BinDraws:
+        return observed_bins(self.counts)
 
     def _null_mean_of(self, estimand: Estimand) -> float:
         """Mean of the plug-in value if the classifier were calibrated; NaN without rows, or if losses are needed."""

@@ -16,17 +16,17 @@ Floats = NDArray[np.float64]
 PRINTED = 10
 HEADER = ("window", "n", "e-value", "P-value")
 COLUMNS = (
-    '"e-value": the evidence after the window, 1 before the first row, and not a probability. "P-value": 1 / the '
-    "largest e-value so far (at most 1); valid at any stopping time."
+    '"e-value": the evidence after the window. It begins at 1 and is not a probability. "P-value": 1 / the largest '
+    "e-value so far (at most 1); valid at any stopping time."
 )
-#: What "no alarm" does not show, for exact calibration and for a change.
+#: What the absence of an alarm does not show, for exact calibration and for a change.
 NOT_CALIBRATED = (
-    "No alarm does not show that the classifier is calibrated, and this test cannot see errors that average out within "
-    "a bin."
+    "The absence of an alarm does not show that the classifier is calibrated. This test cannot detect errors that "
+    "average out within a bin."
 )
 NOT_UNCHANGED = (
-    "No alarm does not show that nothing has changed: slow changes may raise none, and this test cannot see changes "
-    "that average out within a bin."
+    "The absence of an alarm does not show that nothing has changed: slow changes may raise none, and this test cannot "
+    "detect changes that average out within a bin."
 )
 #: Attributes of other programs, and where their values are.
 MEANT = {
@@ -36,6 +36,9 @@ MEANT = {
     "e_values": " E-values after each window: `evidence.values`.",
     "alpha": " The probability of a false alarm: `evidence.level`.",
     "alarmed": " Whether there is an alarm: `evidence.raised`.",
+    "alarms": " Whether there is an alarm: `evidence.raised`; its window: `evidence.alarm`.",
+    "value": " E-values after each window: `evidence.values`; the last one: `evidence.values[-1]`.",
+    "plot": " Draw it with `bayescal.plot_evidence(evidence)`.",
 }
 #: E-values between 1 / LARGE and LARGE are printed without a power of ten.
 LARGE = 1e5
@@ -187,8 +190,8 @@ class Evidence(_presented.Presented):
         then = in_e_words(self.log_values[first])
         later = f"; it is {now} now" if first < len(self) - 1 else ""
         return (
-            f"Alarm in the window {in_words(self.alarm)}: {evidence} reached {then}{later}. {otherwise}, it would "
-            f"reach {limit} at any time with a probability of at most {self.level:g}."
+            f"Alarm in the window {in_words(self.alarm)}: {evidence} reached {then}{later}. {otherwise}, the "
+            f"probability that it ever reaches {limit} would be at most {self.level:g}."
         )
 
     def _claim(self) -> tuple[str, str]:
@@ -214,7 +217,7 @@ class Evidence(_presented.Presented):
         return (*self.notes, self._meaning()) if len(self) else self.notes
 
     def _meaning(self) -> str:
-        """Return what an alarm, or no alarm, does not say, and the method that does."""
+        """Return what an alarm, or its absence, does not show, and the method that does."""
         first = self._first_alarm()
         if first is None:
             return NOT_CALIBRATED if self.reference is None else NOT_UNCHANGED
@@ -222,13 +225,13 @@ class Evidence(_presented.Presented):
         start = in_code(later[0]) if later else "..."
         if self.reference is None:
             return (
-                "An alarm is evidence against exact calibration; it does not measure the size of the error. The size "
-                f"since the alarm: `monitor.confidence_sequence(start={start})`."
+                "An alarm is evidence against exact calibration; it does not state the size of the error. For the size "
+                f"after the alarm, use `monitor.confidence_sequence(start={start})`."
             )
         return (
-            "An alarm is evidence of a change; it does not measure its size. The size of the change: "
+            "An alarm is evidence of a change; it does not state its size. For the size, use "
             "`monitor.change(baseline=..., now=...)`. A confidence sequence over all windows is not valid after a "
-            f"change; one that begins after the alarm: `monitor.confidence_sequence(start={start})`."
+            f"change; begin one after the alarm, with `monitor.confidence_sequence(start={start})`."
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:

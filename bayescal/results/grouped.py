@@ -18,7 +18,7 @@ from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations, Floats
 from bayescal.results.joint import checked_rope
-from bayescal.results.remarks import of_several
+from bayescal.results.remarks import of_several, stated_clusters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +27,16 @@ if TYPE_CHECKING:
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 #: A group stands out if its error is the largest with at least this probability.
 STANDS_OUT = 0.8
+#: Least number of groups with which the coverage of partial pooling was measured.
+FEWEST = 5
 #: Maximum number of groups that are printed.
 PRINTED = 25
+#: Remark on pooled groups of which none stands out; docs/explanation/partial_pooling.md has the measured numbers.
+POOLED_REMARK = (
+    "Where many groups are nearly equal, the largest probability of being the worst is overstated; the standard "
+    "deviation over the groups is too large if they have different errors of equal size, too small if they form two "
+    "clumps."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +89,11 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     def _pair_values(self, i: int, j: int, estimand: EstimandLike) -> Floats:
         return np.stack([values_of(self.groups[self.labels[at]], estimand) for at in (i, j)], axis=1)
+
+    @property
+    def n_with_rows(self) -> int:
+        """Number of groups that have rows."""
+        return sum(bool(each.counts.occupied.any()) for each in self.groups.values())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -292,9 +305,9 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         sizes = sorted(evaluation.counts.n_rows for evaluation in self.groups.values())
         each = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
         by = "" if self.name == UNNAMED else f" by {self.name}"
-        groups, rows = f"group{'s' * (len(self) > 1)}", f"row{'s' * (each != '1')}"
+        groups, rows = f"group{'s' * (len(self) > 1)}", f"row{'s' * (each != '1')}{' each' * (len(self) > 1)}"
         pooling = "" if self.pooling == "none" else f", {self.pooling} pooling"
-        return f"{len(self)} {groups}{by}, {each} {rows} each: {self.overall.question}{pooling}"
+        return f"{len(self)} {groups}{by}, {each} {rows}: {self.overall.question}{pooling}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
@@ -306,7 +319,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
-        if self.pooling == "partial" and sum(each.counts.occupied.any() for each in self.groups.values()) > 1:
+        if self._pooled_partially:
             spread = wording.with_interval(self.heterogeneity(), 4)
             remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
         remarks += self.remarks
@@ -314,9 +327,38 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings about the intervals, each with the groups that it concerns."""
-        of_group = {name: each.remarks for name, each in zip(self.names, self.groups.values(), strict=True)}
-        return tuple(of_several({"all rows": self.overall.remarks, **of_group}))
+        """Warnings about pooling and the intervals, each with the groups that it concerns.
+
+        The clusters of rows are stated for all rows; `remarks` of a group has those of the group.
+        """
+        of_group = {
+            name: tuple(text for text in each.remarks if text != stated_clusters(each.counts))
+            for name, each in zip(self.names, self.groups.values(), strict=True)
+        }
+        return (*self._of_pooling(), *of_several({"all rows": self.overall.remarks, **of_group}))
+
+    def _of_pooling(self) -> tuple[str, ...]:
+        """Return the remark on assumptions of pooling that the data cannot check."""
+        if self.pooling == "complete":
+            return (
+                "Complete pooling assumes that all groups have the same accuracies; if they differ, intervals are too "
+                "narrow.",
+            )
+        number = self.n_with_rows
+        if self.pooling == "none":
+            return ()
+        if number >= FEWEST:
+            return (POOLED_REMARK,) if self.standing_out() is None else ()
+        groups = "1 group with rows" if number == 1 else f"{number} groups with rows"
+        return (
+            f"Partial pooling of {groups} depends on the prior of the differences between groups; its coverage was "
+            f"measured with {FEWEST} groups or more.",
+        )
+
+    @property
+    def _pooled_partially(self) -> bool:
+        """Whether several groups with rows borrow strength from each other."""
+        return self.pooling == "partial" and self.n_with_rows > 1
 
 
 def _row(evaluation: Evaluation, prob: float, estimand: EstimandLike) -> dict[str, Any]:

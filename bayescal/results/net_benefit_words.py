@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal.draws import Draws
-from bayescal.results.remarks import CLUSTERS
+from bayescal.results.remarks import CLUSTERS, rows_in_clusters
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED
 
@@ -230,7 +230,7 @@ def of_clusters(counts: ThresholdCounts, effects: Mapping[str, Floats] | None) -
     low, high = (f"{end:.2g}" for end in (known.min(), known.max())) if len(known) else ("", "")
     times = low if low == high else f"{low} to {high}"
     by = f": the variance of a net benefit is {times} times that of independent rows" if len(known) else ""
-    stated = f"The rows are in {clusters.number} clusters ({counts.n_rows / clusters.number:.3g} rows on average){by}."
+    stated = f"{rows_in_clusters(counts.n_rows, clusters.number, weighted=counts.weighted)}{by}."
     few = f"With fewer than {CLUSTERS} (effective) clusters, intervals may be too narrow."
     return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
 

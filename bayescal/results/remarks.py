@@ -58,19 +58,42 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
 
 def cluster_remarks(counts: Counts) -> tuple[str, ...]:
     """State the clusters of rows and how they change the evidence; warn about few clusters. Empty without clusters."""
-    clusters = clusters_of(counts)
-    if clusters is None or not counts.n_rows:
+    clusters, stated = clusters_of(counts), stated_clusters(counts)
+    if clusters is None or stated is None:
         return ()
-    sizes = counts.n_rows / clusters.number
-    stated = (
-        f"The rows are in {clusters.number} clusters ({sizes:.3g} rows on average). The intra-cluster correlation of "
-        f"residuals is {clusters.icc:.2g}, and the design effect of the mean residual is {clusters.total_effect:.3g}."
-    )
     few = (
         f"With fewer than {CLUSTERS} clusters the intra-cluster correlation is uncertain, and intervals may be too "
         "narrow."
     )
     return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
+
+
+def stated_clusters(counts: Counts) -> str | None:
+    """State the number of clusters, the correlation within them and the design effect; None without clusters."""
+    clusters = clusters_of(counts)
+    if clusters is None or not counts.n_rows:
+        return None
+    if clusters.number == counts.n_rows:
+        return (
+            f"Each of the {clusters.number} clusters has a single row, so that intervals of calibration errors are "
+            "those of independent rows. If some rows belong together, this is not the column that says so."
+        )
+    inside = rows_in_clusters(counts.n_rows, clusters.number, weighted=counts.weighted)
+    return (
+        f"{inside}. The intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the "
+        f"mean residual is {clusters.total_effect:.3g}."
+    )
+
+
+def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
+    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them.
+
+    Examples
+    --------
+    >>> rows_in_clusters(1000, 200, weighted=False)
+    'The rows are in 200 clusters (5 rows on average)'
+    """
+    return f"The rows are in {number} clusters" + ("" if weighted else f" ({n_rows / number:.3g} rows on average)")
 
 
 def grid_remarks(counts: Counts) -> list[str]:

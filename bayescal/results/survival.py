@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._presented import Presented
-from bayescal.draws import Draws
+from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.observed_expected import expects_events, observed_expected, observed_ratio
 from bayescal.estimands.registry import EstimandLike, as_scalar
@@ -21,12 +22,16 @@ from bayescal.stats.survival import MOST_NOT_FOLLOWED, HorizonCounts
 if TYPE_CHECKING:
     import xarray as xr
 
+Floats = NDArray[np.float64]
+
 #: Together with the seed of the bins, this number seeds the draws of the ratio of observed to expected events.
 RATIO = 2
 #: Name and label of the ratio.
 NAME, LABEL = "observed_expected", "observed / expected"
-#: Fewer effective rows than this share of all rows are mentioned.
-FEW_EFFECTIVE = 0.5
+#: Statistic of a trend below minus this number: risks that fall with the events, by chance once in 30 000 data sets.
+REVERSED = 4.0
+#: No event where more are expected: by chance in fewer than 1 of 2000 calibrated data sets.
+EXPECTED = 8.0
 HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)
 
 
@@ -49,7 +54,14 @@ class SurvivalEvaluation(Evaluation):
     @classmethod
     def of(cls, evaluation: Evaluation) -> "SurvivalEvaluation":
         """Return the evaluation of `HorizonCounts` with what belongs to a horizon."""
-        return cls(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)})
+        values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+        if evaluation.null_bin_draws is not None:
+            values["null_bin_draws"] = _of_followed(evaluation.null_bin_draws, values["counts"])
+        return cls(**values)
+
+    @property
+    def _observed_bins(self) -> BinDraws:
+        return _of_followed(super()._observed_bins, self.counts)
 
     @property
     def horizon(self) -> float:
@@ -78,7 +90,10 @@ class SurvivalEvaluation(Evaluation):
         return super()._draw(record)
 
     def plug_in_of(self, estimand: EstimandLike) -> float:
-        """Plug-in value of any estimand; see `Evaluation.plug_in_of`. Censored rows are weighted as in its draws."""
+        """Plug-in value of any estimand; see `Evaluation.plug_in_of`. Censored rows are weighted as in its draws.
+
+        Bins that are not followed are left out, here and in `null`, because their data end before the horizon.
+        """
         self._require(as_scalar(estimand))
         return super().plug_in_of(estimand)
 
@@ -162,7 +177,49 @@ class SurvivalEvaluation(Evaluation):
         return (*super().remarks, *_remarks(self.counts))
 
 
+def _of_followed(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
+    """Select the bins that are followed among the occupied bins."""
+    keep = counts.followed[counts.occupied]
+    if keep.all():
+        return bins
+    share = bins.mass[:, keep] / bins.mass[:, keep].sum(axis=1, keepdims=True)
+    return BinDraws(share, bins.accuracy[:, keep], bins.confidence[:, keep], bins.occupied[keep], share)
+
+
 def _remarks(counts: HorizonCounts) -> list[str]:
+    """Return doubts about the input, what censoring does to the evidence, and how many rows are not followed."""
+    return [*_doubts(counts), *_of_censoring(counts)]
+
+
+def _doubts(counts: HorizonCounts) -> list[str]:
+    """Return what looks like a mistake in the input: risks that fall with the events, or no event by the horizon."""
+    used = counts.occupied & counts.followed
+    n, k, risk = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
+    if not k.any() and n @ risk > EXPECTED:
+        return [
+            f"No event is observed by the horizon {counts.horizon:g}, and {n @ risk:.0f} are expected. Is the horizon "
+            "in the unit of the times, and does the event have the code of the cause?"
+        ]
+    z = _trend(n, k, risk)
+    if z > -REVERSED:
+        return []
+    return [
+        f"Events are rarer where the stated risk is higher (trend over bins: z = {z:.1f}). Are these survival "
+        "probabilities? Then pass 1 minus them."
+    ]
+
+
+def _trend(n: Floats, k: Floats, risk: Floats) -> float:
+    """Return the statistic of Cochran and Armitage for a trend of k events among n rows with the risk of the bin."""
+    if not n.sum():
+        return 0.0
+    rate = k.sum() / n.sum()
+    off = risk - n @ risk / n.sum()
+    variance = rate * (1 - rate) * (n @ off**2)
+    return float((k - n * rate) @ off / np.sqrt(variance)) if variance > 0 else 0.0
+
+
+def _of_censoring(counts: HorizonCounts) -> list[str]:
     """Return what censoring does to the evidence, and how many rows are not followed."""
     if not counts.n_censored.any():
         return []
@@ -172,11 +229,11 @@ def _remarks(counts: HorizonCounts) -> list[str]:
         return [worth]
     bins = "1 bin ends" if lost == 1 else f"{lost} bins end"
     weak = counts.not_followed > MOST_NOT_FOLLOWED
-    more = " Intervals may then contain the truth less often than stated; use an earlier horizon." * weak
+    more = " Intervals may contain the truth less often than stated; use an earlier horizon." * weak
     return [
         worth,
         f"Not followed: {100 * counts.not_followed:.2g} % of the rows, because {bins} with a censored row before the "
-        f"horizon.{more}",
+        f"horizon. Plug-in values leave them out.{more}",
     ]
 
 

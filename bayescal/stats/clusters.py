@@ -44,6 +44,8 @@ class ClusterSums:
         Sums of weight^2 * (outcome - confidence) and of weight^2 * (outcome - confidence)^2.
     rr, rn, nn : ndarray, shape (n_bins, n_bins)
         Sums over clusters of :math:`r_{jb} r_{jb'}`, :math:`r_{jb} n_{jb'}` and :math:`n_{jb} n_{jb'}`.
+    nn_size : ndarray, shape (n_bins, n_bins)
+        Sums over clusters of :math:`n_{jb} n_{jb'} n_j`.
     losses, log_losses : ndarray, shape (2,)
         Sums over clusters of :math:`L_j^2` and :math:`L_j n_j`, where :math:`L_j` is the sum of weight times squared
         error, or times log loss, and :math:`n_j` the sum of weights.
@@ -69,6 +71,7 @@ class ClusterSums:
     rr: Floats
     rn: Floats
     nn: Floats
+    nn_size: Floats
     losses: Floats
     log_losses: Floats
 
@@ -107,6 +110,7 @@ class ClusterSums:
     def from_cells(cls, cells: ClusterCells) -> "ClusterSums":
         """Sum the cells of all clusters; no cluster may be in other cells."""
         number, n, r, (n_j, loss, log_loss) = cells.matrices()
+        lower = np.tril((n.T @ (n * n_j[:, None])).toarray())  # rounding must not make the matrix unsymmetric
         return cls(
             number,
             n.sum(axis=0),
@@ -117,6 +121,7 @@ class ClusterSums:
             (r.T @ r).toarray(),
             (r.T @ n).toarray(),
             (n.T @ n).toarray(),
+            lower + np.tril(lower, -1).T,
             np.array([loss @ loss, loss @ n_j]),
             np.array([log_loss @ log_loss, log_loss @ n_j]),
         )
@@ -181,8 +186,8 @@ class ClusterSums:
         -----
         The sum over all pairs of rows of one cluster of the products of their standardised centred residuals is linear
         in the correlation: its expectation is :math:`(1 - \rho) a_0 + \rho a_1`. Without centring, :math:`a_0` would
-        be 0 and :math:`a_1` the (weighted) number of pairs. Both are exact for clusters of equal size and rows of equal
-        weight, apart from the estimated variances, and approximate otherwise. The estimate is this equation solved for
+        be 0 and :math:`a_1` the (weighted) number of pairs. Both are exact for rows of equal weight, apart from the
+        estimated variances, and approximate otherwise. The estimate is this equation solved for
         :math:`\rho`, clipped to [0, 1]. It is 1 if hardly any pairs are left after centring, because clusters and bins
         cannot be told apart; and 0 if every cluster has one row.
         """
@@ -202,12 +207,12 @@ class ClusterSums:
         n, q = self.weight, self.weight_sq
         own = np.diag(self.nn)
         per_n, per_row = _ratio(own, n), _ratio(q, n)  # rows of the cluster in the bin; weight of a row
-        size = _ratio(self.nn.sum(axis=0), n)  # rows of the cluster in all bins
+        mixed = _ratio(np.diag(self.nn_size), n)  # square of rows in the bin times rows of the cluster
         of_bins = _ratio(self.nn**2, np.outer(n, n)).sum()
         # residuals of independent rows: what is subtracted by centring is positive within clusters
         none = (q - per_n * per_row).sum() - (q - per_row**2).sum()
         # residuals equal within clusters
-        full = self.nn.sum() - 2 * (per_n * size).sum() + of_bins - (q - per_n * per_row).sum()
+        full = self.nn.sum() - 2 * mixed.sum() + of_bins - (q - per_n * per_row).sum()
         return float(none), float(full)
 
     @cached_property
@@ -271,7 +276,7 @@ class ClusterSums:
         return max(squares, 0.0) / weight**2 * number / (number - 1)
 
 
-_BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr", "rn", "nn")
+_BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr", "rn", "nn", "nn_size")
 _ARRAYS = tuple(field.name for field in fields(ClusterSums) if field.name != "number")
 
 
@@ -284,20 +289,23 @@ def require_few(n_bins: int) -> None:
         )
 
 
-def require_several(number: int, n_rows: int = 1) -> None:
+def require_several(number: int, n_rows: int = 1, context: str = "") -> None:
     """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
     if n_rows and number < 2:
         raise ValueError(
-            "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
-            f"clusters show how uncertain a result is; it holds {number}."
+            f"{context}`cluster` must hold at least two clusters with rows of positive weight, because the "
+            f"differences between clusters show how uncertain a result is; it holds {number}."
         )
 
 
-def require_several_clusters(counts: Any) -> None:
-    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence."""
+def require_several_clusters(counts: Any, context: str = "") -> None:
+    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence.
+
+    The message begins with `context`, such as the group of the rows.
+    """
     clusters = clusters_of(counts)
     if clusters is not None:
-        require_several(clusters.number, counts.n_rows)
+        require_several(clusters.number, counts.n_rows, context)
 
 
 def refuse_clusters(counts: Any, name: str, what: str) -> None:

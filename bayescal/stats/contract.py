@@ -54,7 +54,7 @@ class Counts(Protocol):
 
     @property
     def accuracy(self) -> Floats:
-        """Observed share of outcome 1 per bin; NaN in empty bins."""
+        """Observed share of outcome 1 per bin; NaN in empty bins, and in bins of a target without labelled rows."""
 
     @property
     def mean_confidence(self) -> Floats:

@@ -29,6 +29,8 @@ from bayescal.stats.losses import KINDS, applied_by_name
 
 Floats = NDArray[np.float64]
 
+#: Number of labels of clusters among which numbers of a measurement are looked for.
+LABELS_SEEN = 1000
 #: Passes over the rows of a file.
 COUNTING, EDGES = "counting", "edges"
 
@@ -91,6 +93,14 @@ class Counting:
         return ClassRows.read(rows.y_true, rows.y_prob, weights=rows.weights, **known)
 
 
+@_checks.explained(
+    "",
+    y_true="label",
+    outcome="label",
+    y_prob="prob",
+    correct="Pass it as `label`, with `target='confidence'`.",
+    confidence="Pass it as `prob`, with `target='confidence'`.",
+)
 def count_file(
     path: str | Path,
     *,
@@ -178,6 +188,9 @@ def count_file(
     ('event', array([1, 2]))
     """
     columns = {"prob": prob, "prob_prefix": prob_prefix, "weights": weights, "cluster": cluster}
+    for name, given in ({"label": label} | columns).items():
+        if given is not None and not isinstance(given, str):
+            raise TypeError(f"`{name}` must be the name of a column of the file, not {type(given).__name__}.")
     stream = open_predictions(path, label=label, classes=classes, **columns)
     counted = count_classes_of_stream if target == "classwise" else count_stream
     return counted(stream, Counting(target, bins, binning, logits), progress)
@@ -288,7 +301,18 @@ class _Clusters:
 
     def added_to(self, part: Any, counts: BinnedCounts) -> BinnedCounts:
         """Return counts with the sums over their clusters."""
+        if part in (None, 0):  # once per file: all rows, or the first class
+            self._refuse_measurement()
         return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
+
+    def _refuse_measurement(self) -> None:
+        labels = islice(self._codes, LABELS_SEEN)
+        numbers = fractions_of_measurement([float(label) for label in labels if _DECIMAL.fullmatch(label)])
+        if numbers:
+            raise ValueError(
+                "`cluster` must name a column of cluster labels, such as numbers of questions or patients; it holds "
+                f"numbers that are not integers, such as {numbers[0]:.8g}. Is it another column?"
+            )
 
 
 def _count_groups(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.data.frames import to_array
-from bayescal.data.survival import SurvivalRows
+from bayescal.data.survival import SurvivalRows, require_horizon
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
@@ -233,11 +233,12 @@ class SurvivalCounts:
         """Return the position of a horizon on the grid."""
         if horizon is None:
             return self._reached(len(self.times) - 1)
-        found = np.flatnonzero(self.times == float(_checks.positive("horizon", horizon)))
+        number = require_horizon(horizon)
+        found = np.flatnonzero(self.times == number)
         if not len(found):
-            nearest = self.times[np.abs(self.times - float(horizon)).argmin()]
+            nearest = self.times[np.abs(self.times - number).argmin()]
             raise ValueError(
-                f"`horizon` must be a time of the grid of the counts; {horizon:g} is not, and the nearest one is "
+                f"`horizon` must be a time of the grid of the counts; {number:g} is not, and the nearest one is "
                 f"{nearest:g}. Count the rows again with `times` that contain it."
             )
         return self._reached(int(found[0]))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +57,11 @@ class Exits:
     @cached_property
     def leaving(self) -> Floats:
         """Share of the rows at risk in the bin that leaves with each row, in (0, 1]."""
-        passed = np.concatenate([[0.0], np.cumsum(self.weight)])
-        at_risk = passed[self.starts[1:]][self.bin] - passed[:-1] + self.staying[self.bin]
-        return self.weight / np.maximum(at_risk, self.weight)
+        at_risk = np.empty(len(self.weight))
+        # sums from the last row of each bin, not differences of sums: the share of the last row is exactly 1 then
+        for stay, (first, end) in zip(self.staying, pairwise(self.starts), strict=True):
+            at_risk[first:end] = np.cumsum(np.append(stay, self.weight[first:end][::-1]))[:0:-1]
+        return self.weight / at_risk
 
     @cached_property
     def starts(self) -> Ints:
@@ -106,7 +109,7 @@ class Exits:
         gives the same product as handling them together.
         """
         jumps = np.where(self.of_cause, self.surviving * self.leaving, 0.0)
-        return np.bincount(self.bin, jumps, len(self.staying))
+        return np.minimum(np.bincount(self.bin, jumps, len(self.staying)), 1.0)
 
     @property
     def followed(self) -> Bools:

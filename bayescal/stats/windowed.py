@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
-from bayescal._invalid import prefixed
+from bayescal._invalid import prefixed, quoted
 from bayescal.data import times
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import TARGETS, Predictions
@@ -163,8 +163,9 @@ class WindowedCounts:
     def span(self, name: str, span: Any) -> list[int]:
         """Return the numbers of the windows with rows between a pair of bounds."""
         if not isinstance(span, tuple | list) or len(span) != 2:
-            also = ", or BinnedCounts" if name == "baseline" else ""
-            raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {span!r}.")
+            also = ", or BinnedCounts of other rows" if name in ("baseline", "reference") else ""
+            given = quoted(span) if isinstance(span, str | tuple | list) else type(span).__name__
+            raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {given}.")
         try:
             return self.between(*span)
         except (ValueError, TypeError) as problem:

@@ -242,3 +242,24 @@ def test_refusals(comparisons):
     with pytest.raises(ValueError, match="`spread` must be a finite number > 0"):
         over(two, spread=-1)
     assert over(two, rope=0, spread=0.05, rng=1).spread == 0.05
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ece", r"means over the data sets: `result\.average\('ece'\)`"),
+        ("expected_ranks", r"`result\.ranks\(\)` has their draws"),
+        ("plot", "plot_over_datasets"),
+        ("differencs", "Did you mean 'differences'"),
+    ],
+)
+def test_attributes_of_other_results_are_answered(name, message):
+    rows = {
+        label: ([0, 1, 1, 0], {"A": [0.2, 0.4, 0.7, p], "B": [0.1, 0.1, 0.9, p]})
+        for label, p in (("x", 0.3), ("y", 0.4))
+    }
+    found = bc.compare_over_datasets(rows, bins=2, draws=50, rng=1)
+    with pytest.raises(AttributeError, match=message):
+        getattr(found, name)
+    assert not hasattr(found, "anything")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).ranks().values, found.ranks().values)

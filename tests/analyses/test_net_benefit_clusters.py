@@ -132,6 +132,8 @@ def test_words_name_clusters_and_warn_if_they_are_few():
     stated = f"in 400 clusters (5 rows on average): the variance of a net benefit is {low:.2g} to {high:.2g} times"
     assert any(stated in remark for remark in CLUSTERED.remarks)
     assert not any("too narrow" in remark for remark in CLUSTERED.remarks)
+    some = bc.net_benefit(Y, P, T, cluster=C, weights=np.where(C < 200, 0.0, 1.0), rng=1)
+    assert any(remark.startswith("The rows are in 200 clusters: ") for remark in some.remarks)
     few = bc.net_benefit(Y, P, T, cluster=C % 30, rng=1)
     assert any("With fewer than 40 (effective) clusters" in remark for remark in few.remarks)
     assert bc.net_benefit(Y, P, T, rng=1).remarks == ()

@@ -61,7 +61,7 @@ def test_no_alarm_without_a_change():
     said = "No alarm after 10 windows: the evidence that outcomes differ from the predicted probabilities is 0."
     assert calm.evidence().sentence().startswith(said)
     assert not calm.evidence().raised
-    assert "No alarm does not show that the classifier is calibrated" in calm.evidence().remarks[-1]
+    assert "The absence of an alarm does not show that the classifier is calibrated" in calm.evidence().remarks[-1]
     assert "slow changes may raise none" in calm.evidence(reference=REFERENCE).remarks[-1]
 
 
@@ -293,7 +293,7 @@ def test_an_alarm_says_which_result_has_its_size(monitor):
     assert "not valid after a change" not in evidence.remarks[-1]
     assert "`monitor.change(baseline=..., now=...)`" in change.remarks[-1]
     start = f"`monitor.confidence_sequence(start={change.alarm + 1})`"
-    assert f"not valid after a change; one that begins after the alarm: {start}" in change.remarks[-1]
+    assert f"not valid after a change; begin one after the alarm, with {start}" in change.remarks[-1]
     assert "start=...)" in monitor.evidence(end=evidence.alarm + 1).remarks[-1]
 
 
@@ -304,7 +304,7 @@ def test_results_print_and_export(monitor, tmp_path):
         monitor.confidence_sequence(),
     )
     assert "Alarm in the window" in str(evidence)
-    assert "it would reach 20 at any time with a probability of at most 0.05" in evidence.sentence()
+    assert "the probability that it ever reaches 20 would be at most 0.05" in evidence.sentence()
     assert "accuracies of bins have changed since the reference [0, 4) reached" in change.sentence()
     said = "Evidence(e-process against no change since the reference [0, 4), 6 windows of length 1 [4, 10)"
     assert repr(change).startswith(said)
@@ -444,3 +444,18 @@ def test_all_classes_of_a_row_are_refused():
             call()
     one = CalibrationMonitor(window=1, target="event").add(labels == 0, y_prob[:, 0], time=0)
     assert len(one.evidence(level=0.05 / 3)) == 1
+
+
+def test_names_and_arguments_of_other_results_are_answered():
+    monitor = CalibrationMonitor(window=1).add([0, 1], [0.2, 0.7], time=[0, 1])
+    with pytest.raises(TypeError, match=r"'limit'\. A limit belongs to the result, as in .*above\(0\.02\)"):
+        monitor.confidence_sequence(limit=0.02)
+    with pytest.raises(TypeError, match=r"'cluster'\. A monitor takes rows as independent"):
+        monitor.add([0], [0.1], time=2, cluster=["a"])
+    with pytest.raises(TypeError, match=r"either of them None, or BinnedCounts of other rows; not ndarray\."):
+        monitor.evidence(reference=np.eye(2))
+    with pytest.raises(AttributeError, match=r"Draw it with `bayescal\.plot_evidence\(evidence\)`"):
+        monitor.evidence().plot()
+    with pytest.raises(AttributeError, match=r"the last one: `sequence\.interval`"):
+        _ = monitor.confidence_sequence().upper
+    assert monitor.n_rows == 2

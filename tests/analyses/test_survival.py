@@ -44,12 +44,15 @@ def test_without_censoring_every_number_equals_that_of_evaluate(model, binning, 
     assert survival.table()[:-1] == plain.table()
 
 
-def test_without_censoring_in_groups_too():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_without_censoring_in_groups_too(weighted):
     time, event, risk = simulated(600)
-    event[event == 0] = 2
+    event[(event == 0) & (time < 0.5)] = 2
     site = np.arange(600) % 3
-    survival = bc.evaluate_survival(time, event, risk, horizon=0.5, by=site, rng=1, draws=200)
-    plain = bc.evaluate((event == 1) & (time <= 0.5), risk, bins=10, by=site, rng=1, draws=200)
+    options = {"by": site, "rng": 1, "draws": 200, "bins": 10}
+    options["weights"] = np.random.default_rng(2).gamma(2.0, 1.0, 600) if weighted else None
+    survival = bc.evaluate_survival(time, event, risk, horizon=0.5, **options)
+    plain = bc.evaluate((event == 1) & (time <= 0.5), risk, **options)
     assert survival.table() == plain.table()
     assert isinstance(survival[1], bc.SurvivalEvaluation)
     assert isinstance(survival.overall, bc.SurvivalEvaluation)
@@ -112,6 +115,8 @@ def test_bins_that_are_not_followed_are_printed_warned_of_and_refused():
         ev = bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=500)
     assert ev.not_followed == pytest.approx(top.mean())
     assert "Not followed: " in str(ev)
+    assert any("Intervals may contain the truth less often than stated" in text for text in ev.remarks)
+    assert ev.counts.losses is None
     assert not hasattr(ev, "brier_score")
     assert not hasattr(ev, "auc")
     with pytest.raises(ValueError, match=r"were not followed to the horizon.*Brier score has no valid interval"):
@@ -134,6 +139,7 @@ def test_a_few_rows_not_followed_give_no_warning_but_a_remark():
         warnings.simplefilter("error")
         ev = bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=500)
     assert "Not followed: " in str(ev)
+    assert not any("Intervals may contain" in text for text in ev.remarks)
     assert ev.brier_score.mean() > 0
 
 
@@ -216,3 +222,83 @@ def test_without_expected_events_there_is_no_ratio():
         ev.observed_expected.mean()
     both = bc.evaluate_survival(time, event, np.zeros((100, 2)), horizon=[0.2, 0.5], rng=1, draws=100)
     assert len(str(both)) > 100
+
+
+def test_plug_in_values_and_those_of_a_calibrated_classifier_leave_out_bins_that_are_not_followed():
+    """Both describe the same bins: those of a data set without the rows of the other bins."""
+    time, event, risk = simulated(2000)
+    top = risk >= 0.8
+    event[top & (time >= 0.4)] = 0
+    time[top] = np.minimum(time[top], 0.4)
+    ev = bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=4000)
+    assert 0 < ev.not_followed < 0.05
+    rest = bc.evaluate_survival(time[~top], event[~top], risk[~top], horizon=0.5, rng=1, draws=4000)
+    for name in ("ece", "l2_error", "max_error", "signed_error"):
+        assert ev.plug_in_of(name) == pytest.approx(rest.plug_in_of(name), rel=1e-12), name
+    assert ev.null.mean() == pytest.approx(rest.null.mean(), abs=6 * rest.null.sd() / np.sqrt(2000))
+    by_name = {row["quantity"]: row["plug_in"] for row in ev.table()}
+    of_rest = {row["quantity"]: row["plug_in"] for row in rest.table()}
+    assert by_name["observed_expected"] == pytest.approx(of_rest["observed_expected"], rel=1e-12)
+    assert "Plug-in values leave them out" in str(ev).replace("\n", " ")
+
+
+def test_survival_probabilities_and_a_horizon_without_events_are_suspected():
+    time, event, risk = simulated(400)
+    reversed_risks = bc.evaluate_survival(time, event, 1 - risk, horizon=0.5, rng=1, draws=100)
+    assert any("Are these survival probabilities? Then pass 1 minus them." in text for text in reversed_risks.remarks)
+    early = bc.evaluate_survival(time + 1, event, risk, horizon=0.5, rng=1, draws=100)
+    assert any(f"by the horizon 0.5, and {risk.sum():.0f} are expected" in text for text in early.remarks)
+    for ev in (
+        bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=100),
+        bc.evaluate_survival(time, event, np.full(400, 0.4), horizon=0.5, rng=1, draws=100),
+        bc.evaluate_survival(time + 1, event, risk / 50, horizon=0.5, rng=1, draws=100),  # fewer than 8 are expected
+    ):
+        assert not any("survival probabilities" in text or "No event" in text for text in ev.remarks)
+
+
+def test_the_trend_is_that_of_cochran_and_armitage():
+    """Two bins of 50 rows with 30 and 10 events: the test of two proportions, z = -0.4 / sqrt(0.24 / 25)."""
+    risk = np.repeat([0.2, 0.8], 50)
+    time = np.where(np.concatenate([np.arange(50) < 30, np.arange(50) < 10]), 1.0, 3.0)
+    ev = bc.evaluate_survival(time, time < 2, risk, horizon=2, bins=2, rng=1, draws=100)
+    assert any(f"z = {-0.4 / np.sqrt(0.24 / 25):.1f})" in text for text in ev.remarks)
+
+
+def test_codes_of_r_are_suspected():
+    time, event, risk = simulated(300)
+    with pytest.warns(UserWarning, match=r"`event` holds 1 and 2 and no 0.* pass `event - 1`"):
+        bc.evaluate_survival(time, event + 1, risk, horizon=0.5, rng=1, draws=100)
+
+
+def test_risks_that_fall_with_the_horizon_are_refused():
+    time, event, risk = simulated(100)
+    with pytest.raises(ValueError, match=r"smaller at a later horizon .*; 100 of 100 values are.*survival prob"):
+        bc.evaluate_survival(time, event, np.stack([risk, risk / 2], axis=1), horizon=[0.2, 0.5])
+    few = np.stack([risk, np.where(np.arange(100) < 40, risk / 2, risk)], axis=1)  # models of their own may cross
+    assert len(bc.evaluate_survival(time, event, few, horizon=[0.2, 0.5], rng=1, draws=100)) == 2
+
+
+def test_more_errors_of_arguments():
+    time, event, risk = simulated(100)
+    with pytest.raises(TypeError, match=r"`horizon` must be a number or a sequence of numbers, not shape \(1, 2\)"):
+        bc.evaluate_survival(time, event, np.stack([risk, risk], axis=1), horizon=[[0.2, 0.5]])
+    with pytest.raises(TypeError, match="takes no 'cluster': there are no intervals for censored rows in clusters"):
+        bc.evaluate_survival(time, event, risk, horizon=0.5, cluster=np.arange(100) // 2)
+
+
+def test_groups_that_are_not_followed():
+    """One warning about all rows and one per group; an error names the group."""
+    time, event, risk = simulated(2000)
+    small = np.arange(2000) % 10 == 0
+    event[small & (time >= 0.4)] = 0
+    time[small] = np.minimum(time[small], 0.4)
+    site = np.where(small, "small", "large")
+    with pytest.raises(ValueError, match=r"group 'small': `horizon` 0.5 is too late: .* with 100 % of the rows"):
+        bc.evaluate_survival(time, event, risk, horizon=0.5, by=site, rng=1, draws=100)
+    time, event, risk = simulated(2000)
+    top = risk >= 0.6
+    event[top & (time >= 0.4)] = 0
+    time[top] = np.minimum(time[top], 0.4)
+    with pytest.warns(NotFollowedWarning) as shown:
+        bc.evaluate_survival(time, event, risk, horizon=0.5, by=np.arange(2000) % 2, rng=1, draws=100)
+    assert len(shown) == 3

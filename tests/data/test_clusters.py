@@ -67,7 +67,9 @@ def test_missing_labels_are_refused_with_their_position(name):
 def test_errors_name_the_argument_and_a_remedy():
     with pytest.raises(ValueError, match=r"`cluster` and `y_true` must have the same length"):
         Clusters.from_column(["a", "b"], 3)
-    with pytest.raises(TypeError, match=r"`patient` must hold labels that are hashable.*Pass a data frame"):
+    with pytest.raises(
+        TypeError, match=r"`patient` must hold labels that are strings.*of type list.*pass a data frame"
+    ):
         Clusters.from_column([["a"], ["b"]], 2, name="patient")
     with pytest.raises(TypeError, match=r"as in `cluster=frame\['question'\]`"):
         Clusters.from_column("question", 3)

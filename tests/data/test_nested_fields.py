@@ -116,3 +116,48 @@ def test_the_command_line_and_count_file_read_nested_fields(log, tmp_path):
     result = CliRunner().invoke(app, ["report", str(log), *options])
     assert result.exit_code == 0, result.output
     assert "plug-in estimate is 0.250" in result.output
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (("id", "scores"), "column 'scores' .* holds objects or lists.*: 'scores.judge', 'scores.acc,none'"),
+        (("id", "a.choices"), "column 'a.choices' .* name what is within it: 'a.choices.0', 'a.choices.1'"),
+        (("id", "a.choices[1][0]"), r"no column 'a\.choices\[1\]\[0\]'\. Write 'a\.choices\.1\.0'"),
+        (("id", "$.scores.judge.value"), r"Write 'scores\.judge\.value'"),
+    ],
+)
+def test_objects_and_brackets_are_answered_with_a_path(log, columns, message):
+    label, prob = columns
+    with pytest.raises(ValueError, match=message):
+        count_file(log, label=label, prob=prob)
+    with pytest.raises(ValueError, match=message):
+        count_file(log, label="scores.judge.value", prob="scores.acc,none", cluster=prob)
+
+
+def test_a_prefix_without_its_dot_is_answered_with_it(log):
+    with pytest.raises(ValueError, match=r"Is `prob_prefix='a\.p\.'` meant, with a dot at its end\?"):
+        read_predictions(log, label="truth", prob_prefix="a.p")
+
+
+def test_percentages_as_text_are_answered_with_a_number(tmp_path):
+    file = written(tmp_path / "x.jsonl", {"ok": 1, "said": "85%"}, {"ok": 0, "said": "9 %"})
+    with pytest.raises(ValueError, match=r"first in line 1: '85%'\. Percentages\? Write 0\.85 in place of '85%'\."):
+        count_file(file, label="ok", prob="said")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"correct": "id"}, "Pass it as `label`, with `target='confidence'`"),
+        ({"label": "id", "confidence": "id"}, "Pass it as `prob`, with `target='confidence'`"),
+        ({"label": "id", "prob": "id", "clusters": "id"}, "Did you mean 'cluster'"),
+        (
+            {"label": "id", "prob": "id", "cluster": ["id"]},
+            "`cluster` must be the name of a column of .*, not list",
+        ),
+    ],
+)
+def test_count_file_answers_other_names(log, keywords, message):
+    with pytest.raises(TypeError, match=message):
+        count_file(log, **keywords)

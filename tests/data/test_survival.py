@@ -108,3 +108,33 @@ def test_risks_of_step_functions():
 def test_invalid_curves(frame, message):
     with pytest.raises((ValueError, TypeError), match=message):
         bc.risk_at_horizon(frame, 1)
+
+
+@pytest.mark.parametrize(
+    ("risk", "horizons", "message"),
+    [
+        (np.full((3, 5), 0.2), None, r"its shape is \(3, 5\).* a sequence as `horizon`.*risk_at_horizon\(curves"),
+        (np.full((3, 5), 0.2), 2, r"one column per horizon.*not \(3, 5\).*risk_at_horizon\(curves"),
+        (np.array([2.0, 3.0, 9.0]), None, "Percentages.* hazard ratio or a linear predictor is no risk"),
+        (np.array([0.2, np.nan, 0.5]), None, "`risk` must be complete.*Rows are never dropped"),
+    ],
+)
+def test_errors_of_risks_say_what_to_pass(risk, horizons, message):
+    with pytest.raises(ValueError, match=message):
+        SurvivalRows.read([1, 2, 3], [1, 0, 1], risk, horizons=horizons)
+
+
+def test_negative_codes_are_not_taken_for_times():
+    with pytest.raises(ValueError, match="`event` must be 0") as caught:
+        SurvivalRows.read([1, 2, 3], [-1, -1, 1], [0.1, 0.2, 0.3])
+    assert "swapped" not in str(caught.value)
+
+
+def test_errors_of_curves_say_how_they_are_arranged():
+    curves = pd.DataFrame({0: [1.0, 0.9, 0.7], 1: [1.0, 0.5, 0.4]}, index=[0.0, 2.0, 5.0])
+    with pytest.raises(ValueError, match="the index holds the times: transpose it"):
+        bc.risk_at_horizon(curves.assign(more=1.0).T.set_axis([0, 1, 2]), 1)
+    with pytest.raises(TypeError, match=r"not ndarray. An array has no times.*pandas.DataFrame\(array.T, index=times"):
+        bc.risk_at_horizon(curves.T.to_numpy(), 1)
+    with pytest.raises(ValueError, match=r"at least one time and one row; its shape is \(3, 0\)"):
+        bc.risk_at_horizon(curves.iloc[:, :0], 1)

@@ -8,12 +8,12 @@ from scipy.integrate import dblquad, quad
 from scipy.special import expit, softmax
 from scipy.stats import betabinom, binom, dirichlet_multinomial, norm
 
-from bayescal.posterior.pooling import evidence
+from bayescal.posterior.pooling import evidence, weights
 from bayescal.posterior.pooling.evidence import Rows, deviations, log_likelihood
 from bayescal.posterior.pooling.group_bins import GroupBins
-from bayescal.posterior.pooling.masses import precision_probabilities
+from bayescal.posterior.pooling.masses import draw_masses, precision_probabilities
 from bayescal.posterior.pooling.posterior import PooledPosterior
-from bayescal.posterior.pooling.prior import COMPLETE, PoolingPrior
+from bayescal.posterior.pooling.prior import COMPLETE, PARTIAL, PoolingPrior
 from bayescal.posterior.pooling.weights import assigned, mixture
 from bayescal.verify.pooling import CURVE, few_groups
 
@@ -55,6 +55,23 @@ def test_evidences_are_integrals(tau, sd):
         assert found[g] == pytest.approx(np.log(integral) + best, abs=0.02)
 
 
+@pytest.mark.parametrize("factor", [30, 3000])
+@pytest.mark.parametrize("tau", [0.0, 0.08, 0.2])
+def test_evidences_of_many_rows_are_integrals(tau, factor):
+    """Residuals limit how much many rows say about the intercept; a fine grid of intercepts."""
+    shares = np.array([[0.22, 0.34, 0.47, 0.78, 0.9]])
+    n = np.full((1, 5), 10.0 * factor)
+    rows = Rows(n, n * shares, BINS.start[:1], BINS.lever[:1])
+    found = deviations(rows, (0.4, 0.0, tau))
+    a = np.linspace(-2, 2, 40_001)
+    at = np.stack([a, np.zeros_like(a)], axis=-1)[None]
+    log_density = rows.log_likelihood(at, tau)[0] + norm.logpdf(a, 0, 0.4)
+    expected = np.logaddexp.reduce(log_density) + np.log(a[1] - a[0])
+    assert found.log_evidence[0] == pytest.approx(expected, abs=0.02)
+    sd = np.sqrt(softmax(log_density) @ (a - softmax(log_density) @ a) ** 2)
+    assert found.chol[0, 0] == pytest.approx(sd, rel=0.15)
+
+
 def test_without_deviation_the_evidence_is_the_likelihood():
     rows = Rows(BINS.n, BINS.k, BINS.start, BINS.lever)
     np.testing.assert_allclose(
@@ -76,6 +93,34 @@ def test_weights_of_two_components_are_those_of_quadrature():
     expected = softmax(log_density) @ share
     found = np.mean([mixture(log_evidence, prior, r).shares()[:, 0] for r in rng.spawn(20)], axis=0)
     np.testing.assert_allclose(found, expected, atol=0.01)  # 8000 weights: standard errors are below 0.002
+
+
+def test_weights_before_the_sweeps_are_those_of_quadrature(monkeypatch):
+    """Importance sampling alone: the posterior mean of a weight, from its density on a grid."""
+    monkeypatch.setattr(weights, "SWEEPS", 0)
+    prior = PoolingPrior(drift_sds=((0, 0), (0.25, 0)), taus=(0.0,), centres=("common",), pseudo_groups=3.0, together=0)
+    rng = np.random.default_rng(5)
+    log_evidence = rng.normal(0, 1, (10, 2)) + np.array([1.0, 0.0])
+    w = (np.arange(20_000) + 0.5) / 20_000
+    alpha = 3 * prior.weights
+    log_density = np.log(np.outer(w, np.exp(log_evidence[:, 0])) + np.outer(1 - w, np.exp(log_evidence[:, 1])))
+    log_density = log_density.sum(axis=1) + (alpha[0] - 1) * np.log(w) + (alpha[1] - 1) * np.log1p(-w)
+    mean = softmax(log_density) @ w
+    sd = np.sqrt(softmax(log_density) @ (w - mean) ** 2)
+    drawn = np.concatenate([mixture(log_evidence, prior, r).weights[:, 0] for r in rng.spawn(20)])
+    assert drawn.mean() == pytest.approx(mean, abs=0.1 * sd)  # 2000 weights
+    assert drawn.std() == pytest.approx(sd, rel=0.1)
+
+
+def test_shares_are_frequencies_of_draws(close_to):
+    """Both families: probabilities of components against 20 000 draws."""
+    log_evidence = np.random.default_rng(7).normal(0, 1, (3, 72))
+    found = mixture(log_evidence, PARTIAL, np.random.default_rng(1))
+    drawn = found.draw(20_000, np.random.default_rng(2))
+    for expected, of_group in zip(found.shares(), drawn, strict=True):
+        assert expected.sum() == pytest.approx(1)
+        frequency = np.bincount(of_group, minlength=72) / 20_000
+        close_to(frequency, expected, np.sqrt(expected * (1 - expected) / 20_000) + 1e-4)
 
 
 def test_one_component_for_all_groups_has_the_product_of_evidences():
@@ -101,6 +146,37 @@ def test_precisions_have_dirichlet_multinomial_probabilities():
     rows = BINS.rows.astype(int)
     each = [sum(dirichlet_multinomial(c * BINS.share, n.sum()).logpmf(n) for n in rows) for c in precisions]
     np.testing.assert_allclose(precision_probabilities(BINS, precisions), softmax(each))
+
+
+def test_masses_vary_with_the_shares_of_all_rows(close_to):
+    """Moments of a Dirichlet whose centre is Dirichlet: E = (C s + r) / (C + R), and the law of total variance."""
+    rows, share, precision, of_all = np.array([[3.0, 1.0, 6.0], [0.0, 0.0, 0.0]]), np.array([0.2, 0.3, 0.5]), 20.0, 50.0
+    bins = GroupBins(rows, 0 * rows, rows, np.full((2, 3), 0.5), share, share_rows=of_all)
+    drawn = draw_masses(bins, np.array([precision]), 40_000, np.random.default_rng(1))
+    total = precision + rows.sum(axis=1, keepdims=True)
+    expected = (precision * share + rows) / total
+    of_centre = (precision / total) ** 2 * share * (1 - share) / (of_all + 1)
+    variance = (expected * (1 - expected) - of_centre) / (total + 1) + of_centre
+    close_to(drawn.mean(axis=1), expected, np.sqrt(variance / 40_000))
+    np.testing.assert_allclose(drawn.var(axis=1), variance, rtol=0.05)
+    # groups of one draw have the same shares
+    np.testing.assert_allclose(
+        np.cov(drawn[0, :, 0], drawn[1, :, 0])[0, 1], precision / total[0, 0] * share[0] * (1 - share[0]) / 51, rtol=0.1
+    )
+
+
+def test_errors_carry_over_to_other_confidences_within_a_bin():
+    """As the same shift of the logit or as the same gap, whichever stays nearer to the accuracy of all rows."""
+    of_all, theta = np.array([0.98, 0.98, 0.5, 0.98]), np.array([0.8, 0.8, 0.6, 0.99])
+    confidence = np.array([[1.0, 0.97, 0.52, 0.99]])
+    n = np.ones((1, 4))
+    bins = GroupBins(n, n, n, confidence, np.full(4, 0.25), of_all=of_all)
+    curve = np.log(theta / (1 - theta)) - np.log(of_all / (1 - of_all))
+    same = 0.99 / 0.01 * (theta[3] / 0.01) / (0.98 / 0.02)  # odds of the group times the ratio of odds of all rows
+    found = expit(bins.start + bins.shifts(np.array([curve, np.zeros(4)])))
+    np.testing.assert_allclose(found[0, 0], [0.82, 0.79, 0.62, same / (1 + same)], atol=1e-3)
+    np.testing.assert_allclose(found[0, 0, :2], [0.82, 0.79], rtol=1e-12)
+    np.testing.assert_allclose(found[1, 0], confidence[0])
 
 
 def test_draws_do_not_depend_on_chunks(monkeypatch):

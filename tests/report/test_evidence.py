@@ -1,5 +1,6 @@
 """Plots of evidence and of confidence sequences: what is drawn, what is refused, and that it fits its space."""
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -59,7 +60,10 @@ def test_evidence_of_a_change_says_so(monitor):
     calm = monitor.evidence(
         reference=("2026-03-01T00:00+00:00", "2026-03-06T00:00+00:00"), end="2026-03-11T00:00+00:00"
     )
-    assert bc.plot_evidence(calm, Figure().subplots()).get_title(loc="left") == "No alarm: no change is not refuted"
+    assert (
+        bc.plot_evidence(calm, Figure().subplots()).get_title(loc="left")
+        == "No alarm: there is not enough evidence of a change"
+    )
 
 
 @pytest.mark.parametrize("level", [0.05, 1e-12])
@@ -91,7 +95,7 @@ def test_one_window_has_an_interval():
 def test_evidence_without_an_alarm(monitor):
     evidence = monitor.evidence(end="2026-03-11T00:00+00:00")
     ax = bc.plot_evidence(evidence, Figure().subplots())
-    assert ax.get_title(loc="left") == "No alarm: exact calibration is not refuted"
+    assert ax.get_title(loc="left") == "No alarm: exact calibration is not rejected"
     assert not [each for each in ax.get_children() if each.get_gid() == "alarm"]
     low, high = ax.get_ylim()
     assert low < np.log10(evidence.values.min())
@@ -197,3 +201,17 @@ def test_all_words_lie_within_the_figure(monitor, size):
 def test_what_is_refused(monitor, call, error, said):
     with pytest.raises(error, match=said):
         call(monitor)
+
+
+def test_the_limit_and_the_line_of_no_evidence_are_named_where_nothing_is_drawn():
+    rng = np.random.default_rng(2)
+    confidence = rng.random(6000)
+    outcome, time = rng.random(6000) < confidence, np.arange(6000) // 500
+    monitor = bc.CalibrationMonitor(window=1).add(outcome, confidence, time=time)
+    ax = bc.plot_confidence_sequence(monitor.confidence_sequence(), Figure().subplots(), limit=0.02)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["95 % interval", "plug-in ECE", "limit 0.02"]
+    evidence = monitor.evidence()
+    for log_values, side in ((np.r_[np.full(11, -1.0), 1.0], "left"), (np.r_[1.0, np.full(11, -1.0)], "right")):
+        ax = bc.plot_evidence(dataclasses.replace(evidence, log_values=log_values), Figure().subplots())
+        (label,) = (text for text in ax.texts if text.get_text() == "1: no evidence")
+        assert label.get_ha() == side

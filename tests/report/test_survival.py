@@ -5,6 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import bayescal as bc
+from bayescal.analyses.survival import NotFollowedWarning
 from bayescal.report.diagram import reliability_points
 
 
@@ -23,14 +24,35 @@ def test_the_reliability_diagram_shows_censored_rows(found):
     ev = found[0.8]
     points = reliability_points(ev)
     assert points.censored.sum() == pytest.approx(ev.counts.n_censored.sum() / 800)
-    assert points.accuracy.tolist() == ev.counts.accuracy[ev.counts.occupied].tolist()
+    used = ev.counts.occupied & ev.counts.followed
+    assert points.accuracy[np.isfinite(points.accuracy)].tolist() == ev.counts.accuracy[used].tolist()
     ax = bc.plot_reliability(ev, Figure().subplots())
     hatched = [patch for patch in ax.child_axes[0].patches if patch.get_hatch()]
     assert len(hatched) == len(points.n)
     for patch, share, of in zip(hatched, points.censored, points.share, strict=True):
         assert patch.get_height() == pytest.approx(share)
         assert patch.get_y() + patch.get_height() == pytest.approx(of)
-    assert "censored before the horizon" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "censored" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_a_bin_that_is_not_followed_has_a_bar_and_no_dot():
+    """Its Kaplan-Meier curve ends before the horizon, so that nothing is observed at the horizon."""
+    rng = np.random.default_rng(1)
+    risk = rng.random(400)
+    time, event = rng.exponential(1.0, 400), np.ones(400, int)
+    top = risk >= 0.9
+    event[top & (time >= 0.3)] = 0
+    time[top] = np.minimum(time[top], 0.3)
+    with pytest.warns(NotFollowedWarning):
+        ev = bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=200)
+    points = reliability_points(ev)
+    assert np.isnan(points.accuracy).tolist() == [False] * 9 + [True]
+    assert points.accuracy[:9].tolist() == ev.counts.accuracy[:9].tolist()
+    ax = bc.plot_reliability(ev, Figure().subplots())
+    by_gid = {artist.get_gid(): artist for artist in ax.collections}
+    assert len(by_gid["credible intervals"].get_segments()) == 10
+    assert np.ma.count(by_gid["observed"].get_offsets()[:, 1]) == 9
+    assert "< 10 effective rows" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_without_censoring_nothing_is_hatched():

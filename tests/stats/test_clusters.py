@@ -49,6 +49,11 @@ def test_matrices_are_double_sums_over_pairs_of_rows(weighted):
             for j in range(4):
                 pairs = together & (b[:, None] == i) & (b == j)
                 assert getattr(sums, name)[i, j] == pytest.approx((pairs * np.outer(one, other)).sum(), rel=1e-9)
+    size = np.bincount(of_row, w)[of_row]
+    for i in range(4):
+        for j in range(4):
+            pairs = together & (b[:, None] == i) & (b == j)
+            assert sums.nn_size[i, j] == pytest.approx((pairs * np.outer(w * size, w)).sum(), rel=1e-9)
     losses = {"losses": r**2, "log_losses": -np.log(np.where(rows.outcome == 1, rows.confidence, 1 - rows.confidence))}
     for name, loss in losses.items():
         expected = [(together * np.outer(w * loss, other)).sum() for other in (w * loss, w)]
@@ -71,19 +76,34 @@ def test_the_scatter_is_the_double_sum_of_centred_residuals():
     np.testing.assert_allclose(sums._own_squares, np.bincount(b, e**2), rtol=1e-9)
 
 
-def test_expected_sums_over_pairs_are_traces():
-    """Clusters of equal size: E[e' P' A P e] = tr(A P S P') for residuals of variance 1, S = I or equal in clusters."""
+@pytest.mark.parametrize("sizes", [[5] * 12, [1, 2, 3, 25, 7, 11, 1], [40, 2, 2, 2, 2]])
+def test_expected_sums_over_pairs_are_traces(sizes):
+    """E[e' P' A P e] = tr(A P S P') for residuals of variance 1, S = I or equal in clusters; sizes may differ."""
     rng = np.random.default_rng(3)
-    of_row = np.repeat(np.arange(12), 5)
-    p = rng.random(60)
-    rows = Columns.read(rng.integers(0, 2, 60), p)
+    of_row = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(of_row)
+    p = np.clip(rng.random(len(sizes))[of_row] + 0.3 * rng.standard_normal(n), 0, 1)  # alike within clusters
+    rows = Columns.read(rng.integers(0, 2, n), p)
     sums = sums_of(rows, of_row)
     b = np.minimum((p * 4).astype(int), 3)
     same = (of_row[:, None] == of_row).astype(float)
-    centre = np.eye(60) - (b[:, None] == b) / np.bincount(b)[b]
-    pairs = same - np.eye(60)
-    expected = [np.trace(pairs @ centre @ covariance @ centre.T) for covariance in (np.eye(60), same)]
+    centre = np.eye(n) - (b[:, None] == b) / np.bincount(b)[b]
+    pairs = same - np.eye(n)
+    expected = [np.trace(pairs @ centre @ covariance @ centre.T) for covariance in (np.eye(n), same)]
     np.testing.assert_allclose(sums._expected, expected, rtol=1e-9)
+
+
+def test_icc_of_one_large_cluster_and_many_small_ones_is_nearly_unbiased():
+    """Without clipping: the sum over pairs has the stated expectation whatever the sizes; 100 data sets."""
+    rng, truth, found = np.random.default_rng(6), 0.231, []
+    for _ in range(100):
+        rows = simulate_clusters([500] + [10] * 50, dependence=0.5, rng=rng)
+        sums = sums_of(Columns.read(rows.outcome, rows.confidence), rows.cluster, make_bins(15))
+        sd, (none, full) = np.sqrt(sums.variance), sums._expected
+        total = ((sums._scatter - np.diag(sums._own_squares)) / np.outer(sd, sd)).sum()
+        found.append((total - none) / (full - none))
+    # `truth`: the same mean over 300 data sets of 40 clusters of 25 rows; its standard error is 0.003
+    assert abs(np.mean(found) - truth) < 4 * np.std(found) / 10 + 0.03
 
 
 @pytest.mark.parametrize(("size", "alike"), [(10, 0.0), (10, 0.8), (100, 0.0), (100, 0.8)])
@@ -303,6 +323,9 @@ MUTATIONS = {
     "own_sq": lambda c: c["own_sq"].__setitem__(0, -1.0),
     "too large product": lambda c: c["nn"][0].__setitem__(0, 1e9),
     "too small product": lambda c: c["nn"][1].__setitem__(1, 1.0),
+    "too large size": lambda c: c["nn_size"][2].__setitem__(1, 1e9),
+    "too small size": lambda c: c["nn_size"][1].__setitem__(1, 1.0),
+    "negative size": lambda c: c["nn_size"][1].__setitem__(0, -1.0),
     "covariance": lambda c: c["rn"][0].__setitem__(1, 1e6),
     "negative": lambda c: c["rr"][0].__setitem__(0, -1.0),
     "losses": lambda c: c["losses"].__setitem__(0, 0.0),

@@ -38,6 +38,10 @@ def test_counts_on_the_grid_are_those_of_the_rows(causes, horizon):
     assert found.losses.total == pytest.approx(of_rows.losses.total, rel=1e-10, abs=1e-12)
     # to first order in the width of a bin
     assert found.losses.squares.sum() == pytest.approx(of_rows.losses.squares.sum(), rel=0.02)
+    wide = bc.SurvivalCounts.from_arrays(time, event, risk, times=GRID, bins=2).at(horizon)
+    exact = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), horizon, make_bins(2)).losses.squares
+    without_variance = wide.losses.total**2 / wide.weight
+    assert np.abs(wide.losses.squares - exact).sum() < 0.3 * np.abs(without_variance - exact).sum()
 
 
 def test_batches_add_up():
@@ -98,6 +102,9 @@ def test_errors():
         bc.SurvivalCounts.empty(times=[1, 2, 1])
     with pytest.raises(ValueError, match="`times` must be finite and > 0"):
         bc.SurvivalCounts.empty(times=[-1, 2])
+    for horizon in ([0.5, 1.0], "0.5"):
+        with pytest.raises(TypeError, match="`horizon` must be a number"):
+            bc.evaluate_survival_counts(counts, horizon=horizon)
     with pytest.raises(ValueError, match="same times"):
         counts + bc.SurvivalCounts.empty(times=[1, 2])
     with pytest.raises(ValueError, match="same bins"):

@@ -108,14 +108,45 @@ def test_equal_weights_change_nothing():
         assert getattr(plain, name) == pytest.approx(getattr(heavy, name), rel=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("causes", [1, 2])
-def test_inverse_censoring_weights_add_up_to_the_product_limit(causes):
+def test_inverse_censoring_weights_add_up_to_the_product_limit(causes, weighted):
     """Weighted rows with and without the event add up to n F and n (1 - F): IPCW with the own curve is Kaplan-Meier."""
     time, event, risk = simulated(2000, 8, causes=causes)
-    counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), 0.5, make_bins(5))
+    weights = np.random.default_rng(9).gamma(2.0, 1.0, 2000) if weighted else None
+    counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk, weights), 0.5, make_bins(5))
     followed = counts.followed & counts.occupied
-    assert counts.weight[1][followed] == pytest.approx((counts.n * counts.accuracy)[followed], rel=1e-10)
-    assert counts.weight.sum(axis=0)[followed] == pytest.approx(counts.n[followed], rel=1e-10)
+    n = counts.rows.weight.sum(axis=0)
+    assert counts.weight[1][followed] == pytest.approx((n * counts.accuracy)[followed], rel=1e-10)
+    assert counts.weight.sum(axis=0)[followed] == pytest.approx(n[followed], rel=1e-10)
+
+
+def test_rows_of_weight_zero_change_nothing():
+    time, event, risk = simulated(300, 10)
+    time[:2], event[:2], risk[:2] = [0.45, 0.2], [0, 0], [0.99, 0.1]  # the last row of a bin, and one of many
+    weights = np.random.default_rng(1).gamma(2.0, 1.0, 300)
+    weights[:2] = 0
+    every = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk, weights), 0.5, make_bins(10))
+    rest = HorizonCounts.from_rows(SurvivalRows.read(time[2:], event[2:], risk[2:], weights[2:]), 0.5, make_bins(10))
+    for name in ("followed", "accuracy", "effective_n", "effective_k", "weight"):
+        assert getattr(every, name) == pytest.approx(getattr(rest, name), rel=1e-12, nan_ok=True), name
+
+
+def test_a_row_that_outweighs_those_after_it():
+    """A share of 10 000 / 10 003 of the rows at risk leaves, and 3 stay; they are the curve from there on."""
+    rows = SurvivalRows.read([1, 2, 3, 9], [0, 1, 1, 0], [0.2] * 4, [10_000, 1, 1, 1])
+    counts = HorizonCounts.from_rows(rows, 4.0, make_bins(1))
+    assert counts.accuracy[0] == pytest.approx(2 / 3, rel=1e-12)
+    assert counts.weight.sum() == pytest.approx(counts.rows.weight.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("stated", [0.002, 0.999])
+def test_effective_rows_of_risks_near_0_and_1(stated):
+    time, event, risk = simulated(400, 11)
+    risk[:] = stated + 1e-4 * (risk - 0.5)
+    counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), 0.5, make_bins(1))
+    worth = effective(time, event, risk, np.ones(400), 0.5, np.ones(400, bool))
+    assert counts.effective_n[0] == pytest.approx(worth, rel=1e-9)
 
 
 def test_without_events_the_worth_is_the_share_that_is_not_censored():
@@ -168,3 +199,53 @@ def test_counts_at_a_horizon_cannot_be_added():
     counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), 0.5, make_bins(2))
     with pytest.raises(TypeError, match=r"cannot be added.*SurvivalCounts"):
         counts + counts
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_do_not_hide_that_the_last_row_is_censored(seed):
+    """Sums of weights are rounded; nobody is left after the last row all the same."""
+    rng = np.random.default_rng(seed)
+    time = rng.permutation(30) + 1.0
+    event = rng.integers(0, 2, 30)
+    event[time.argmax()] = 0
+    rows = SurvivalRows.read([*time, 99.0], [*event, 0], [0.2] * 30 + [0.8], rng.gamma(1.0, 1.0, 31))
+    counts = HorizonCounts.from_rows(rows, 50.0, make_bins(2))
+    assert counts.followed.tolist() == [False, True]
+    assert counts.effective_n[0] == 0
+
+
+def test_a_bin_does_not_depend_on_the_weights_of_other_bins():
+    """Weights of one bin are 1e18 times as large, so that sums over both lose those of the other."""
+    time, event, risk = [1, 2, 3, 9, 1, 2, 3, 9], [1, 0, 1, 0, 0, 1, 1, 0], [0.2] * 4 + [0.8] * 4
+    weights = [2e18, 1e18, 3e18, 1e18, 1, 2, 1, 3]
+    both = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk, weights), 4.0, make_bins(2))
+    assert both.accuracy[1] == pytest.approx(1 - 4 / 6 * 3 / 4, rel=1e-14)
+    assert both.accuracy[0] == pytest.approx(1 - 5 / 7 * 1 / 4, rel=1e-14)
+    assert both.followed.all()
+
+
+def test_no_more_events_than_rows_if_every_known_row_has_the_event():
+    """Rounding of a sum of jumps must not exceed 1; the last row of each data set has the event."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        event = rng.integers(0, 2, 30)
+        event[-1] = 1
+        rows = SurvivalRows.read([*range(1, 31), 99], [*event, 0], [0.2] * 30 + [0.8])
+        counts = HorizonCounts.from_rows(rows, 50.0, make_bins(2))
+        assert counts.accuracy[0] == pytest.approx(1.0, rel=1e-13)
+        assert counts.effective_k[0] <= counts.effective_n[0]
+
+
+@pytest.mark.parametrize("scale", [4.0, 3.0, 1e-150, 1e150])
+def test_the_scale_of_weights_does_not_matter(scale):
+    time, event, risk = simulated(300, 12)
+    weights = np.random.default_rng(13).gamma(2.0, 1.0, 300)
+    one, other = (
+        HorizonCounts.from_rows(SurvivalRows.read(time, event, risk, each), 0.5, make_bins(5))
+        for each in (weights, scale * weights)
+    )
+    for name in ("accuracy", "effective_n", "effective_k", "share"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12), name
+    some = one.losses.squares > 0
+    ratios = other.losses.squares[some] / one.losses.squares[some]
+    assert ratios == pytest.approx(ratios[0], rel=1e-12)

@@ -24,8 +24,9 @@ def survival(
 ) -> Job:
     """Estimate the calibration error of stated risks at a horizon, from times of which some are censored.
 
-    Prints a sentence to quote, a table with 95 % credible intervals that includes the ratio of observed to expected
-    events, and a one-line specification of the estimate.
+    Prints a sentence to quote, a table with 95 % credible intervals, and a one-line specification of the estimate.
+
+    The last row of the table is the ratio of observed to expected events.
 
     The rows must fit into memory.
     """

@@ -46,6 +46,8 @@ def class_columns(
             f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"
         )
         near = "" if columns else _checks.did_you_mean(prefix, [c for c in source.columns if c not in besides])
+        if columns == [prefix] and len(source.beginning_with(f"{prefix}.")) > 1:
+            near = f" Is `prob_prefix={quoted(prefix + '.')}` meant, with a dot at its end?"
         raise FileError(
             f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {matches}."
             f"{near} {source.columns_said}"

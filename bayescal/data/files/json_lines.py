@@ -1,5 +1,6 @@
 """Read JSON lines: one JSON object per line. Dots lead into nested objects and lists, as in ``choices.0.logprob``."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from bayescal.data.files.text import Text
 SHOWN = 60
 #: Number of lines in which an error message looks for fields of objects.
 LINES_SHOWN = 1000
+#: An index of a list in brackets, which is written with a dot here.
+_INDEX = re.compile(r"\[(\d+)\]")
 #: Keys and indexes of list elements, from the outermost inwards.
 Steps = tuple[str, ...]
 
@@ -65,8 +68,16 @@ class JsonLines(Text):
             if not self.has(column):
                 self._refuse_absent(column)
 
+    def _within(self, column: str) -> str:
+        """Name what is within the objects or lists of a column; empty if it has none in the first lines."""
+        fields = self._fields(self._steps(column), lines=LINES_SHOWN)
+        named = listed([f"{column}.{field}" for field in fields])
+        return f"It holds objects or lists; name what is within it: {named}." if fields else ""
+
     def _refuse_absent(self, column: str) -> None:
         """Raise an error that lists the fields of the longest beginning of a path that occurs."""
+        if (dotted := _INDEX.sub(r".\1", column).removeprefix("$.")) != column and self.has(dotted):
+            raise FileError(f"'{self.path.name}' has no column {quoted(column)}. Write {quoted(dotted)}.")
         words = column.split(".")
         beginnings = (".".join(words[:many]) for many in range(len(words) - 1, 0, -1))
         parent = next((name for name in beginnings if self.has(name)), None)

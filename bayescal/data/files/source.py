@@ -141,6 +141,8 @@ class Source(ABC):
             As `read`; the message gives the numbers for all rows of the file.
         """
         self._require([column for column, _ in wanted])
+        for column in (column for column, kind in wanted if kind == "text"):
+            self._refuse_nested(column)
         rows = max(1, BLOCK // (len(wanted) * ROWS)) * ROWS
         empty = True
         for fetched in self._all_rows(self._fetch_blocks(wanted, rows)):
@@ -197,6 +199,15 @@ class Source(ABC):
                 raise FileError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
             if times[column] > 1:
                 raise FileError(f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them.")
+
+    def _refuse_nested(self, column: str) -> None:
+        """Raise an error if a column of labels holds objects or lists."""
+        if within := self._within(column):
+            raise FileError(f"column {quoted(column)} of '{self.path.name}' must hold one label per row. {within}")
+
+    def _within(self, column: str) -> str:
+        """Name what is within the objects or lists of a column; empty if it has none, as in most formats."""
+        return ""
 
     def _fetch_blocks(self, wanted: Sequence[tuple[str, Kind]], rows: int) -> Iterator[list[Array]]:
         """Read blocks of exactly `rows` rows, and a last block with the others; all reading of rows happens here."""
@@ -279,6 +290,8 @@ class Source(ABC):
             repair = f"String labels ({labels}) need `classes=` to say what they mean{more}"
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
+        elif kind == "number":
+            repair = _checks.of_percentages(shown) or self._within(column) or repair
         verb = f"does not{also}", f"do not{also}"
         written = "no value" if shown is None else quoted(shown)
         raise InvalidRows(Finding(rule=rule, verb=verb, value=shown, shown=written, hint=repair, **fields))

@@ -1,11 +1,12 @@
 """Sums of several groups on the same bins, as arrays with one row per group."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayescal.stats.contract import Counts
 
@@ -34,6 +35,10 @@ class GroupBins:
         Mean confidences; of bins that are empty in a group, those of all rows.
     share : ndarray, shape (n_used,)
         Shares of all rows around which masses vary; positive.
+    share_rows : float, default infinity
+        Effective number of rows from which the shares were estimated; infinite if they are known.
+    of_all : ndarray, shape (n_used,), optional
+        Mean confidences of all rows; by default those of all groups are equal to them.
     """
 
     n: Floats
@@ -41,6 +46,8 @@ class GroupBins:
     rows: Floats
     confidence: Floats
     share: Floats
+    share_rows: float = np.inf
+    of_all: Floats | None = None
 
     @classmethod
     def of(cls, counts: Sequence[Counts], overall: Counts) -> "GroupBins":
@@ -49,10 +56,12 @@ class GroupBins:
         n, k, share = (np.stack([getattr(c, name)[used] for c in counts]) for name in _COLUMNS)
         effective = np.array([c.effective_rows for c in counts])
         seen = np.stack([c.mean_confidence[used] for c in counts])
-        confidence = np.where(np.isfinite(seen), np.clip(seen, 0.0, 1.0), np.clip(overall.mean_confidence[used], 0, 1))
+        of_all = np.clip(overall.mean_confidence[used], 0.0, 1.0)
+        confidence = np.where(np.isfinite(seen), np.clip(seen, 0.0, 1.0), of_all)
         total = overall.effective_rows * overall.share[used] + 0.5
         rows = effective[:, None] * np.where(effective[:, None] > 0, share, 0.0)
-        return cls(n, np.clip(k, 0.0, n), rows, confidence, total / total.sum())
+        shares = total / total.sum()
+        return cls(n, np.clip(k, 0.0, n), rows, confidence, shares, float(total.sum()), of_all)
 
     def __len__(self) -> int:
         return len(self.n)
@@ -72,7 +81,32 @@ class GroupBins:
 
     def take(self, groups: NDArray[np.intp]) -> "GroupBins":
         """Return some groups, or groups several times."""
-        return GroupBins(self.n[groups], self.k[groups], self.rows[groups], self.confidence[groups], self.share)
+        by_group = {name: getattr(self, name)[groups] for name in ("n", "k", "rows", "confidence")}
+        return replace(self, **by_group)
+
+    def shifts(self, curves: Floats) -> Floats:
+        r"""Shifts of the logits of the confidences of each group by common curves.
+
+        Parameters
+        ----------
+        curves : ndarray, shape (n_curves, n_used)
+            Logits of the accuracies minus logits of the mean confidences, of all rows.
+
+        Returns
+        -------
+        ndarray, shape (n_curves, n_groups, n_used)
+            The mean confidence c of a group in a bin may differ from that of all rows, :math:`\bar c`, whose accuracy
+            is :math:`\theta`. The group has the same shift of the logit, or the same gap, the accuracy
+            :math:`\theta + c - \bar c`: the one that is nearer to :math:`\theta`. Logits of confidences near 0 and 1
+            can differ by any amount within a bin, the gaps by no more than its width.
+        """
+        same = np.broadcast_to(curves[:, None], (len(curves), *self.n.shape))
+        if self.of_all is None:
+            return same
+        accuracy = expit(floored_logit(self.of_all) + same)
+        difference = self.confidence - self.of_all
+        nearer = np.abs(difference) < np.abs(expit(self.start + same) - accuracy)
+        return np.where(nearer & (same != 0), floored_logit(accuracy + difference) - self.start, same)
 
 
 _COLUMNS = ("effective_n", "effective_k", "share")

@@ -65,7 +65,8 @@ class PooledPosterior:
     \mathrm{logit}\,\bar c`. Accuracies are :math:`\mathrm{expit}\,\eta_{gb}`, or vary around it as
     :math:`\mathrm{Beta}(\kappa h, \kappa (1 - h))` with :math:`\kappa = 1 / \tau^2 - 1`. The centre and the standard
     deviations of a, b and the residual form a component of a mixture over a fixed grid [1]_, whose weights all groups
-    share; see `mixture`. Every draw of the common curve has the same number of draws: the groups do not change its
+    share; see `mixture`. If a group has another mean confidence than all rows in a bin, :math:`\delta_b` is replaced by
+    `GroupBins.shifts`. Every draw of the common curve has the same number of draws: the groups do not change its
     posterior.
 
     References
@@ -100,11 +101,16 @@ class PooledPosterior:
         return np.mean([each.shares() for each in self._mixtures], axis=0)
 
     @cached_property
+    def shifts(self) -> Floats:
+        """Shifts of the logits of the confidences by the common curve, shape (n_centres, n_groups, n_used)."""
+        return self.bins.shifts(self.centres)
+
+    @cached_property
     def _fits(self) -> list[Deviations]:
         """Deviations under every component: of every group beside every centre, or of every group."""
         bins, n_centres = self.bins, len(self.centres)
         tiled = bins.take(np.tile(np.arange(len(bins)), n_centres))
-        offset = tiled.start + np.repeat(self.centres, len(bins), axis=0)
+        offset = tiled.start + self.shifts.reshape(tiled.n.shape)
         around = Rows(tiled.n, tiled.k, offset, tiled.lever)
         diagonal = Rows(bins.n, bins.k, bins.start, bins.lever)
         return [deviations(around if c.centre == COMMON else diagonal, c[1:]) for c in self.components]
@@ -119,8 +125,10 @@ class PooledPosterior:
     @cached_property
     def _mixtures(self) -> list[Mixture]:
         """Posterior of the weights for every centre, with a fixed seed."""
-        streams = np.random.default_rng(WEIGHTS_SEED).spawn(len(self.centres))
-        return [mixture(of, self.prior, rng) for of, rng in zip(self.log_evidence, streams, strict=True)]
+        n_centres = len(self.centres)
+        streams = np.random.default_rng(WEIGHTS_SEED).spawn(n_centres)
+        each = zip(self.log_evidence, streams, strict=True)
+        return [mixture(of, self.prior, rng, n_centres=n_centres) for of, rng in each]
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> PooledDraws:
         """Draw all groups jointly.
@@ -141,8 +149,8 @@ class PooledPosterior:
         for_choice, for_deviations, for_accuracies, for_masses = _checks.generator(rng).spawn(4)
         chosen = self._choose(n_draws, for_choice)
         fits = Approximations.of(self._fits, len(self.centres), len(self.bins))
-        deviation = draw_deviations(self.bins, self.centres, self.prior, fits, chosen, for_deviations)
-        accuracy = draw_accuracies(self.bins, self.centres, self.prior, chosen, deviation, for_accuracies)
+        deviation = draw_deviations(self.bins, self.shifts, self.prior, fits, chosen, for_deviations)
+        accuracy = draw_accuracies(self.bins, self.shifts, self.prior, chosen, deviation, for_accuracies)
         mass = draw_masses(self.bins, np.array(self.prior.precisions), n_draws, for_masses)
         return PooledDraws(mass, accuracy, chosen, deviation)
 

@@ -82,7 +82,7 @@ class _Target:
 
 def draw_deviations(
     bins: GroupBins,
-    centres: Floats,
+    shifts: Floats,
     prior: PoolingPrior,
     fits: Approximations,
     chosen: Chosen,
@@ -105,7 +105,7 @@ def draw_deviations(
         for part in parts(len(groups), bins.n.shape[1]):
             g, i = groups[part], draws[part]
             of, centre = chosen.component[g, i], chosen.centre[i]
-            offset = bins.start[g] + centres[centre] * around[of][:, None]
+            offset = bins.start[g] + shifts[centre, g] * around[of][:, None]
             fit = fits.mode[of, centre, g], fits.chol[of, centre, g]
             target = _Target(bins.n[g], bins.k[g], offset, bins.lever[g], sds[of], tau)
             at, log_weight = target.proposed(*fit, normal[0, g, i])
@@ -120,7 +120,7 @@ def draw_deviations(
 
 def draw_accuracies(
     bins: GroupBins,
-    centres: Floats,
+    shifts: Floats,
     prior: PoolingPrior,
     chosen: Chosen,
     deviation: Floats,
@@ -133,10 +133,10 @@ def draw_accuracies(
     taus = np.array([c.tau for c in prior.components])
     around = np.array([c.centre == COMMON for c in prior.components])
     accuracy = np.empty((*chosen.component.shape, bins.n.shape[1]))
-    shift_of = centres[chosen.centre]
     for part in parts(len(bins), chosen.component.shape[1], bins.n.shape[1]):
         of = chosen.component[part]
-        shift = np.where(around[of][..., None], shift_of, 0.0)
+        common = shifts[:, part][chosen.centre].swapaxes(0, 1)
+        shift = np.where(around[of][..., None], common, 0.0)
         shift += deviation[part, :, :1] + deviation[part, :, 1:] * bins.lever[part, None]
         confidence = bins.confidence[part, None]
         curve = np.where(shift == 0, confidence, expit(floored_logit(confidence) + shift))

@@ -15,9 +15,9 @@ Ints = NDArray[np.intp]
 STEPS, TOLERANCE = 200, 1e-4
 #: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
 PARTICLES, TEMPER = 1000, 0.5
-#: Gibbs sweeps after resampling; how many weights are kept for each centre: at least, at most, and numbers that their
-#: shares take.
-SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 100, 300_000
+#: Gibbs sweeps after resampling; how many weights are kept: for each centre at least, for all centres together at most,
+#: and numbers that the shares of one centre take.
+SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 1000, 300_000
 #: Smallest weight.
 LEAST = 1e-300
 
@@ -61,7 +61,7 @@ class Mixture:
         return found
 
 
-def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator) -> Mixture:
+def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator, *, n_centres: int = 1) -> Mixture:
     r"""Posterior of the weights of the components.
 
     Parameters
@@ -72,6 +72,8 @@ def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator)
         Prior weights p, and their total A in groups.
     rng : Generator
         Randomness.
+    n_centres : int, default 1
+        Number of centres, among which the draws of the weights are divided.
 
     Returns
     -------
@@ -95,7 +97,7 @@ def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator)
     with np.errstate(divide="ignore"):
         of_all = np.log(prior.weights) + (log_evidence - largest).sum(axis=0)
     alpha = prior.pseudo_groups * prior.weights
-    weights = _importance_sample(evidence, alpha, rng)
+    weights = _importance_sample(evidence, alpha, MOST_KEPT // n_centres, rng)
     for _ in range(SWEEPS):
         chosen = assigned(evidence, weights, np.arange(len(weights)), rng)
         place = np.arange(len(weights)) * len(alpha) + chosen
@@ -104,13 +106,13 @@ def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator)
     return Mixture(evidence, weights, softmax(of_all), prior.together)
 
 
-def _importance_sample(evidence: Floats, alpha: Floats, rng: np.random.Generator) -> Floats:
+def _importance_sample(evidence: Floats, alpha: Floats, most: int, rng: np.random.Generator) -> Floats:
     """Draw weights of groups with own components, by importance resampling."""
     expected = TEMPER * expected_groups(evidence, alpha)
     weights = _dirichlet(np.broadcast_to(alpha + expected, (PARTICLES, len(alpha))), rng)
     log_weight = np.log(np.maximum(weights @ evidence.T, LEAST)).sum(axis=1) - np.log(weights) @ expected
     share = softmax(log_weight)
-    kept = min(max(BUDGET // evidence.size, LEAST_KEPT), MOST_KEPT)
+    kept = max(min(BUDGET // evidence.size, most), LEAST_KEPT)
     at = (np.arange(kept) + rng.random()) / kept
     chosen = np.minimum(np.searchsorted(share.cumsum(), at), PARTICLES - 1)
     return weights[chosen]
@@ -133,15 +135,15 @@ def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
 def assigned(evidence: Floats, weights: Floats, of: Ints, rng: np.random.Generator) -> Ints:
     """Draw a component of every group given weights number ``of[i]``, shape (n_groups, len(of))."""
     cumulated = (evidence[:, None] * weights).cumsum(axis=2)  # (n_groups, n_kept, n_components)
-    uniform = rng.random((len(evidence), len(of)))
-    found = np.empty(uniform.shape, np.intp)
-    last = cumulated.shape[2] - 1
-    for start in range(0, len(of), len(weights)):  # each pass uses every weight at most once
-        part = slice(start, start + len(weights))
-        own = cumulated[:, of[part]]
-        level = uniform[:, part, None] * own[:, :, -1:]
-        found[:, part] = np.minimum((own <= level).sum(axis=2), last)
-    return found
+    level = rng.random((len(evidence), len(of))) * cumulated[:, of, -1]
+    group = np.arange(len(evidence))[:, None]
+    found = np.zeros(level.shape, np.intp)
+    size = cumulated.shape[2]
+    for step in 2 ** np.arange(int(size).bit_length())[::-1]:  # bisection of all at once
+        last = found + step - 1
+        passed = (last < size) & (cumulated[group, of, np.minimum(last, size - 1)] <= level)
+        found += step * passed
+    return np.minimum(found, size - 1)
 
 
 def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:

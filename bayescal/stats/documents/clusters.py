@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 CLUSTERS = "clusters"
 _SUMS = [field.name for field in fields(ClusterSums) if field.name != "number"]
 _PAIRED = [field.name for field in fields(PairedClusters)]
-_SYMMETRIC = ("rr", "nn")
+_SYMMETRIC = ("rr", "nn", "nn_size")
 
 
 def clusters_document(counts: BinnedCounts) -> dict[str, Any]:
@@ -129,6 +129,11 @@ def _require_products(name: str, clusters: ClusterSums, counts: BinnedCounts) ->
     within(f"{name}.nn", "fit `weight`", n_sq, weight**2, n_sq)
     within(f"{name}.nn", "fit `weight` and `number`", weight**2 / number, n_sq, n_sq)
     within(f"{name}.nn", "fit `weight_sq`", clusters.weight_sq, n_sq, n_sq)
+    NOT_NEGATIVE.require(f"{name}.nn_size", clusters.nn_size)
+    largest = weight.sum() * nn
+    within(f"{name}.nn_size", "fit `nn` and `weight`", clusters.nn_size, largest, clusters.nn_size)
+    of_bin = np.diag(clusters.nn_size)
+    within(f"{name}.nn_size", "fit `nn` and `weight`", n_sq**2, of_bin * weight, of_bin)
     within(f"{name}.rr", "fit `nn`", r_sq, n_sq, r_sq)
     within(f"{name}.rr", "fit `residual` and `number`", clusters.residual**2 / number, r_sq, r_sq)
     for key, one, other in (("nn", n_sq, n_sq), ("rr", r_sq, r_sq), ("rn", r_sq, n_sq)):

@@ -1,0 +1,79 @@
+"""CovariateShiftEvaluation: calibration in a target population under covariate shift, from weighted source rows."""
+
+from dataclasses import dataclass, fields
+
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import ROWS_PER_BIN, remarks_of
+from bayescal.results.weight_report import WeightReport
+from bayescal.stats.target_counts import TargetCounts
+
+#: Share of the target rows in bins without source rows above which the interval is doubtful.
+MOST_UNCOVERED = 0.05
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CovariateShiftEvaluation(Evaluation):
+    """The posterior of how well a classifier is calibrated in a target population under covariate shift.
+
+    Returned by `evaluate_shifted` with ``shift="covariate"``. It is an `Evaluation` whose bins have the masses and mean
+    confidences of the target, and the accuracies of the weighted source rows: every estimand, plot and table of an
+    `Evaluation` is available. The area under the ROC curve, and the mean losses within bins, are those of the weighted
+    source rows.
+
+    Parameters
+    ----------
+    counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
+        As for `Evaluation`; `counts` are `TargetCounts`.
+    weight_report : WeightReport
+        Effective number of rows, largest weight and Pareto shape of the weights.
+    """
+
+    counts: TargetCounts
+    weight_report: WeightReport | None = None
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, weight_report: WeightReport) -> "CovariateShiftEvaluation":
+        """Return the evaluation of `TargetCounts` with the report on its weights."""
+        known = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+        return cls(**known, weight_report=weight_report)
+
+    @property
+    def question(self) -> str:
+        """Estimand, bins, rows of source and target, and model, in words."""
+        counts = self.counts
+        model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
+        return (
+            f"{counts.target} ECE{self._of_label} of the target under covariate shift, {counts.bins}, N = "
+            f"{counts.n_target_rows} target rows and {counts.n_rows} source rows (weighted, effective N = "
+            f"{counts.labelled_rows:.0f}), {model}"
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table."""
+        report = () if self.weight_report is None else self.weight_report.warnings
+        return (*report, *_remarks(self.counts, self.model))
+
+
+def _remarks(counts: TargetCounts, model: str) -> list[str]:
+    """Return the remarks on labelled rows, on bins without them, and on what cannot be seen."""
+    # the remarks on few rows concern the labelled ones; the effective rows of a target are those of its masses
+    texts = list(remarks_of(counts, model))
+    bins = int(counts.occupied.sum())
+    if model == "shrinkage" and counts.labelled_rows < ROWS_PER_BIN * bins and bins > 1:
+        texts.append(
+            f"There are fewer than {ROWS_PER_BIN} effective source rows per bin of the target. With so few rows, "
+            "errors that vary from bin to bin cannot be distinguished from noise. Use fewer bins."
+        )
+    if counts.uncovered > 0:
+        weak = " Intervals may contain the truth less often than stated." * (counts.uncovered > MOST_UNCOVERED)
+        texts.append(
+            f"{100 * counts.uncovered:.2g} % of the target rows are in bins without source rows of positive weight: "
+            "their calibration is taken from the other bins and the prior, and the plug-in estimate leaves it "
+            f"out.{weak}"
+        )
+    texts.append(
+        "The interval contains neither the uncertainty of the weights, nor differences in features from which the "
+        "weights were not computed."
+    )
+    return texts

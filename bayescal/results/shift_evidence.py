@@ -1,0 +1,181 @@
+"""ShiftEvidence: whether the scores of a target differ from those of a source, and whether label shift explains it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _render
+from bayescal._presented import Presented
+from bayescal.draws import Draws, fingerprint
+from bayescal.posterior.cell_shift import total_variation
+from bayescal.posterior.shift_tests import ShiftTest
+from bayescal.results.cumulative import p_words
+from bayescal.stats.shift_cells import ShiftCounts
+
+Floats = NDArray[np.float64]
+
+#: P-values up to this one are stated as differences.
+LEVEL = 0.05
+#: Maximum number of cells that are printed.
+PRINTED = 20
+HEADER = ("cell", "source", "target", "share of source", "share of target", "difference", "2.5 %", "97.5 %")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShiftEvidence(Presented):
+    """Evidence that the scores of a target differ from those of a source, and that label shift does not explain it.
+
+    Returned by `shift_evidence`; printing it shows both tests and a table of the cells.
+
+    Parameters
+    ----------
+    counts : ShiftCounts
+        Rows by class and cell.
+    drawn : ndarray, shape (n_draws, 2, n_cells)
+        Posterior draws of the distributions of source and target over the cells.
+    no_shift : ShiftTest
+        Test of equal distributions.
+    label_shift : ShiftTest
+        Test of label shift: the rows of each class have the same distribution in both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bayescal as bc
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(1000)
+    >>> evidence = bc.shift_evidence(rng.random(1000) < p, p, rng.random(800) ** 2, rng=1)
+    >>> evidence.no_shift.p_value < 0.01
+    True
+    """
+
+    counts: ShiftCounts
+    drawn: Floats
+    no_shift: ShiftTest
+    label_shift: ShiftTest
+
+    _index = ("cell",)
+
+    @cached_property
+    def total_variation(self) -> Draws:
+        """Draws of the total variation of the two distributions: the share of the rows that would have to move."""
+        return Draws(total_variation(self.drawn), "total variation of the scores", self._origin)
+
+    @cached_property
+    def difference(self) -> Draws:
+        """Draws of the share of each cell in the target minus that in the source, shape (n_draws, n_cells)."""
+        return Draws(self.drawn[:, 1] - self.drawn[:, 0], "difference of shares", self._origin)
+
+    @cached_property
+    def _origin(self) -> int:
+        return fingerprint(type(self).__name__, self.drawn)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Names of the cells: the predicted class and the range of its probability."""
+        cells, classes = self.counts.cells, self.counts.classes
+        names = []
+        for label, cuts in zip(classes, cells.cuts, strict=True):
+            edges = [f"{edge:.3g}" for edge in (1 / len(classes), *cuts, 1.0)]
+            names += [f"{label}: {low} to {high}" for low, high in pairwise(edges)]
+        return tuple(names)
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return one dict per cell, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys cell, n_source, n_target, share_source, share_target, mean, low and high; the last three are those of
+            the difference of the shares.
+        """
+        low, high = self.difference.interval(prob)
+        mean, counts = self.difference.mean(), self.counts
+        source = counts.source.sum(axis=0)
+        return [
+            {
+                "cell": name,
+                "n_source": int(source[j]),
+                "n_target": int(counts.target[j]),
+                "share_source": float(source[j] / counts.n_source),
+                "share_target": float(counts.target[j] / counts.n_target),
+                "mean": float(mean[j]),
+                "low": float(low[j]),
+                "high": float(high[j]),
+            }
+            for j, name in enumerate(self.cells)
+        ]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    @property
+    def spec(self) -> str:
+        """Cells, rows and P-values on one line."""
+        counts = self.counts
+        return (
+            f"shift of scores, {counts.cells}, {counts.n_source} labelled rows of the source, {counts.n_target} rows "
+            f"of the target: no shift {_p(self.no_shift)}, label shift alone {_p(self.label_shift)}"
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """Both tests and the total variation in words."""
+        low, high = self.total_variation.interval(prob)
+        d = max(_render.decimals(high - low), 2)
+        size = (
+            f"a total variation of {_render.number(self.total_variation.mean(), d)} ({100 * prob:g} % credible "
+            f"interval {_render.number(low, d)} to {_render.number(high, d)})"
+        )
+        of_none, of_label = _p(self.no_shift), _p(self.label_shift)
+        if self.no_shift.p_value > LEVEL:
+            return f"The scores of source and target are not shown to differ ({of_none}), with {size}."
+        if self.label_shift.p_value > LEVEL:
+            explained = f"Other class frequencies alone can explain it ({of_label})."
+        else:
+            explained = f"Other class frequencies alone do not explain it ({of_label})."
+        return f"The scores of source and target differ ({of_none}), with {size}. {explained}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the tests cannot show."""
+        texts = [
+            "Scores alone cannot show whether the probability of an outcome at a given score has changed: no test here "
+            "replaces labels of the target."
+        ]
+        if self.no_shift.p_value <= LEVEL < self.label_shift.p_value:
+            texts.append(
+                "A shift of the features can look like label shift: that label shift is possible does not show that it "
+                "is the reason."
+            )
+        return tuple(texts)
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all cells."""
+        table = self.table()
+        shown = table if whole else table[:PRINTED]
+        rows = [
+            [
+                row["cell"],
+                str(row["n_source"]),
+                str(row["n_target"]),
+                *(_render.number(row[name], 4) for name in ("share_source", "share_target", "mean", "low", "high")),
+            ]
+            for row in shown
+        ]
+        left = (f"{len(table) - len(shown)} cells are not shown; see `to_frame`.",) if len(shown) < len(table) else ()
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [*left, *self.remarks])
+
+
+def _p(test: ShiftTest) -> str:
+    """Return the P-value of a test in words."""
+    words = p_words(test.p_value)
+    return f"P {words}" if words.startswith("<") else f"P = {words}"
