@@ -72,6 +72,10 @@ class Presented:
         """Return the rows of the table as data; `prob` is the probability of the intervals in them."""
         raise NotImplementedError
 
+    def _more(self, prob: float) -> dict[str, Any]:
+        """Return what the JSON document contains besides the rows of the table; nothing by default."""
+        return {}
+
     def _labelled(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows of a data frame, in which the index identifies a row; the same rows by default."""
         return rows

@@ -20,7 +20,9 @@ CELL_ALPHA, CELL_ROWS = 0.5, 3.0
 #: Steps of expectation maximisation before the first sweep of a chain.
 STEPS = 40
 #: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
-FEWEST, MOST, MOST_OF_MANY, BUDGET = 30, 300, 60, 8000
+FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
+#: Sweeps in units of the correlation length of a chain, so that exp(-6) of the distance of its start remains.
+LENGTHS = 6
 #: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
 HELD = 50_000
 #: Least share of a class or cell, so that logarithms and ratios are finite.
@@ -104,9 +106,12 @@ class ClassPriorPosterior:
 
     @property
     def sweeps(self) -> int:
-        """Sweeps of each chain: more if the cells retain little information about the classes."""
+        """Sweeps of each chain: more if the cells retain little information about the classes.
+
+        The correlation of successive sweeps is about 1 minus the least eigenvalue of `information`.
+        """
         least = float(np.linalg.eigvalsh(self.information)[0])
-        return int(np.clip(np.ceil(3 / max(least, 1e-6)), FEWEST, self.most_sweeps))
+        return int(np.clip(np.ceil(LENGTHS / max(least, TINY)), FEWEST, self.most_sweeps))
 
     @property
     def most_sweeps(self) -> int:

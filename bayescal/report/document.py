@@ -387,6 +387,7 @@ def _with_table(result: _presented.Presented, parameters: Parameters, **options:
         **_head(RESULT_SCHEMA, sheet, parameters),
         "kind": type(result).__name__,
         "table": result._records(PROB, **options),
+        **result._more(PROB),
         "remarks": list(sheet.remarks),
     }
 

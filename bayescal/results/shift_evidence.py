@@ -1,6 +1,6 @@
 """ShiftEvidence: whether the scores of a target differ from those of a source, and whether label shift explains it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -117,6 +117,13 @@ class ShiftEvidence(Presented):
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)
+
+    def _more(self, prob: float) -> dict[str, Any]:
+        low, high = self.total_variation.interval(prob)
+        return {
+            "total_variation": {"mean": self.total_variation.mean(), "low": low, "high": high},
+            "tests": {"no_shift": asdict(self.no_shift), "label_shift": asdict(self.label_shift)},
+        }
 
     @property
     def spec(self) -> str:

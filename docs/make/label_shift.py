@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pages import save_parts, table
+from pages import rounded, save_parts, table
 from scipy.special import expit, softmax
 from studies import about, errors_near, jobs_of, rows_of_jobs, run_study
 
@@ -226,12 +226,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     chosen = [job for job in jobs if job[0] in options.only]
     rows = rows_of_jobs(of_cell, chosen, workers=options.workers)
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
-    return about(SEED, settings) | {part: [row for row in rows if row["part"] == part] for part in options.only}
+    return about(SEED, settings) | {part: rounded([r for r in rows if r["part"] == part]) for part in options.only}
 
 
 def by_method(rows: list[dict[str, Any]], columns: list[tuple[str, dict[str, Any]]], head: str) -> str:
     """One line per method: mean and worst coverage, and mean width, in each column of cells."""
-    lines = []
+    lines: list[list[str]] = []
     for method in dict.fromkeys(row["method"] for row in rows):
         line = [method]
         for _, chosen in columns:

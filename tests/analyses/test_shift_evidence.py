@@ -1,5 +1,6 @@
 """Evidence of shift: the posterior against quadrature, both P-values against enumeration and their levels, refusals."""
 
+import json
 from math import comb
 
 import numpy as np
@@ -193,6 +194,10 @@ def test_result():
     assert np.abs(shift).sum() / 2 == pytest.approx(evidence.total_variation.mean(), abs=0.03)
     np.testing.assert_allclose([row["mean"] for row in table], shift, atol=0.02)
     assert evidence.to_frame().shape == (10, 7)
+    stored = json.loads(evidence.to_json())
+    assert stored["tests"]["label_shift"]["p_value"] == evidence.label_shift.p_value
+    assert stored["total_variation"]["mean"] == evidence.total_variation.mean()
+    assert "alone can explain it" in evidence.to_html()
     assert "labels of the target" in evidence.remarks[0]
     again = bc.shift_evidence(y, p, q, rng=1)
     np.testing.assert_array_equal(again.drawn, evidence.drawn)
