@@ -112,6 +112,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/cumulative_weak.py $(SHORT)
 	$(RUN) python docs/make/cumulative_screens.py $(SHORT)
 	$(RUN) python docs/make/calibration_curve.py $(SHORT)
+	$(RUN) python docs/make/covariate_shift.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

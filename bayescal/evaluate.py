@@ -98,10 +98,10 @@ def evaluate(
     weights : array-like, shape (n_rows,), optional
         Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2 [3]_.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
-        Group of each row, such as its fold, site or sex. Each group is evaluated separately, and all groups have the
-        same bin edges. Labels may be any hashable values. Missing labels raise an error. A column with more than 30
-        distinct non-integer numbers also raises an error, because it is likely a measurement: divide it into ranges
-        first.
+        Group of each row, such as its fold, site or sex. By default each group is evaluated separately; see `pooling`.
+        All groups have the same bin edges. Labels may be any hashable values. Missing labels raise an error. A column
+        with more than 30 distinct non-integer numbers also raises an error, because it is likely a measurement: divide
+        it into ranges first.
     cluster : array-like, shape (n_rows,), or data frame of several columns, optional
         Cluster of each row, such as the question that several answers belong to, or the patient of several images.
         Rows of one cluster may depend on each other; intervals become wider accordingly (see Notes). By default all
@@ -112,8 +112,8 @@ def evaluate(
         - ``none`` (default): each group is evaluated from its own rows, so that its result does not depend on which
           other groups there are;
         - ``partial``: groups deviate from the curve of all rows, or from exact calibration, by amounts that are learnt
-          from all groups. Intervals are about a quarter narrower on average; categories without rows are evaluated too,
-          as predicted for a new group;
+          from all groups. Intervals are about a quarter narrower on average. The result of a category without rows is
+          the prediction for a new group. Only for the shrinkage model, and not with `cluster`;
         - ``complete``: all groups have the curve of all rows. For comparison only: its intervals are too narrow if
           groups differ.
     classes : sequence, optional
@@ -148,8 +148,8 @@ def evaluate(
 
     With `cluster`, effective numbers of rows are divided by design effects, which follow from the correlation of the
     residuals of rows of one cluster (see `ClusterSums`). Intervals of the Brier score, the log score and the AUC use
-    the variance over clusters. With fewer than 40 clusters a remark warns that intervals are too narrow. With `by`,
-    clusters are those within a group; groups are taken as independent.
+    the variance over clusters. With fewer than 40 clusters a remark warns that intervals may be too narrow. With
+    `by`, clusters are those within a group; groups are taken as independent.
 
     Rows are matched by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
     how to align them. There is one exception: a default index ``0, 1, ..., n - 1`` is ignored, unless the other index

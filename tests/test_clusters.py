@@ -171,6 +171,25 @@ def test_the_difference_of_brier_scores_has_the_variance_between_clusters(rows):
     np.testing.assert_allclose(found, [means.mean() - half, means.mean() + half], atol=0.02 * half)
 
 
+def test_few_clusters_have_the_t_distribution_of_their_means():
+    """Six clusters of equal size: means of clusters are six numbers, and half widths those of Student t with 5."""
+    rows = simulate_clusters([100] * 6, dependence=0.5, rng=3)
+    y, p = rows.outcome, rows.confidence
+    q = np.clip(p + 0.1 * np.sin(9 * p), 0.01, 0.99)
+    comparison = bc.compare(y, {"p": p, "q": q}, cluster=rows.cluster, draws=20_000, rng=1)
+    losses = {"p": (y - p) ** 2, "difference": (y - p) ** 2 - (y - q) ** 2}
+    found = {
+        "p": bc.evaluate(y, p, cluster=rows.cluster, draws=20_000, rng=1).brier_score,
+        "difference": comparison.difference("p", "q", estimand="brier_score"),
+    }
+    for name, loss in losses.items():
+        means = loss.reshape(6, 100).mean(axis=1)
+        half = 2.5706 * means.std(ddof=1) / np.sqrt(6)  # 97.5 % quantile of Student t with 5 degrees of freedom
+        low, high = found[name].interval(0.95)
+        assert (high - low) / 2 == pytest.approx(half, rel=0.05)
+        assert (high + low) / 2 == pytest.approx(means.mean(), abs=0.05 * half)
+
+
 def test_repeated_rows_have_the_correlation_of_rows_once():
     rng = np.random.default_rng(4)
     p = rng.random(500)

@@ -40,6 +40,7 @@ def numbers_of(name):
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("survival", "survival.json", "survival.md"),
         ("label_shift", "label_shift.json", "shift.md"),
+        ("covariate_shift", "covariate_shift.json", "covariate_shift.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )

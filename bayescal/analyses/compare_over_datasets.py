@@ -90,10 +90,10 @@ def compare_over_datasets(
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = {f"hospital {i}": simulate(1000, population="flat", rng=i) for i in range(4)}
     >>> given = {n: (d.outcome, {"sharp": d.confidence, "timid": 0.25 + d.confidence / 2}) for n, d in rows.items()}
-    >>> found = compare_over_datasets(given, rng=1)
-    >>> found.difference("sharp", "timid").interval(0.95)
+    >>> result = compare_over_datasets(given, rng=1)
+    >>> result.difference("sharp", "timid").interval(0.95)
     (-0.11..., -0.07...)
-    >>> found.population("sharp", "timid").mean.interval(0.95)
+    >>> result.population("sharp", "timid").mean.interval(0.95)
     (-0.13..., -0.06...)
     """
     names = _named(datasets)

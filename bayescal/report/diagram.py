@@ -146,14 +146,14 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
         effective_n=counts.effective_n[keep],
         share=counts.share[keep],
         confidence=counts.mean_confidence[keep],
-        accuracy=_observed(evaluation)[keep],
+        accuracy=observed_accuracy(evaluation)[keep],
         low=low,
         high=high,
         censored=_censored(evaluation)[keep] if isinstance(evaluation, SurvivalEvaluation) else None,
     )
 
 
-def _observed(evaluation: Evaluation) -> Floats:
+def observed_accuracy(evaluation: Evaluation) -> Floats:
     """Return the observed accuracies; NaN in bins of censored rows whose data end before the horizon."""
     accuracy = evaluation.counts.accuracy
     if not isinstance(evaluation, SurvivalEvaluation):

@@ -13,6 +13,7 @@ from bayescal.analyses.planning.plan import Plan
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.cumulative import cumulative_points
+from bayescal.report.diagram import observed_accuracy
 from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -29,6 +30,7 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.survival import SurvivalEvaluation
 from bayescal.results.wording import SMALL_ECE
 from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
 
@@ -401,7 +403,10 @@ def _with_intervals(schema: str, result: Evaluation | Evaluations, parameters: P
 
 def _of_ece(evaluation: Evaluation | ClasswiseEvaluation) -> dict[str, Any]:
     small = {"ece": SMALL_ECE, "probability": evaluation.ece.pr(lambda e: e < SMALL_ECE)}
-    return {"question": evaluation.question, "table": evaluation.table(PROB), "probability_below": small}
+    found = {"question": evaluation.question, "table": evaluation.table(PROB), "probability_below": small}
+    if not isinstance(evaluation, SurvivalEvaluation):
+        return found
+    return {**found, "horizon": evaluation.horizon, "not_followed": evaluation.not_followed}
 
 
 def _whole(evaluation: Evaluation) -> dict[str, Any]:
@@ -416,7 +421,10 @@ def _bins_and_seeds(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return one record per bin; means, shares and interval are missing (NaN) where a bin has no rows."""
+    """Return one record per bin; means, shares and interval are missing (NaN) where a bin has no rows.
+
+    With censored rows, the observed share is missing where the data of the bin end before the horizon.
+    """
     counts = evaluation.counts
     ends = np.where(counts.occupied, Draws(evaluation.bin_draws.accuracy).interval(PROB), np.nan)
     columns = {
@@ -429,5 +437,8 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
         "accuracy_low": ends[0],
         "accuracy_high": ends[1],
     }
+    if isinstance(evaluation, SurvivalEvaluation):
+        columns["accuracy"] = observed_accuracy(evaluation)
+        columns |= {name: getattr(evaluation.counts, name) for name in ("n_censored", "effective_n", "followed")}
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -15,6 +15,7 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.remarks import grid_remarks
 from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.survival import SurvivalEvaluation
 
 #: Columns of the table of differences, after the pair.
 DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
@@ -139,17 +140,21 @@ def discrimination(evaluation: Evaluation) -> list[Table]:
 def bins(evaluation: Evaluation) -> Table:
     """Return the table of bins: edges, rows, what was observed, and the interval of the accuracy."""
     d, (stated, happened) = wording.decimals(evaluation.ece), axis_words(evaluation.counts.target)
-    header = ("bin", "rows", f"mean {stated}", f"observed {happened}", "2.5 %", "97.5 %")
+    censored = isinstance(evaluation, SurvivalEvaluation)
+    counted = ("rows", "censored", "effective rows") if censored else ("rows",)
+    header = ("bin", *counted, f"mean {stated}", f"observed {happened}", "2.5 %", "97.5 %")
     edges = _edges(evaluation.counts.bins.edges.tolist())
     rows = [
         [
             f"{low} to {high}",
             str(row["n"]),
+            *([str(row["n_censored"]), f"{row['effective_n']:.1f}"] if censored else []),
             *(_render.number(row[c], d) for c in ("mean_confidence", "accuracy", "accuracy_low", "accuracy_high")),
         ]
         for row, low, high in zip(bin_table(evaluation), edges[:-1], edges[1:], strict=True)
     ]
-    note = f"2.5 % and 97.5 %: ends of the 95 % credible interval of the {happened}. A dash: no rows in the bin."
+    dash = "no rows in the bin, or its last row is censored before the horizon" if censored else "no rows in the bin"
+    note = f"2.5 % and 97.5 %: ends of the 95 % credible interval of the {happened}. A dash: {dash}."
     return Table("Bins", header, rows, note)
 
 

@@ -18,7 +18,7 @@ class CovariateShiftEvaluation(Evaluation):
     Returned by `evaluate_shifted` with ``shift="covariate"``. It is an `Evaluation` whose bins have the masses and mean
     confidences of the target, and the accuracies of the weighted source rows: every estimand, plot and table of an
     `Evaluation` is available. The area under the ROC curve, and the mean losses within bins, are those of the weighted
-    source rows.
+    source rows; the variance of the area includes that weights depend on the score.
 
     Parameters
     ----------

@@ -33,9 +33,9 @@ FEWEST = 5
 PRINTED = 25
 #: Remark on pooled groups of which none stands out; docs/explanation/partial_pooling.md has the measured numbers.
 POOLED_REMARK = (
-    "Where many groups are nearly equal, the largest probability of being the worst is overstated; the standard "
-    "deviation over the groups is too large if they have different errors of equal size, too small if they form two "
-    "clumps."
+    "The largest probability of being the worst is overstated where many groups are nearly equal. The standard "
+    "deviation over the groups is too large if their errors differ but have equal size, and too small if the groups "
+    "form two distinct sets."
 )
 
 

@@ -146,7 +146,7 @@ class ShiftEvidence(Presented):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the tests cannot show."""
+        """Limits of the tests."""
         texts = [
             "Scores alone cannot show whether the probability of an outcome at a given score has changed: no test here "
             "replaces labels of the target."

@@ -50,8 +50,9 @@ class Ranks:
     weight_sq : ndarray, shape (2,)
         Sums of squared weights of all rows with outcome 0 and 1.
     design_effect : float or None
-        For rows in clusters, the factor by which the variance of the area exceeds that of independent rows. None for
-        independent rows and for sums, because placements refer to all rows.
+        The factor by which the variance of the area exceeds that of independent rows with Kish's effective numbers: for
+        rows in clusters, and under covariate shift. None for other rows and for sums, because placements refer to all
+        rows.
 
     Examples
     --------
@@ -215,8 +216,7 @@ class Ranks:
         from scipy.special import ndtri, stdtrit
 
         own = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
-        at = self.cell_of(confidence) + len(self.position) * outcome.astype(np.int64)
-        influence = own * self.influences.ravel()[np.where(own > 0, at, 0)]
+        influence = self._weighted_influences(confidence, outcome, own)
         size = np.bincount(of_row, own)
         number = float(own.sum() ** 2 / (size @ size))
         squares = float(influence @ influence)
@@ -225,6 +225,30 @@ class Ranks:
         by_cluster = np.bincount(of_row, influence)
         ratio = float(by_cluster @ by_cluster) / squares * number / (number - 1)
         return replace(self, design_effect=ratio * float(stdtrit(max(number - 1, 1.0), 0.975) / ndtri(0.975)) ** 2)
+
+    def with_uneven_weights(self, confidence: Array, outcome: Array, weight: Array) -> "Ranks":
+        r"""Return these ranks with the design effect of weights that depend on the score, from the rows they count.
+
+        Parameters
+        ----------
+        confidence, outcome, weight : ndarray, shape (n_rows,)
+            As for `of_rows`; both outcomes occur.
+
+        Notes
+        -----
+        Kish's effective numbers assume that weights do not depend on the influence :math:`h_i` of a row on the area.
+        The variance is :math:`\sum (w_i h_i)^2 / (\sum w_i)^2`. The design effect is its ratio to that with Kish's
+        numbers, at least 1.
+        """
+        influence = self._weighted_influences(confidence, outcome, weight)
+        of_kish = float((self.spread / self.rows).sum())
+        effect = float(influence @ influence) / float(weight.sum()) ** 2 / of_kish if of_kish > 0 else 1.0
+        return replace(self, design_effect=max(effect, 1.0))
+
+    def _weighted_influences(self, confidence: Array, outcome: Array, weight: Array) -> Floats:
+        """Return weight times influence on the area of each row; 0 for rows of weight 0."""
+        at = self.cell_of(confidence) + len(self.position) * outcome.astype(np.int64)
+        return np.asarray(weight * self.influences.ravel()[np.where(weight > 0, at, 0)])
 
     def coarser(self, grid: Bins | str) -> "Ranks":
         """Move a grid of values to bins or to the fine grid."""

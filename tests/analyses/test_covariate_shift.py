@@ -11,6 +11,7 @@ from scipy.stats import genpareto
 import bayescal as bc
 from bayescal.analyses.covariate_shift import WeightsWarning
 from bayescal.estimands.plug_in import null_bins, observed_bins
+from bayescal.stats.ranks import Ranks
 from bayescal.stats.target_counts import TargetCounts
 
 covariate = partial(bc.evaluate_shifted, shift="covariate")
@@ -85,6 +86,22 @@ def test_the_truth_under_a_known_shift():
         assert abs(own.mean() - truth.mean()) < 5 * np.hypot(own.sd(), truth.sd()), name
     # the source itself has another error: the shift matters here
     assert abs(source.ece.mean() - known.ece.mean()) > 5 * np.hypot(source.ece.sd(), known.ece.sd())
+
+
+def test_variance_of_the_area_under_weights_that_depend_on_the_score():
+    """The bootstrap of weighted rows has the variance of the posterior; Kish's numbers alone give less."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal(4000)
+    y, p, w = rng.random(4000) < expit(1.5 * x), expit(1.5 * x), np.exp(1.2 * x)
+    ev = covariate(y, p, p, weights=w, rng=1)
+    drawn = []
+    for _ in range(300):
+        take = rng.integers(4000, size=4000)
+        drawn.append(Ranks.of_rows(p[take], y[take], w[take]).auc)
+    assert ev.auc.sd() == pytest.approx(np.std(drawn), rel=0.1)
+    assert bc.evaluate(y, p, weights=w, rng=1).auc.sd() < 0.9 * np.std(drawn)
+    even = covariate(y, p, p, weights=np.ones(4000), rng=1)
+    assert even.counts.ranks.design_effect == pytest.approx(1)
 
 
 def test_bins_without_source_rows():

@@ -214,3 +214,21 @@ def test_the_prior_counts_as_much_as_independent_rows():
     prior = 0.5 * (1 - T) - T / (1 - T) * 0.5 * (1 - T)
     expected = (100 * d * prior + len(Y) * found.observed["model"]) / (100 * d + len(Y))
     np.testing.assert_allclose(found.net_benefit["model"].mean(), expected, atol=0.004)
+
+
+def test_the_prior_mass_is_that_of_pseudo_rows_times_the_design_effect(close_to):
+    posterior = bc.net_benefit(Y, BOTH, T, cluster=C, pseudo_rows=4, rng=1).posterior
+    d = posterior.counts.clusters.outcome_effect(posterior.counts.weight_sq)
+    mass = posterior._prior_mass(20_000, np.random.default_rng(1)).sum(axis=2)
+    assert d > 1.5
+    # Gamma with shape 4, multiplied by d
+    close_to(mass.mean(axis=1), 4 * d, 2 * d / np.sqrt(20_000))
+    np.testing.assert_allclose(mass[0], mass[1])
+
+
+def test_design_effects_of_the_outcome_have_bounds():
+    """At least 1, even if outcomes of a cluster are opposite; at most that of equal rows, even with two clusters."""
+    opposite = ThresholdCounts.from_arrays([0, 1] * 10, [0.5] * 20, T, cluster=np.repeat(np.arange(10), 2))
+    assert opposite.clusters.outcome_effect(opposite.weight_sq) == 1.0
+    equal = ThresholdCounts.from_arrays([0] * 5 + [1] * 5, [0.5] * 10, T, cluster=[0] * 5 + [1] * 5)
+    assert equal.clusters.outcome_effect(equal.weight_sq) == 5.0

@@ -257,11 +257,12 @@ def test_survival_probabilities_and_a_horizon_without_events_are_suspected():
 
 
 def test_the_trend_is_that_of_cochran_and_armitage():
-    """Two bins of 50 rows with 30 and 10 events: the test of two proportions, z = -0.4 / sqrt(0.24 / 25)."""
-    risk = np.repeat([0.2, 0.8], 50)
-    time = np.where(np.concatenate([np.arange(50) < 30, np.arange(50) < 10]), 1.0, 3.0)
+    """40 events in 60 rows and 10 in 40: the test of two proportions, with a share of 1/2 in both together."""
+    risk = np.repeat([0.2, 0.8], [60, 40])
+    time = np.where(np.concatenate([np.arange(60) < 40, np.arange(40) < 10]), 1.0, 3.0)
     ev = bc.evaluate_survival(time, time < 2, risk, horizon=2, bins=2, rng=1, draws=100)
-    assert any(f"z = {-0.4 / np.sqrt(0.24 / 25):.1f})" in text for text in ev.remarks)
+    z = (1 / 4 - 2 / 3) / np.sqrt(1 / 4 * (1 / 60 + 1 / 40))
+    assert any(f"z = {z:.2g})" in text for text in ev.remarks)
 
 
 def test_codes_of_r_are_suspected():

@@ -8,7 +8,8 @@ from scipy.integrate import dblquad, quad
 from scipy.special import expit, softmax
 from scipy.stats import betabinom, binom, dirichlet_multinomial, norm
 
-from bayescal.posterior.pooling import evidence, weights
+import bayescal as bc
+from bayescal.posterior.pooling import evidence, sampling, weights
 from bayescal.posterior.pooling.evidence import Rows, deviations, log_likelihood
 from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.masses import draw_masses, precision_probabilities
@@ -148,6 +149,23 @@ def test_precisions_have_dirichlet_multinomial_probabilities():
     np.testing.assert_allclose(precision_probabilities(BINS, precisions), softmax(each))
 
 
+def test_sums_of_groups_by_hand():
+    """Weighted rows: Kish's number of rows of a group, divided by weight; half a row is added to each share."""
+    p, w = np.array([0.1, 0.1, 0.6, 0.7, 0.1, 0.7]), np.array([1.0, 3.0, 2.0, 2.0, 1.0, 1.0])
+    y, last = np.array([0, 1, 1, 0, 1, 1]), np.arange(6) >= 4
+    counts = [bc.BinnedCounts.from_arrays(y[at], p[at], weights=w[at], bins=2) for at in (~last, last)]
+    bins = GroupBins.of(counts, counts[0] + counts[1])
+    np.testing.assert_allclose(bins.n, [[16 / 10, 2], [1, 1]])
+    np.testing.assert_allclose(bins.k, [[0.75 * 1.6, 1], [1, 1]])
+    np.testing.assert_allclose(bins.rows, [[64 / 18 / 2, 64 / 18 / 2], [1, 1]])
+    np.testing.assert_allclose(bins.confidence, [[0.1, 0.65], [0.1, 0.7]])
+    assert bins.share_rows == pytest.approx(100 / 20 + 1)
+    np.testing.assert_allclose(bins.share, [0.5, 0.5])
+    np.testing.assert_allclose(bins.of_all, [0.1, (2 * 0.6 + 3 * 0.7) / 5])
+    x, information = np.log([1 / 9, 65 / 35]), np.array([1.6 * 0.1 * 0.9, 2 * 0.65 * 0.35])
+    np.testing.assert_allclose(bins.lever[0], x - (information @ x) / information.sum(), rtol=1e-6)
+
+
 def test_masses_vary_with_the_shares_of_all_rows(close_to):
     """Moments of a Dirichlet whose centre is Dirichlet: E = (C s + r) / (C + R), and the law of total variance."""
     rows, share, precision, of_all = np.array([[3.0, 1.0, 6.0], [0.0, 0.0, 0.0]]), np.array([0.2, 0.3, 0.5]), 20.0, 50.0
@@ -199,6 +217,31 @@ def test_a_draw_has_one_common_curve_for_all_groups():
     assert not drawn.deviation.any()
 
 
+def test_components_belong_to_the_centre_of_their_draw():
+    """Calibrated groups of many rows: around a curve that is far off, only the diagonal is possible."""
+    n = np.full((3, 5), 1000.0)
+    confidence = np.tile(BINS.confidence[:1], (3, 1))
+    bins = GroupBins(n, n * confidence, n, confidence, BINS.share)
+    drawn = PooledPosterior(bins, np.stack([np.zeros(5), np.full(5, 5.0)]), PARTIAL).sample(400, rng=1)
+    common = np.array([c.centre == "common" for c in PARTIAL.components])[drawn.chosen.component]
+    assert not common[:, drawn.chosen.centre == 1].any()
+    assert 0.2 < common[:, drawn.chosen.centre == 0].mean() < 0.8
+
+
+def test_centres_are_draws_of_the_curve_of_all_rows():
+    """Ten different ones, at the 5, 15, ..., 95 % quantiles of their ECE."""
+    rng = np.random.default_rng(8)
+    p = rng.random(500)
+    overall = bc.evaluate((rng.random(500) < p**1.5).astype(int), p, bins=5, draws=1000, rng=1)
+    drawn = overall.bin_draws
+    posterior = PooledPosterior.of([overall.counts], overall.counts, drawn)
+    accuracy = expit(np.log(drawn.confidence / (1 - drawn.confidence)) + posterior.centres)
+    ordered = np.sort(overall.ece.values)[50::100]
+    chosen = np.argsort(overall.ece.values, kind="stable")[50::100]
+    np.testing.assert_allclose(accuracy, drawn.accuracy[chosen], atol=1e-9)
+    np.testing.assert_allclose((drawn.mass[chosen] * np.abs(accuracy - drawn.confidence)).sum(axis=1), ordered)
+
+
 def test_groups_that_do_not_deviate_from_the_diagonal_are_exactly_calibrated():
     prior = PoolingPrior(drift_sds=((0.0, 0.0),), taus=(0.0,), centres=("diagonal",))
     drawn = PooledPosterior(BINS, CENTRE, prior).sample(50, rng=1)
@@ -213,6 +256,25 @@ def test_a_group_without_rows_has_the_prior_given_the_weights(close_to):
     a = PooledPosterior(bins, CENTRE, prior).sample(20_000, rng=1).deviation[3, :, 0]
     close_to(a.mean(), 0.0, 0.4 / np.sqrt(20_000))
     close_to(a.std(), 0.4, 0.4 / np.sqrt(40_000))
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.2])
+def test_deviations_have_their_posterior_after_many_steps(tau, monkeypatch, close_to):
+    """A skewed posterior: nearly all outcomes are 1, and the prior is wide; 60 steps instead of 2, and a fine grid."""
+    monkeypatch.setattr(sampling, "STEPS", 60)
+    n = np.full((1, 3), 20.0)
+    confidence = np.array([[0.3, 0.5, 0.7]])
+    bins = GroupBins(n, n * np.array([0.7, 0.9, 1.0]), n, confidence, np.full(3, 1 / 3))
+    prior = PoolingPrior(drift_sds=((1.0, 0.0),), taus=(tau,), centres=("diagonal",), together=1.0)
+    drawn = PooledPosterior(bins, np.zeros((1, 3)), prior).sample(20_000, rng=1).deviation[0, :, 0]
+    a = np.linspace(-5, 9, 40_001)
+    at = np.stack([a, np.zeros_like(a)], axis=-1)[None]
+    rows = Rows(bins.n, bins.k, bins.start, bins.lever)
+    share = softmax(rows.log_likelihood(at, tau)[0] + norm.logpdf(a, 0, 1.0))
+    mean = share @ a
+    sd = np.sqrt(share @ (a - mean) ** 2)
+    close_to(drawn.mean(), mean, sd / np.sqrt(20_000))
+    close_to(drawn.std(), sd, np.sqrt((share @ (a - mean) ** 4 - sd**4) / (4 * sd**2 * 20_000)))
 
 
 def test_a_large_group_keeps_its_own_rate(close_to):

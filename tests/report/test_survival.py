@@ -1,5 +1,7 @@
 """Pictures of survival evaluations: censored rows in the reliability diagram, and errors over several horizons."""
 
+import json
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -80,3 +82,20 @@ def test_other_arguments_are_refused(found):
         bc.plot_horizons(found[0.8])
     with pytest.raises(ValueError, match="`estimand` must be one of"):
         bc.plot_horizons(found, Figure().subplots(), estimand="eces")
+
+
+def test_documents_and_pages_hold_the_horizon_and_what_is_censored(found, tmp_path):
+    """The observed share of a bin that is not followed is missing."""
+    ev = found[0.8]
+    document = json.loads(ev.to_json())
+    assert document["horizon"] == 0.8
+    assert document["not_followed"] == ev.not_followed
+    assert [row["n_censored"] for row in document["bins"]] == ev.counts.n_censored.tolist()
+    assert [row["effective_n"] for row in document["bins"]] == pytest.approx(ev.counts.effective_n)
+    used = ev.counts.occupied & ev.counts.followed
+    assert [row["accuracy"] is not None for row in document["bins"]] == used.tolist()
+    page = ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "effective rows" in page
+    assert "or its last row is censored before the horizon" in page
+    plain = bc.evaluate([0, 1] * 50, [0.2, 0.7] * 50, rng=1, draws=100)
+    assert "effective rows" not in plain.to_html(tmp_path / "page.html").read_text(encoding="utf-8")

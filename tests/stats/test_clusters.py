@@ -93,6 +93,26 @@ def test_expected_sums_over_pairs_are_traces(sizes):
     np.testing.assert_allclose(sums._expected, expected, rtol=1e-9)
 
 
+def test_icc_by_definition():
+    """Sum over pairs of standardised centred residuals, minus its expectation, relative to that of full dependence."""
+    rows = simulate_clusters([3, 9, 5, 20, 8] * 6, dependence=0.6, rng=9)
+    sums = sums_of(Columns.read(rows.outcome, rows.confidence), rows.cluster)
+    b, n = np.minimum((rows.confidence * 4).astype(int), 3), len(rows.outcome)
+    size = np.bincount(b)
+    centre = np.eye(n) - (b[:, None] == b) / size[b]
+    e = centre @ (rows.outcome - rows.confidence)
+    squares = np.bincount(b, e**2)
+    # one row with the mean variance of all bins is added to each bin
+    variance = (squares + squares.sum() / n) / (size + 1)
+    np.testing.assert_allclose(sums.variance, variance)
+    same = (rows.cluster[:, None] == rows.cluster).astype(float)
+    pairs, z = same - np.eye(n), e / np.sqrt(variance[b])
+    none, full = (np.trace(pairs @ centre @ covariance @ centre.T) for covariance in (np.eye(n), same))
+    expected = (z @ pairs @ z - none) / (full - none)
+    assert 0.1 < expected < 0.9
+    assert sums.icc == pytest.approx(expected)
+
+
 def test_icc_of_one_large_cluster_and_many_small_ones_is_nearly_unbiased():
     """Without clipping: the sum over pairs has the stated expectation whatever the sizes; 100 data sets."""
     rng, truth, found = np.random.default_rng(6), 0.231, []
