@@ -26,18 +26,8 @@ CURVES = {"calibrated": ("calibrated", None), "T = 1.5": ("temperature", 1.5), "
 SIZES = (2, 10, "unequal", 50)
 #: Numbers of clusters, and rows of each, of the cells with few clusters.
 FEW = ((10, 100), (20, 50), (40, 25))
-#: Cells with low coverage in one of several runs, measured again with more data sets.
-AGAIN, TIMES = (
-    (
-        ("unequal", 0.1, 0.8, "T = 1.5"),
-        (10, 0.5, 0.8, "T = 1.5"),
-        ("unequal", 0.5, 0.8, "T = 1.5"),
-        (50, 0.5, 0.0, "calibrated"),
-        (10, 0.1, 0.0, "T = 1.5"),
-        (2, 0.1, 0.8, "T = 1.5"),
-    ),
-    4,
-)
+#: How many times as many data sets the cells have when the ECE alone is measured again, and how many cells are shown.
+TIMES, LOWEST = 4, 6
 #: Intervals of the ECE: rows as independent; the effect of each bin; the geometric mean with that of the total; that of
 #: the total; the mean up to an effect of the total of 5, and the total beyond; `evaluate`.
 METHODS = ("none", "bin", "mean", "total", "switch", "bayescal", "bootstrap")
@@ -260,7 +250,7 @@ def measure(options: argparse.Namespace) -> Row:
         "paired": all_cells(pairs, SECOND, (0.5,)) + all_cells(pairs[:1], SECOND, (0.0,))[:2],
     }
     of_part["one_sided"] = all_cells(SIZES[1:2] if options.quick else SIZES[3:])  # the largest clusters
-    of_part["again"] = list(AGAIN[:1] if options.quick else AGAIN)
+    of_part["again"] = of_part["cells"][:1] if options.quick else of_part["cells"]
     results = about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "columns": list(COLUMNS)})
     for part in [part for part in of_part if part in options.only]:
         jobs = zip(of_part[part], streams[part].spawn(len(of_part[part])), strict=True)
@@ -285,12 +275,12 @@ def tables(numbers: Row) -> dict[str, str]:
         if not rows:
             continue
         made[f"clusters_{part}"] = _ece_table(rows)
-        made[f"clusters_{part}_overall"] = _overall(rows, numbers)
+        made[f"clusters_{part}_overall"] = _overall(rows, numbers["repeats"])
         made[f"clusters_{part}_others"] = _others(rows, (*OTHERS, "null"))
     if rows := records(numbers, "one_sided"):
         made["clusters_one_sided"] = _others(rows, ONE_SIDED)
     if rows := records(numbers, "again"):
-        made["clusters_again"] = _again(rows)
+        made["clusters_again"] = _again(rows, numbers)
     if rows := records(numbers, "paired"):
         of_pairs = ("ece", "signed_error", "brier_score", "log_score", "auc")
         made["clusters_paired"] = _others([row for row in rows if row["rho"]], of_pairs)
@@ -313,30 +303,32 @@ def _ece_table(rows: list[Row]) -> str:
     )
 
 
-def _again(rows: list[Row]) -> str:
+def _again(rows: list[Row], numbers: Row) -> str:
+    """Return the lowest and the mean coverage of each rule, and the cells with the lowest coverage by `evaluate`."""
+    methods = ("none", "switch", "bayescal")
     lines: dict[Any, Row] = {}
     for row in rows:
         line = lines.setdefault(tuple(row[name] for name in KEY), dict(row))
         line |= {f"{row['method']}_{name}": row[name] for name in ("coverage", "width")}
-    methods = ("none", "switch", "bayescal")
     head = "Cluster size | rho: | Alike: | Curve | " + " | ".join(f"{method}:" for method in methods)
     form = "{size}|{rho:g}|{alike:g}|{curve}|"
-    return table(
-        head, cells(lines.values(), form + "|".join(f"{{{m}_coverage:.3f}} ({{{m}_width:.3f}})" for m in methods))
-    )
+    lowest = sorted(lines.values(), key=lambda line: line["bayescal_coverage"])[:LOWEST]
+    shown = cells(lowest, form + "|".join(f"{{{m}_coverage:.3f}} ({{{m}_width:.3f}})" for m in methods))
+    return f"{_overall(rows, TIMES * numbers['repeats'], methods)}\n\nThe lowest of them:\n\n{table(head, shown)}"
 
 
-def _overall(rows: list[Row], numbers: Row) -> str:
+def _overall(rows: list[Row], repeats: int, methods: tuple[str, ...] = METHODS) -> str:
     lines = []
-    for method in METHODS:
+    for method in methods:
         mine = [row for row in rows if (row["quantity"], row["method"]) == ("ece", method)]
         coverage = [row["coverage"] for row in mine]
         width = np.mean([row["width"] for row in mine])
-        lines.append([method, f"{min(coverage):.2f}", f"{np.mean(coverage):.3f}", f"{width:.4f}"])
+        lines.append([method, f"{min(coverage):.3f}", f"{np.mean(coverage):.3f}", f"{width:.4f}"])
     n_cells = len({tuple(row[name] for name in KEY) for row in rows})
-    error = errors_near(PROB, numbers["repeats"])[0]
-    text = f"{n_cells} cells, {numbers['repeats']} data sets in each; the standard error of one share near 0.95 is"
-    return f"{text} {error}.\n\n" + table("Method | Lowest coverage: | Mean: | Mean width:", lines)
+    text = f"{n_cells} cells, {repeats} data sets in each; the standard error of one share near 0.95 is"
+    return f"{text} {errors_near(PROB, repeats)[0]}.\n\n" + table(
+        "Method | Lowest coverage: | Mean: | Mean width:", lines
+    )
 
 
 def _others(rows: list[Row], quantities: tuple[str, ...]) -> str:
