@@ -314,7 +314,7 @@ def _again(rows: list[Row], numbers: Row) -> str:
     form = "{size}|{rho:g}|{alike:g}|{curve}|"
     lowest = sorted(lines.values(), key=lambda line: line["bayescal_coverage"])[:LOWEST]
     shown = cells(lowest, form + "|".join(f"{{{m}_coverage:.3f}} ({{{m}_width:.3f}})" for m in methods))
-    return f"{_overall(rows, TIMES * numbers['repeats'], methods)}\n\nThe lowest of them:\n\n{table(head, shown)}"
+    return f"{_overall(rows, TIMES * numbers['repeats'], methods)}\nThe lowest of them:\n\n{table(head, shown)}"
 
 
 def _overall(rows: list[Row], repeats: int, methods: tuple[str, ...] = METHODS) -> str:
