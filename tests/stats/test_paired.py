@@ -308,3 +308,12 @@ def test_what_is_not_paired_counts_is_refused():
     require_paired(PairedCounts.empty(3))
     with pytest.raises(TypeError, match="must hold PairedCounts, not BinnedCounts"):
         require_paired(BinnedCounts.empty(3))
+
+
+def test_two_names_of_one_classifier_without_gaps_are_alike():
+    """The cosine of two zero vectors is 1 for one classifier under two names, and 0 for different classifiers."""
+    y, p, none = [0, 1, 0], [0.2, 0.9, 0.29], (np.zeros(2), np.zeros(2))
+    same = PairedCounts.from_arrays(y, p, y, p, bins=[0, 0.3, 1])
+    assert same.gap_cosine(none) == same.linear_cosine(none, none) == 1.0
+    other = PairedCounts.from_arrays(y, p, y, [0.2, 0.9, 0.31], bins=[0, 0.3, 1])
+    assert other.gap_cosine(none) == other.linear_cosine(none, none) == 0.0
