@@ -50,7 +50,7 @@ def test_a_span_is_a_pair_of_bounds(span):
     with pytest.raises(TypeError, match=r"`now` must be a pair of bounds \(start, end\), either of them None; not"):
         windowed([3]).span("now", span)
     with pytest.raises(
-        TypeError, match=r"`baseline` must be .* either of them None, or BinnedCounts of other rows; not"
+        TypeError, match=r"`baseline` must be .* None, or BinnedCounts of other rows; not"
     ):
         windowed([3]).span("baseline", span)
 
