@@ -49,9 +49,7 @@ def test_a_span_is_a_pair_of_bounds(span):
     """Only a baseline may be given as counts instead of bounds, so only its message mentions counts."""
     with pytest.raises(TypeError, match=r"`now` must be a pair of bounds \(start, end\), either of them None; not"):
         windowed([3]).span("now", span)
-    with pytest.raises(
-        TypeError, match=r"`baseline` must be .* None, or BinnedCounts of other rows; not"
-    ):
+    with pytest.raises(TypeError, match=r"`baseline` must be .* None, or BinnedCounts of other rows; not"):
         windowed([3]).span("baseline", span)
 
 
