@@ -2,6 +2,7 @@
 
 import gzip
 import html
+import inspect
 import json
 import math
 import os
@@ -203,6 +204,17 @@ def test_help_is_a_page(command):
         assert f"[default: {default}]" in words
     for model in MODELS:
         assert model in words
+
+
+def test_lines_of_a_help_are_sentences():
+    """The terminal keeps the line breaks of a command's docstring, so a sentence must not have one."""
+    from bayescal.cli import app
+
+    commands = [each.callback for each in app.registered_commands]
+    assert len(commands) > 8
+    for command in commands:
+        for line in inspect.getdoc(command).splitlines():
+            assert not line or line.endswith((".", ":", "?")), (command.__name__, line)
 
 
 def test_version():

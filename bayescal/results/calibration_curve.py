@@ -314,12 +314,10 @@ class CalibrationCurve(_presented.Presented):
         """
         low, high = self.ici.interval(prob)
         d = _render.decimals(high - low)
-        mean, low, high, e50, e90 = (
-            _render.number(v, d) for v in (self.ici.mean(), low, high, self.e50.mean(), self.e90.mean())
-        )
+        e50, e90 = (_render.number(v, d) for v in (self.e50.mean(), self.e90.mean()))
         stated, happened = ("confidence", "accuracy") if self.target != "event" else ("score", "event rate")
         return (
-            f"The integrated calibration index is {mean} ({100 * prob:g} % credible interval {low} to {high}): the "
+            f"The integrated calibration index is {wording.mean_and_interval(self.ici, prob)}: the "
             f"mean difference between {stated} and {happened}, regardless of sign. Half of the population have an "
             f"error of at least {e50}, and 10 % of at least {e90}. The probability of exact calibration is "
             f"{_share(self.p_calibrated)} (prior {self.posterior.prior_exact:.2f})."

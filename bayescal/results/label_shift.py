@@ -112,13 +112,7 @@ class LabelShiftEvaluation(Evaluation):
         """The result in words; see `Evaluation.sentence`."""
         adapted = "" if self.evaluate_adapted is not None else " of the adapted predictions"
         name = f"Expected Calibration Error{self._of_label}{adapted} in the target"
-        low, high = self.ece.interval(prob)
-        d = _render.decimals(high - low)
-        mean, low, high = (_render.number(v, d) for v in (self.ece.mean(), low, high))
-        return (
-            f"If class frequencies alone differ, the {name} is {mean} ({100 * prob:g} % credible interval {low} to "
-            f"{high})."
-        )
+        return f"If class frequencies alone differ, the {name} is {wording.mean_and_interval(self.ece, prob)}."
 
     def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
         """The numbers of a table, as data; by default with a row ``ece_adapted`` at the end.
@@ -152,12 +146,17 @@ class LabelShiftEvaluation(Evaluation):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table; empty if no problem is known."""
+        return (*self.own_remarks, *self.priors.remarks)
+
+    @property
+    def own_remarks(self) -> tuple[str, ...]:
+        """Warnings other than those about the class frequencies, which all classes share."""
         lost = self.counts.without_labels
         own = (
             f"{100 * lost:.2g} % of the target's rows are in bins without labelled rows: their calibration is taken "
             "from the other bins and the prior.",
         )
-        return (*super().remarks, *(own if lost >= UNLABELLED else ()), *self.priors.remarks)
+        return (*super().remarks, *(own if lost >= UNLABELLED else ()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,12 +235,9 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
     def sentence(self, prob: float = 0.95) -> str:
         """The class with the largest posterior mean, in words."""
         label, worst = max(self.items(), key=lambda item: item[1].ece.mean())
-        low, high = worst.ece.interval(prob)
-        d = _render.decimals(high - low)
-        mean, low, high = (_render.number(v, d) for v in (worst.ece.mean(), low, high))
         return (
             f"Of {len(self)} classes in the target, the Expected Calibration Error is largest for class "
-            f"{_render.name(label)}: {mean} ({100 * prob:g} % credible interval {low} to {high})."
+            f"{_render.name(label)}: {wording.mean_and_interval(worst.ece, prob)}."
         )
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
@@ -257,7 +253,7 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
             ]
             for k, row in enumerate(self.table(estimand=estimand))
         ]
-        remarks = list(of_several({f"class {label}": Evaluation.remarks.fget(each) for label, each in self.items()}))  # type: ignore[attr-defined]  # a property
+        remarks = [*of_several({f"class {label}": each.own_remarks for label, each in self.items()})]
         remarks += self.priors.remarks
         shown = rows
         if len(rows) > PRINTED and not whole:

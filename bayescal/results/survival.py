@@ -313,12 +313,9 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
     def sentence(self, prob: float = 0.95) -> str:
         """The horizon with the largest posterior mean, in words."""
         horizon, worst = max(self.items(), key=lambda item: item[1].ece.mean())
-        low, high = worst.ece.interval(prob)
-        d = _render.decimals(high - low)
-        mean, low, high = (_render.number(v, d) for v in (worst.ece.mean(), low, high))
         return (
-            f"Of {len(self)} horizons, the Expected Calibration Error is largest at {horizon:g}: {mean} "
-            f"({100 * prob:g} % credible interval {low} to {high})."
+            f"Of {len(self)} horizons, the Expected Calibration Error is largest at {horizon:g}: "
+            f"{wording.mean_and_interval(worst.ece, prob)}."
         )
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:

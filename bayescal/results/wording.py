@@ -102,22 +102,31 @@ def sentence(
     name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None, without_rows: str = OF_PRIOR
 ) -> str:
     """Return the result in words; `without_rows` says where the interval comes from if there are no rows."""
-    low, high = ece.interval(prob)
-    d = _render.decimals(high - low)
-    mean, low, high = (_render.number(v, d) for v in (ece.mean(), low, high))
-    result = f"The {name} is {mean} ({100 * prob:g} % credible interval {low} to {high})"
+    result = f"The {name} is {mean_and_interval(ece, prob)}"
     if null is None:
         return f"{result} {without_rows}."
+    d = _decimals(ece, prob)
     return (
         f"{result}. The plug-in estimate is {_render.number(plug_in, d)}; "
         f"for a perfectly calibrated classifier it would be {_render.number(null.mean(), d)} on average."
     )
 
 
+def mean_and_interval(draws: Draws, prob: float) -> str:
+    """Return mean and interval as in a sentence: ``0.149 (95 % credible interval 0.128 to 0.170)``."""
+    d = _decimals(draws, prob)
+    mean, low, high = (_render.number(v, d) for v in (draws.mean(), *draws.interval(prob)))
+    return f"{mean} ({100 * prob:g} % credible interval {low} to {high})"
+
+
+def _decimals(draws: Draws, prob: float) -> int:
+    low, high = draws.interval(prob)
+    return _render.decimals(high - low)
+
+
 def decimals(ece: Draws) -> int:
     """Return the number of decimals in a table: one more than in the sentence, but at least four."""
-    low, high = ece.interval(0.95)
-    return max(4, _render.decimals(high - low) + 1)
+    return max(4, _decimals(ece, 0.95) + 1)
 
 
 #: Families of sub-models, and sub-models within their family, are named if they are at least this probable.

@@ -203,7 +203,8 @@ def test_even_weights_do_not_warn():
     y, p, _ = rows()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        covariate(y, p, p, weights=np.exp(0.5 * p), rng=1)
+        found = covariate(y, p, p, weights=np.exp(0.5 * p), rng=1)
+    assert found.weight_report.warnings == ()
 
 
 def test_few_effective_rows_per_bin_are_a_remark():

@@ -25,8 +25,11 @@ def shift(
 ) -> Job:
     """Estimate the calibration error in a target without labels, from labelled rows of a source.
 
-    Prints the class frequencies of the target and the calibration error there, with 95 % credible intervals, also for
-    predictions that are adapted to the target. State with --shift what differs between the two.
+    Prints the class frequencies of the target, and the calibration error there, with 95 % credible intervals.
+
+    The table also has the error of predictions that are adapted to the target.
+
+    State with --shift what differs between source and target.
 
     The rows must fit into memory.
     """

@@ -29,8 +29,9 @@ def survival(
 
     Prints a sentence to quote, a table with 95 % credible intervals, and a one-line specification of the estimate.
 
-    The last row of the table is the ratio of observed to expected events. With several models, the command prints which
-    one is better calibrated, and a table of differences.
+    The last row of the table is the ratio of observed to expected events.
+
+    With several models, prints which one is better calibrated, and a table of differences.
 
     The rows must fit into memory.
     """

@@ -35,8 +35,8 @@ def verify(
     This takes about a minute, and several minutes for the default model.
     The exit code is 0 if all quantities agree, and 1 otherwise.
 
-    With --coverage: measure how often the intervals of the models, and of bootstraps, contain the true ECE,
-    or the true value of the error that --estimand names.
+    With --coverage: measure how often the intervals of the models, and of bootstraps, contain the truth.
+    The truth is the ECE, or the error that --estimand names.
     Hyphens may replace the spaces in names of curves and methods.
     """
     if file is not None and coverage:

@@ -73,7 +73,7 @@ def _beta_binomial(n: Floats, k: Floats, eta: Floats, kappa: float) -> Floats:
     return own - (gammaln(kappa + n) - gammaln(kappa))
 
 
-def kappa_of(tau: float) -> float:
+def kappa_of[T: (float, Floats)](tau: T) -> T:
     """Precision of the Beta distribution whose standard deviation is tau sqrt(h (1 - h))."""
     return 1 / tau**2 - 1
 

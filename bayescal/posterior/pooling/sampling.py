@@ -141,14 +141,9 @@ def draw_accuracies(
         confidence = bins.confidence[part, None]
         curve = np.where(shift == 0, confidence, expit(floored_logit(confidence) + shift))
         g, i = np.nonzero(taus[of] > 0)
-        kappa = kappa_of_each(taus[of[g, i]])[:, None]
+        kappa = kappa_of(taus[of[g, i]])[:, None]
         h = np.clip(curve[g, i], FLOOR, 1 - FLOOR)
         n, k = bins.n[part][g], bins.k[part][g]
         curve[g, i] = rng.beta(kappa * h + k, kappa * (1 - h) + n - k)
         accuracy[part] = curve
     return accuracy
-
-
-def kappa_of_each(taus: Floats) -> Floats:
-    """Precisions of Beta distributions, for several tau > 0."""
-    return np.asarray(kappa_of(taus))  # type: ignore[arg-type]  # the formula holds for arrays
