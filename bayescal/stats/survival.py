@@ -161,7 +161,7 @@ def _known(at: HorizonRows, risk: NDArray[Any]) -> Known:
     """Sum rows with known outcome."""
     inverse, outcome, n_bins = at.inverse_censoring, at.outcome, len(at.exits.staying)
     cell = at.bin_of + n_bins * outcome
-    loss = (outcome - risk) ** 2
+    loss = at.squared_errors(risk)
 
     def summed(values: Floats) -> Floats:
         return np.bincount(cell, values, 2 * n_bins).reshape(2, n_bins)
