@@ -65,10 +65,6 @@ class HorizonRows:
         """Squared error of the stated risk of each row; that of rows with unknown outcome as if without the event."""
         return (self.outcome - risk.astype(np.float64)) ** 2
 
-    def by_bin(self, values: NDArray[Any]) -> Floats:
-        """Sum values of all rows by bin."""
-        return np.bincount(self.bin_of, values, len(self.exits.staying))
-
     @property
     def inverse_censoring(self) -> Floats:
         """Weight of each row by the inverse probability of censoring, times its weight; 0 if its outcome is unknown."""
