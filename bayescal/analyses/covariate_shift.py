@@ -1,7 +1,6 @@
 """Covariate shift: weighted source rows and confidences of a target -> counts -> evaluation of the target."""
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,9 +60,6 @@ def evaluate_covariate_shift(
     report = report_of(rows.weight)
     _require_evidence(report)
     source = count_rows(rows, _edges(rows, confidence, bins, binning), "equal-width", ranked=True)
-    if source.ranks is not None and source.ranks.both_outcomes:
-        uneven = source.ranks.with_uneven_weights(rows.confidence, rows.outcome, rows.weight)
-        source = replace(source, ranks=uneven)
     counts = TargetCounts.from_confidences(source, confidence)
     _require_overlap(counts)
     evaluation = evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
