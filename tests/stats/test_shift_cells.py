@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.estimands.scores import mean_log_losses, mean_losses
 from bayescal.stats.bins import make_bins
 from bayescal.stats.label_shift import ShiftedBins
 
@@ -94,6 +95,21 @@ def test_without_shift_counts_are_those_of_the_source():
     np.testing.assert_allclose(counts.effective_k, own.k)
     np.testing.assert_allclose(counts.weight, own.weight)
     np.testing.assert_allclose(counts.losses.total, own.losses.total)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_mean_losses_have_the_evidence_of_labelled_rows(share):
+    """One bin: the losses of an outcome have the same distribution in both, so that their mean has the same error."""
+    rng = np.random.default_rng(5)
+    y = np.arange(600) % 2
+    p = np.clip(rng.normal(0.3 + 0.4 * y, 0.2), 0.01, 0.99)
+    counts = ShiftedBins.from_rows(y, p, p, 1, make_bins(1), np.array([0.5, 0.5])).at(np.array([1 - share, share]))
+    for moments, loss in ((mean_losses, (y - p) ** 2), (mean_log_losses, -np.log(np.where(y, p, 1 - p)))):
+        mean, sd, _, _ = moments(counts)
+        for z in (0, 1):
+            own = loss[y == z]
+            assert mean[z, 0] == pytest.approx(own.mean(), rel=0.05)
+            assert sd[z, 0] == pytest.approx(own.std() / np.sqrt(len(own)), rel=0.15)
 
 
 def test_several_classes_have_their_own_ratio_in_each_bin():
