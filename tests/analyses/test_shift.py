@@ -8,6 +8,7 @@ from scipy.special import expit, softmax
 
 import bayescal as bc
 from bayescal.analyses.class_priors import FewRowsWarning
+from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 
 
@@ -44,6 +45,20 @@ def test_the_interval_agrees_with_labels_of_the_target(shifted):
 def test_uncertain_frequencies_widen_the_interval(shifted):
     found = shifted[0]
     assert found.bin_draws.gap[:, 5].std() > 1.1 * found.posterior.parts[8].sample(2000, rng=1).gap[:, 5].std()
+
+
+def test_the_dirichlet_model_has_uncertain_frequencies_too(shifted):
+    """Many rows per bin: the standard deviation of its ECE is that of the shrinkage model, not of one frequency."""
+    found = shifted[0]
+    assert found.dirichlet_ece.sd() == pytest.approx(found.ece.sd(), rel=0.15)
+    one = dirichlet_posterior(found.counts).sample(4000, rng=1)
+    assert found.dirichlet_ece.sd() > 1.2 * bc.ece(one).values.std()
+
+
+def test_parameters_belong_to_one_draw_of_the_frequencies(shifted):
+    with pytest.raises(AttributeError, match=r"`parameters` differ between.*posterior\.parts\[0\]\.sample_all"):
+        shifted[0].parameters  # noqa: B018  # the property raises
+    assert len(shifted[0].posterior.parts[0].sample_all(50, rng=1).bin_draws.mass) == 50
 
 
 def test_draws_of_parts_are_those_of_their_frequencies(shifted):
@@ -163,6 +178,8 @@ def test_probabilities_are_narrower():
         ({"y_target": [1]}, TypeError, "If they are known, `evaluate"),
         ({"using": "em"}, ValueError, "`using` must be one of"),
         ({"colour": 1}, TypeError, "takes no 'colour'"),
+        ({"weights": [1, 1, 1, 1]}, TypeError, "takes no 'weights': it is an option of `shift='covariate'`"),
+        ({"target": "event"}, TypeError, "takes no 'target': it is an option of `shift='covariate'`"),
         ({"y_prob_target": []}, ValueError, "`y_prob_target` is empty"),
         ({"y_prob_target": [0.2, 1.2]}, ValueError, r"`y_prob_target` must .*\[0, 1\]; 1 of 2 .* index 1: 1.2"),
         ({"y_prob_target": [0.2, np.nan]}, ValueError, "`y_prob_target`"),
@@ -206,6 +223,15 @@ def test_classes_that_are_hardly_told_apart_are_named():
     assert any("hardly tell apart classes 0, 1" in remark for remark in found.remarks)
     low, high = found.interval()
     assert (high - low > 0.6).all()
+
+
+@pytest.mark.parametrize(("n", "expected"), [(24, [True, True]), (60, [True, False]), (400, [False, False])])
+def test_few_labelled_rows_are_mentioned_however_many_the_target_has(n, expected):
+    y, p, p_target, _ = event(n, 0.5, np.random.default_rng(10), n_target=3000)
+    y = np.arange(n) % 2
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, draws=160, rng=1)
+    texts = ("fewer than 10 effective source rows per bin", "fewer than 30 labelled rows")
+    assert [any(text in remark for remark in found.remarks) for text in texts] == expected
 
 
 def test_bins_without_labelled_rows_are_mentioned():
