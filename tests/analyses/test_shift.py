@@ -85,6 +85,16 @@ def test_adaptation_multiplies_the_odds(shifted):
         found.adapted.adapted  # noqa: B018  # the attribute raises
 
 
+def test_adapted_predictions_are_evaluated_in_both_populations():
+    """Unequal classes of the source: rows of both sides are counted at the probabilities that `adapt` returns."""
+    y, p, p_target, _ = event(800, 0.2, np.random.default_rng(11), target=0.6)
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, draws=160, rng=1)
+    counts, changed = found.adapted.counts, found.adapt(p_target)
+    np.testing.assert_array_equal(counts.rows.target_rows, np.histogram(changed, np.linspace(0, 1, 11))[0])
+    np.testing.assert_array_equal(counts.n, np.histogram(found.adapt(p), np.linspace(0, 1, 11))[0])
+    assert counts.share @ np.nan_to_num(counts.mean_confidence) == pytest.approx(changed.mean())
+
+
 def test_printing_and_exports(shifted):
     found = shifted[0]
     text = str(found)

@@ -123,6 +123,36 @@ def test_several_classes_have_their_own_ratio_in_each_bin():
     np.testing.assert_allclose(rows.at(priors).accuracy, weight[1] / weight.sum(axis=0), rtol=1e-3)
 
 
+def test_the_ratio_of_odds_without_labelled_rows_is_that_of_the_frequencies():
+    """The second bin has no labelled row: pi / (1 - pi) over rho / (1 - rho), with rho = (1/2, 1/3, 1/6)."""
+    priors = np.array([0.2, 0.5, 0.3])
+    rows = ShiftedBins.from_rows(
+        np.array([0, 0, 0, 1, 1, 2]), np.full(6, 0.2), np.array([0.2, 0.9]), 1, make_bins(2), priors
+    )
+    assert rows.odds_ratio(priors)[1] == pytest.approx((0.5 / 0.5) / ((1 / 3) / (2 / 3)))
+    # the first one has 3 and 1 rows of the others, and one more that is divided 3 : 1
+    assert rows.odds_ratio(priors)[0] == pytest.approx(1.5 * 5 / (3.75 * 0.2 / 0.5 + 1.25 * 0.3 * 6))
+
+
+def test_area_of_one_of_several_classes_by_hand():
+    """Pairs of a row of class 1 and a row of the others, which weigh pi / rho of their class."""
+    label, p = np.array([0, 0, 1, 1, 2, 2]), np.array([0.1, 0.3, 0.2, 0.6, 0.4, 0.7])
+    rows = ShiftedBins.from_rows(label, p, p, 1, make_bins(2), np.array([0.6, 0.1, 0.3]))
+    # 0.2 is above one row of class 0; 0.6 is above both rows of class 0 and one of class 2; weights 2 : 1
+    assert rows.ranks.auc == pytest.approx((2 + (4 + 1)) / (2 * 6))
+
+
+def test_observed_losses_are_weighted_by_class():
+    """Two classes: sums over rows, with the weight pi / rho of the class of each row."""
+    y, p = np.array([0, 0, 0, 1]), np.array([0.1, 0.4, 0.7, 0.8])
+    counts = shifted(y, p, p).at(np.array([0.4, 0.6]))
+    weight = np.where(y == 1, 0.6 / 0.25, 0.4 / 0.75)
+    np.testing.assert_allclose(counts.weight, [[2 * 0.4 / 0.75, 0.4 / 0.75], [0, 2.4]])
+    assert counts.losses.total.sum() / counts.weight.sum() == pytest.approx((weight @ (y - p) ** 2) / weight.sum())
+    log_loss = -np.log(np.where(y == 1, p, 1 - p))
+    assert counts.log_losses.total.sum() / counts.weight.sum() == pytest.approx((weight @ log_loss) / weight.sum())
+
+
 def test_bins_without_labelled_rows_are_counted():
     rows = shifted([0, 1, 1], [0.2, 0.3, 0.1], [0.2, 0.7, 0.8, 0.9])
     counts = rows.at(np.array([0.5, 0.5]))
