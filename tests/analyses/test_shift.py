@@ -152,6 +152,26 @@ def test_several_classes():
         found[7]
 
 
+@pytest.mark.parametrize("shape", ["column", "matrix"])
+def test_equal_scores_of_another_precision_are_equal(shape):
+    """Scores of one decimal: 0.7 in float32 is below 0.7, and must be in its cell and bin. All of it as in float32."""
+    y, p, p_target, _ = event(1000, 0.5, np.random.default_rng(12))
+    sides = [np.clip(np.round(each, 1), 0.1, 0.9) for each in (p, p_target)]
+    if shape == "matrix":
+        sides = [np.column_stack([1 - each, each]).round(1) for each in sides]
+    single = [each.astype(np.float32) for each in sides]
+    options = {"shift": "label", "bins": 10, "draws": 160, "rng": 1}
+    expected = bc.evaluate_shifted(y, *single, **options)
+    evidence = bc.shift_evidence(y, *single, simulations=99, rng=1)
+    for mixed in ((sides[0], single[1]), (single[0], sides[1])):
+        found = bc.evaluate_shifted(y, *mixed, **options)
+        np.testing.assert_array_equal(found.priors.drawn, expected.priors.drawn)
+        own, other = (found, expected) if shape == "column" else (found[1], expected[1])
+        np.testing.assert_allclose(own.ece.values, other.ece.values, rtol=1e-6)
+        again = bc.shift_evidence(y, *mixed, simulations=99, rng=1)
+        assert again.label_shift.p_value == evidence.label_shift.p_value
+
+
 def test_labels_keep_their_names():
     y, p, p_target, _ = several(400, np.random.default_rng(4))
     names = np.array(["x", "y", "z"])

@@ -26,6 +26,26 @@ def test_ranges_hold_a_third_of_each_predicted_class():
     np.testing.assert_allclose(rows.reshape(2, 3), np.tile(top[:, None] / 3, 3), atol=1)
 
 
+@pytest.mark.parametrize("of", [lambda p: p, lambda p: p.astype(np.float32).astype(float)])
+def test_cells_do_not_depend_on_the_precision_of_equal_scores(of):
+    """Scores of one decimal: cuts at observed values would move all rows of a value to another cell."""
+    rng = np.random.default_rng(1)
+    p = rng.integers(11, size=2000) / 10
+    both = np.column_stack([1 - p, p])
+    rounded = np.column_stack([1 - p.astype(np.float32).astype(float), p.astype(np.float32).astype(float)])
+    cells = bc.ShiftCells.of_confidences(of(both), 3)
+    np.testing.assert_array_equal(cells.of_rows(both), cells.of_rows(rounded))
+    assert len(np.unique(cells.of_rows(both))) == 6
+
+
+def test_ranges_of_nearly_equal_scores_are_not_joined():
+    p = 1 - np.arange(1, 301) * 1e-12
+    rows = np.bincount(
+        bc.ShiftCells.of_confidences(np.column_stack([1 - p, p]), 3).of_rows(np.column_stack([1 - p, p]))
+    )
+    assert rows[3:].tolist() == [100, 100, 100]
+
+
 def test_batches_add_up_to_all_rows():
     rng = np.random.default_rng(2)
     p, y = rng.dirichlet(np.ones(4), 500), rng.integers(4, size=500)
