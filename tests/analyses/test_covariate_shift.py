@@ -139,6 +139,14 @@ def test_equal_mass_bins_are_those_of_the_target():
     assert ev.counts.target_rows.tolist() == [100] * 5
 
 
+def test_bins_of_equal_effective_mass_are_those_of_the_source():
+    y, p, _ = rows()
+    weights = np.exp(3 * p)
+    ev = covariate(y, p, p**2, weights=weights, bins=5, binning="equal-effective-mass", rng=1)
+    plain = bc.evaluate(y, p, weights=weights, bins=5, binning="equal-effective-mass", rng=1)
+    np.testing.assert_array_equal(ev.counts.bins.edges, plain.counts.bins.edges)
+
+
 def test_result_prints_and_exports():
     y, p, rng = rows()
     ev = covariate(y, p, rng.random(500), weights=rng.lognormal(0, 0.3, 1000), rng=1)

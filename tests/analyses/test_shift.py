@@ -85,6 +85,27 @@ def test_adaptation_multiplies_the_odds(shifted):
         found.adapted.adapted  # noqa: B018  # the attribute raises
 
 
+def test_scores_are_those_of_each_draw_of_the_frequencies(shifted):
+    """The Brier score of the draws of a part is the weighted one of the labelled rows at its frequencies."""
+    found = shifted[0]
+    part, means = found.posterior.part_of(4000, found.bin_draws_seed), []
+    for i in (0, 15):
+        counts, own = found.posterior.parts[i].counts, found.brier_score.values[part == i]
+        observed = counts.losses.total.sum() / counts.weight.sum()
+        assert own.mean() == pytest.approx(observed, abs=found.brier_score.sd())
+        means.append(own.mean())
+    error = found.brier_score.values[part == 0].std() * np.sqrt(2 / 250)
+    assert abs(means[1] - means[0]) > 8 * error
+
+
+def test_equal_mass_bins_have_equal_numbers_of_target_rows(shifted):
+    _, y, p, p_target, _ = shifted
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=8, binning="equal-mass", draws=160, rng=1)
+    assert found.counts.rows.target_rows.tolist() == [250] * 8
+    changed = found.adapted.counts
+    assert changed.rows.target_rows.tolist() == [250] * 8
+
+
 def test_adapted_predictions_are_evaluated_in_both_populations():
     """Unequal classes of the source: rows of both sides are counted at the probabilities that `adapt` returns."""
     y, p, p_target, _ = event(800, 0.2, np.random.default_rng(11), target=0.6)
