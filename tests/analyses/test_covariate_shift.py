@@ -244,6 +244,13 @@ def test_pareto_shape_of_known_tails(shape):
     assert bc.weight_report(weights).pareto_k == pytest.approx(shape, abs=tolerance)
 
 
+def test_pareto_shape_of_positive_weights():
+    """Rows of weight 0, which no row of the target resembles, do not change the shape of the largest weights."""
+    weights = genpareto(0.5).rvs(500, random_state=2)
+    shape = bc.weight_report(weights).pareto_k
+    assert bc.weight_report(np.r_[weights, np.zeros(5000)]).pareto_k == pytest.approx(shape)
+
+
 @pytest.mark.parametrize("weights", [np.ones(100), np.r_[np.ones(50), 2 * np.ones(50)], np.arange(1, 20)])
 def test_no_pareto_shape(weights):
     """Too few weights, or equal largest ones: no number, and no warning."""
