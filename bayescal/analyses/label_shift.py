@@ -42,9 +42,6 @@ def evaluate_label_shift(
     **options: Any,
 ) -> LabelShiftEvaluation | LabelShiftClasses:
     """Evaluate a target whose class frequencies differ from those of the source; see `evaluate_shifted`."""
-    for word in ("weights", "target"):
-        if word in options:
-            raise TypeError(f"`shift='label'` takes no {word!r}: it is an option of `shift='covariate'`.")
     make, draws = posterior_maker(model, False, options), _checks.whole_number("draws", draws, at_least=PARTS)
     rows = ShiftedRows.read(y_true, y_prob, y_prob_target, classes=classes, logits=logits)
     for_priors, *seeds = (int(s) for s in _checks.generator(rng).integers(2**63, size=1 + 2 * rows.n_classes))
