@@ -80,15 +80,28 @@ class ShiftedRows:
             rows = Predictions.from_outcomes(
                 y_true, y_prob, names=("y_true", "y_prob"), target="event", classes=classes, logits=logits
             )
-            label, source = rows.outcome.astype(np.int64), both_columns(rows.confidence)
+            label, target = rows.outcome.astype(np.int64), target_event(y_prob_target, logits)
+            p, p_target = same_precision((y_prob, y_prob_target), rows.confidence, target[:, 1])
             named = (0, 1) if classes is None else tuple(classes)
-            return cls(
-                label=label, source=source, target=target_event(y_prob_target, logits), classes=named, event=True
-            )
+            return cls(label=label, source=both_columns(p), target=both_columns(p_target), classes=named, event=True)
         matrix = ClassRows.read(y_true, y_prob, classes=classes, logits=logits).checked()
         target = target_matrix(y_prob_target, matrix.n_classes, names, logits)
-        source = matrix.matrix.astype(np.float64, copy=False)
+        source, target = same_precision((y_prob, y_prob_target), matrix.matrix, target)
         return cls(label=matrix.label, source=source, target=target, classes=matrix.classes, event=False)
+
+
+def same_precision(given: tuple[Any, Any], *sides: Array) -> tuple[Floats, ...]:
+    """Return probabilities of source and target as float64, rounded to the precision of the coarser side.
+
+    Else equal scores, such as 0.7 in float32 and float64, would be in different cells and bins. `given` are the
+    arguments from which the sides were read.
+    """
+    kinds = [np.asarray(to_array(TARGET, each)).dtype for each in given]
+    floating = [kind for kind in kinds if kind.kind == "f"]
+    coarse = min(floating, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
+    if len(floating) < 2 or floating[0] == floating[1]:
+        coarse = np.dtype(np.float64)
+    return tuple(side.astype(coarse, copy=False).astype(np.float64, copy=False) for side in sides)
 
 
 def is_event(name: str, values: Any) -> bool:

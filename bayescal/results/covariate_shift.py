@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import ROWS_PER_BIN, remarks_of
+from bayescal.results.remarks import few_labelled_rows, remarks_of
 from bayescal.results.weight_report import WeightReport
 from bayescal.stats.target_counts import TargetCounts
 
@@ -57,14 +57,7 @@ class CovariateShiftEvaluation(Evaluation):
 
 def _remarks(counts: TargetCounts, model: str) -> list[str]:
     """Return the remarks on labelled rows, on bins without them, and on what cannot be seen."""
-    # the remarks on few rows concern the labelled ones; the effective rows of a target are those of its masses
-    texts = list(remarks_of(counts, model))
-    bins = int(counts.occupied.sum())
-    if model == "shrinkage" and counts.labelled_rows < ROWS_PER_BIN * bins and bins > 1:
-        texts.append(
-            f"There are fewer than {ROWS_PER_BIN} effective source rows per bin of the target. With so few rows, "
-            "errors that vary from bin to bin cannot be distinguished from noise. Use fewer bins."
-        )
+    texts = [*remarks_of(counts, model), *few_labelled_rows(counts.labelled_rows, counts, model)]
     if counts.uncovered > 0:
         weak = " Intervals may contain the truth less often than stated." * (counts.uncovered > MOST_UNCOVERED)
         texts.append(

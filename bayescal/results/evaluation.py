@@ -239,8 +239,11 @@ class Evaluation(_presented.Presented):
     @cached_property
     def dirichlet_ece(self) -> Draws:
         """Draws of the ECE under the Dirichlet model, for comparison with the shrinkage model."""
-        drawn = dirichlet_posterior(self.counts).sample(len(self.bin_draws), rng=self.dirichlet_seed)
+        drawn = self._dirichlet_posterior().sample(len(self.bin_draws), rng=self.dirichlet_seed)
         return Draws(errors.ece(drawn).values, "ece under the Dirichlet model")
+
+    def _dirichlet_posterior(self) -> Posterior:
+        return dirichlet_posterior(self.counts)
 
     reference = _moved.Attribute("dirichlet_ece")
 

@@ -13,11 +13,12 @@ from bayescal._presented import Presented
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike
-from bayescal.posterior.over_priors import OverPriors
+from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.posterior.over_priors import OverPriors, over_priors
 from bayescal.results import wording
 from bayescal.results.class_priors import ClassPriors
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import of_several
+from bayescal.results.remarks import few_labelled_rows, of_several
 from bayescal.stats.label_shift import LabelShiftedCounts
 
 Floats = NDArray[np.float64]
@@ -97,6 +98,18 @@ class LabelShiftEvaluation(Evaluation):
         origin = self.bin_draws.fingerprint
         return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
 
+    def _dirichlet_posterior(self) -> OverPriors:
+        """Pool the Dirichlet model over the same draws of the class frequencies."""
+        return over_priors(self.counts, [dirichlet_posterior(each.counts) for each in self.posterior.parts])
+
+    def _lacks(self, name: str) -> AttributeError:
+        if self.model != "shrinkage":
+            return super()._lacks(name)
+        return AttributeError(
+            f"`{name}` differ between the draws of the class frequencies; those of one draw are "
+            "`evaluation.posterior.parts[0].sample_all(1000, rng=1)`."
+        )
+
     @property
     def question(self) -> str:
         """Target, bins, rows and model, in words."""
@@ -156,7 +169,8 @@ class LabelShiftEvaluation(Evaluation):
             f"{100 * lost:.2g} % of the target's rows are in bins without labelled rows: their calibration is taken "
             "from the other bins and the prior.",
         )
-        return (*super().remarks, *(own if lost >= UNLABELLED else ()))
+        few = few_labelled_rows(self.counts.n_rows, self.counts, self.model)
+        return (*super().remarks, *few, *(own if lost >= UNLABELLED else ()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

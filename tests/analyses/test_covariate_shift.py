@@ -138,6 +138,14 @@ def test_equal_mass_bins_are_those_of_the_target():
     assert ev.counts.target_rows.tolist() == [100] * 5
 
 
+def test_bins_of_equal_effective_mass_are_those_of_the_source():
+    y, p, _ = rows()
+    weights = np.exp(3 * p)
+    ev = covariate(y, p, p**2, weights=weights, bins=5, binning="equal-effective-mass", rng=1)
+    plain = bc.evaluate(y, p, weights=weights, bins=5, binning="equal-effective-mass", rng=1)
+    np.testing.assert_array_equal(ev.counts.bins.edges, plain.counts.bins.edges)
+
+
 def test_result_prints_and_exports():
     y, p, rng = rows()
     ev = covariate(y, p, rng.random(500), weights=rng.lognormal(0, 0.3, 1000), rng=1)
@@ -233,6 +241,13 @@ def test_pareto_shape_of_known_tails(shape):
     weights = genpareto(shape).rvs(20_000, random_state=1)
     tolerance = 4 * (1 + shape) / np.sqrt(424)
     assert bc.weight_report(weights).pareto_k == pytest.approx(shape, abs=tolerance)
+
+
+def test_pareto_shape_of_positive_weights():
+    """Rows of weight 0, which no row of the target resembles, do not change the shape of the largest weights."""
+    weights = genpareto(0.5).rvs(500, random_state=2)
+    shape = bc.weight_report(weights).pareto_k
+    assert bc.weight_report(np.r_[weights, np.zeros(5000)]).pareto_k == pytest.approx(shape)
 
 
 @pytest.mark.parametrize("weights", [np.ones(100), np.r_[np.ones(50), 2 * np.ones(50)], np.arange(1, 20)])
