@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _render
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.analyses.weight_report import report_of
 from bayescal.data.frames import column_names
@@ -82,10 +82,10 @@ def _require_evidence(report: WeightReport) -> None:
     if report.effective_rows < FEWEST_ROWS:
         raise ValueError(
             f"`weights` must leave at least {FEWEST_ROWS} effective rows; the {report.n_rows} rows are worth "
-            f"{report.effective_rows:.3g}, and the largest weight has {100 * report.largest_share:.2g} % of the total. "
-            "Source and target overlap too little: label rows of the target, and use `evaluate`."
+            f"{report.effective_rows:.3g}, and the largest weight has {_render.percent(report.largest_share)} of the "
+            "total. Source and target overlap too little: label rows of the target, and use `evaluate`."
         )
-    for text in report.warnings:
+    for text in report.remarks:
         warnings.warn(f"{text} See `weight_report`.", WeightsWarning, skip_file_prefixes=_checks.PACKAGE)
 
 

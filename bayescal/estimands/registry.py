@@ -49,6 +49,7 @@ RESERVED = frozenset(
         "period",
         "plug_in",
         "plug_in_of",
+        "population",
         "posterior",
         "question",
         "reference",

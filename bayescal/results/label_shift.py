@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,8 @@ class LabelShiftEvaluation(Evaluation):
     posterior: OverPriors
     priors: ClassPriors = None  # type: ignore[assignment]  # fields of the base class have defaults
     evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None
+
+    population: ClassVar[str] = " in a target under label shift"
 
     @classmethod
     def of(
@@ -104,8 +106,8 @@ class LabelShiftEvaluation(Evaluation):
         model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
         adapted = "" if self.evaluate_adapted is not None else " of adapted predictions"
         return (
-            f"ECE{self._of_label}{adapted} in a target under label shift, {counts.bins}, {counts.n_rows} labelled rows "
-            f"of the source, {counts.effective_rows:.0f} rows of the target, {model}"
+            f"ECE{self._of_label}{adapted}{self.population}, {counts.bins}, {counts.n_rows} labelled rows of the "
+            f"source, {counts.effective_rows:.0f} rows of the target, {model}"
         )
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -153,8 +155,8 @@ class LabelShiftEvaluation(Evaluation):
         """Warnings other than those about the class frequencies, which all classes share."""
         lost = self.counts.without_labels
         own = (
-            f"{100 * lost:.2g} % of the target's rows are in bins without labelled rows: their calibration is taken "
-            "from the other bins and the prior.",
+            f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
+            "taken from the other bins and the prior.",
         )
         return (*super().remarks, *(own if lost >= UNLABELLED else ()))
 
@@ -204,7 +206,7 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
         first = next(iter(self.values()))
         counts = first.counts
         return (
-            f"ECE of each of {len(self)} classes in a target under label shift, {counts.bins}, {counts.n_rows} "
+            f"ECE of each of {len(self)} classes{first.population}, {counts.bins}, {counts.n_rows} "
             f"labelled rows of the source, {counts.effective_rows:.0f} rows of the target, {first.model} model"
         )
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.legend import Legend
 from scipy.special import expit, softmax
 
 import bayescal as bc
@@ -87,6 +88,16 @@ def test_printing_and_exports(shifted):
     assert priors.p_increase[1] == 0
     with pytest.raises(KeyError, match="no class 2"):
         priors[2]
+
+
+def test_a_diagram_of_classes_names_the_population():
+    y, p, p_target, _ = several(200, np.random.default_rng(3))
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=5, draws=160, rng=1)
+    figure = bc.plot_reliability(found).figure
+    titles = " ".join(legend.get_title().get_text() for legend in figure.findobj(Legend))
+    titles = " ".join(titles.split())
+    assert "classwise ECE in a target under label shift, 5 equal-width bins" in titles
+    assert "N = 200 labelled rows" in titles
 
 
 def test_the_same_seed_gives_the_same_draws(shifted):
@@ -258,7 +269,7 @@ def test_classes_that_are_hardly_told_apart_are_named():
     rng = np.random.default_rng(8)
     y, p = rng.integers(2, size=400), rng.random(400)
     found = bc.class_priors(y, p, p, rng=1)
-    assert any("hardly tell apart classes 0, 1" in remark for remark in found.remarks)
+    assert any("say little about classes 0, 1" in remark for remark in found.remarks)
     low, high = found.interval()
     assert (high - low > 0.6).all()
 
