@@ -123,7 +123,7 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> Float
             hint = f"Pass the column of the event, `{name}[:, 1]`."
         raise ValueError(f"`{name}` must be one column, as `y_prob` is; its shape is {given.shape}. {hint}")
     given = column(name, given)
-    _checks.not_empty(name, len(given), hint=", without its label")
+    _checks.not_empty(name, len(given), hint="")
     p = sigmoid(name, given) if logits else numbers(name, given)
     return both_columns(_checks.probabilities(name, p))
 
@@ -143,11 +143,9 @@ def target_matrix(
         )
     given = to_array(name, values)
     if given.ndim != 2 or given.shape[1] != n_classes:
-        raise ValueError(
-            f"`{name}` must have the {n_classes} columns of `y_prob`, shape (n_target, {n_classes}); its shape is "
-            f"{given.shape}."
-        )
-    _checks.not_empty(name, len(given), hint=", without its label")
+        hint = " Pass both columns, `np.column_stack([1 - p, p])`." if n_classes == 2 and given.ndim == 1 else ""
+        raise ValueError(f"`{name}` must have {n_classes} columns, one per class; its shape is {given.shape}.{hint}")
+    _checks.not_empty(name, len(given), hint="")
     matrix = softmax(name, given) if logits else numbers(name, given)
     matrix = _checks.probabilities(name, matrix)
     _checks.rows_sum_to_one(name, matrix)

@@ -1,5 +1,6 @@
 """ClassPriors: posterior of the class frequencies of a target without labels."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,10 +29,11 @@ NAMED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassPriors(Presented):
+class ClassPriors(Presented, Mapping[Any, Draws]):
     """Posterior of the class frequencies of a target population whose rows have no labels.
 
-    Returned by `class_priors`; printing it shows a sentence and a table of the classes.
+    Returned by `class_priors`; printing it shows a sentence and a table of the classes. It is a mapping from each class
+    to the draws of its frequency.
 
     Parameters
     ----------
@@ -75,6 +77,9 @@ class ClassPriors(Presented):
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.classes)
 
     def __getitem__(self, label: Any) -> Draws:
         """Draws of the frequency of one class."""

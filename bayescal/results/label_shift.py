@@ -28,7 +28,7 @@ ADAPTED = "ece_adapted"
 UNLABELLED = 0.001
 #: Maximum number of classes that are printed.
 PRINTED = 20
-HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency", "ECE adapted")
+HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -255,9 +255,14 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
             ]
             for k, row in enumerate(self.table(estimand=estimand))
         ]
-        remarks = [*of_several({f"class {label}": each.own_remarks for label, each in self.items()})]
-        remarks += self.priors.remarks
-        shown = rows
+        shown, remarks = rows, list(self.remarks)
         if len(rows) > PRINTED and not whole:
             shown, remarks = rows[:PRINTED], [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, shown, remarks)
+        header = (*HEADER, "ECE adapted" if estimand == "ece" else "adapted")
+        return _render.Sheet(self.sentence(), self.spec, header, shown, remarks)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals of all classes, and about the class frequencies."""
+        own = of_several({f"class {label}": each.own_remarks for label, each in self.items()})
+        return (*own, *self.priors.remarks)

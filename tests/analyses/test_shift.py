@@ -86,6 +86,9 @@ def test_printing_and_exports(shifted):
     assert "frequency of class 1 in the target" in str(priors)
     assert priors.summary().shape[0] == 2
     assert priors.p_increase[1] == 0
+    assert list(priors) == [0, 1]
+    assert 2 not in priors
+    assert [draws.mean() for draws in priors.values()] == pytest.approx(priors.mean())
     with pytest.raises(KeyError, match="no class 2"):
         priors[2]
 
@@ -179,7 +182,11 @@ def test_probabilities_are_narrower():
         ({"y_prob_target": [0.2, np.nan]}, ValueError, "`y_prob_target`"),
         ({"y_prob_target": [[0.2, 0.8]]}, ValueError, "one column, as `y_prob` is"),
         ({"y_true": [0, 0, 0, 0]}, ValueError, "1 of 2 classes have none, the first is 1"),
-        ({"y_prob": [[0.2, 0.8]] * 4}, ValueError, "`y_prob_target` must have the 2 columns"),
+        (
+            {"y_prob": [[0.2, 0.8]] * 4},
+            ValueError,
+            "must have 2 columns, one per class.*Pass both columns",
+        ),
         ({"draws": 1}, ValueError, "`draws`"),
         ({"y_prob_target": [0, 1, 1]}, TypeError, r"holds integers \(dtype int64\), as labels do.*`evaluate\("),
         ({"y_prob_target": np.array([False, True])}, TypeError, "holds booleans"),
@@ -288,4 +295,5 @@ def test_bins_without_labelled_rows_are_mentioned_for_each_class():
     p = np.clip(p, 0.05, 0.9)
     p, p_target = p / p.sum(axis=1, keepdims=True), np.r_[p_target[:450], high]
     found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=20, draws=160, rng=1)
-    assert any("without labelled rows" in text for text in found.sheet().remarks)
+    assert any("without labelled rows" in text for text in found.remarks)
+    assert found.sheet(estimand="signed_error").header[-1] == "adapted"
