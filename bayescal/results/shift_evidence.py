@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 LEVEL = 0.05
 #: Maximum number of cells that are printed.
 PRINTED = 20
-HEADER = ("cell", "n source", "n target", "share source", "share target", "difference", "2.5 %", "97.5 %")
+HEADER = ("cell", "share source", "share target", "difference", "2.5 %", "97.5 %")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,8 +172,6 @@ class ShiftEvidence(Presented):
         rows = [
             [
                 row["cell"],
-                str(row["n_source"]),
-                str(row["n_target"]),
                 *(_render.number(row[name], 4) for name in ("share_source", "share_target", "mean", "low", "high")),
             ]
             for row in shown
