@@ -78,8 +78,8 @@ def evaluate_shifted(
     ------
     ValueError, TypeError
         For invalid input, as for `evaluate`; if `shift` is not given or unknown, or a class has no labelled row;
-        if `weights` are missing or leave fewer than 30 effective rows, or most rows of the target have scores that no
-        row of the source has.
+        if most rows of the target have scores that no row of the source has; for ``covariate``, if `weights` are
+        missing or leave fewer than 30 effective rows.
 
     Warns
     -----

@@ -20,6 +20,8 @@ Ints = NDArray[np.int64]
 
 #: The argument that holds the predictions of the target.
 TARGET = "y_prob_target"
+#: Largest share of the target rows in bins without source rows.
+REFUSED = 0.5
 #: Hint for labels of the target.
 LABELLED = (
     "Labels of the target are not used here. If they are known, `evaluate(y_target, y_prob_target)` needs no shift."
@@ -105,6 +107,26 @@ def refuse_labels(y_prob: Any, y_prob_target: Any) -> None:
             f"`{TARGET}` must hold probabilities, as `y_prob` does; it holds "
             f"{'booleans' if target.kind == 'b' else 'integers'} (dtype {target}), as labels do. {LABELLED} If they "
             f"are probabilities of 0 and 1, pass `{TARGET}.astype(float)`."
+        )
+
+
+def require_overlap(uncovered: float, n_rows: int, empty: int) -> None:
+    """Refuse a target most of whose rows have scores that no source row has.
+
+    Parameters
+    ----------
+    uncovered : float
+        Share of the target rows in bins without source rows of positive weight.
+    n_rows : int
+        Number of target rows.
+    empty : int
+        Number of such bins.
+    """
+    if uncovered > REFUSED:
+        raise ValueError(
+            f"`{TARGET}` must have scores like those of the source: {100 * uncovered:.0f} % of its {n_rows} rows are "
+            f"in {empty} bins without source rows of positive weight, and at most {100 * REFUSED:g} % may be. Use fewer "
+            "bins, or label rows of the target."
         )
 
 

@@ -288,6 +288,13 @@ def test_bins_without_labelled_rows_are_mentioned():
     assert any("20 % of the target's rows are in bins without labelled rows" in remark for remark in found.remarks)
 
 
+def test_a_target_with_other_scores_than_the_source_is_refused():
+    """Label shift alone cannot give scores that no row of the source has."""
+    y, p, p_target = event(200, 0.5, np.random.default_rng(9))[:3]
+    with pytest.raises(ValueError, match=r"100 % of its \d+ rows are in \d+ bins without source rows.*at most 50 %"):
+        bc.evaluate_shifted(y, 0.3 * p, 0.6 + 0.4 * p_target, shift="label", bins=10, rng=1)
+
+
 def test_bins_without_labelled_rows_are_mentioned_for_each_class():
     rng = np.random.default_rng(9)
     y, p, p_target, _ = several(600, rng)
