@@ -125,8 +125,8 @@ def require_overlap(uncovered: float, n_rows: int, empty: int) -> None:
     if uncovered > REFUSED:
         raise ValueError(
             f"`{TARGET}` must have scores like those of the source: {100 * uncovered:.0f} % of its {n_rows} rows are "
-            f"in {empty} bins without source rows of positive weight, and at most {100 * REFUSED:g} % may be. Use fewer "
-            "bins, or label rows of the target."
+            f"in {empty} bins without source rows of positive weight, and at most {100 * REFUSED:g} % may be. Use "
+            "fewer bins, or label rows of the target."
         )
 
 
