@@ -20,6 +20,8 @@ Ints = NDArray[np.int64]
 
 #: The argument that holds the predictions of the target.
 TARGET = "y_prob_target"
+#: Largest share of the target rows in bins without source rows.
+REFUSED = 0.5
 #: Hint for labels of the target.
 LABELLED = (
     "Labels of the target are not used here. If they are known, `evaluate(y_target, y_prob_target)` needs no shift."
@@ -121,6 +123,26 @@ def refuse_labels(y_prob: Any, y_prob_target: Any) -> None:
         )
 
 
+def require_overlap(uncovered: float, n_rows: int, empty: int) -> None:
+    """Refuse a target most of whose rows have scores that no source row has.
+
+    Parameters
+    ----------
+    uncovered : float
+        Share of the target rows in bins without source rows of positive weight.
+    n_rows : int
+        Number of target rows.
+    empty : int
+        Number of such bins.
+    """
+    if uncovered > REFUSED:
+        raise ValueError(
+            f"`{TARGET}` must have scores like those of the source: {100 * uncovered:.0f} % of its {n_rows} rows are "
+            f"in {empty} bins without source rows of positive weight, and at most {100 * REFUSED:g} % may be. Use "
+            "fewer bins, or label rows of the target."
+        )
+
+
 def both_columns(p: Array) -> Floats:
     """Return the probabilities of both classes of an event, shape (n_rows, 2)."""
     p = p.astype(np.float64, copy=False)
@@ -136,7 +158,7 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> Float
             hint = f"Pass the column of the event, `{name}[:, 1]`."
         raise ValueError(f"`{name}` must be one column, as `y_prob` is; its shape is {given.shape}. {hint}")
     given = column(name, given)
-    _checks.not_empty(name, len(given), hint=", without its label")
+    _checks.not_empty(name, len(given), hint="")
     p = sigmoid(name, given) if logits else numbers(name, given)
     return both_columns(_checks.probabilities(name, p))
 
@@ -156,11 +178,9 @@ def target_matrix(
         )
     given = to_array(name, values)
     if given.ndim != 2 or given.shape[1] != n_classes:
-        raise ValueError(
-            f"`{name}` must have the {n_classes} columns of `y_prob`, shape (n_target, {n_classes}); its shape is "
-            f"{given.shape}."
-        )
-    _checks.not_empty(name, len(given), hint=", without its label")
+        hint = " Pass both columns, `np.column_stack([1 - p, p])`." if n_classes == 2 and given.ndim == 1 else ""
+        raise ValueError(f"`{name}` must have {n_classes} columns, one per class; its shape is {given.shape}.{hint}")
+    _checks.not_empty(name, len(given), hint="")
     matrix = softmax(name, given) if logits else numbers(name, given)
     matrix = _checks.probabilities(name, matrix)
     _checks.rows_sum_to_one(name, matrix)

@@ -54,6 +54,7 @@ RESERVED = frozenset(
         "period",
         "plug_in",
         "plug_in_of",
+        "population",
         "posterior",
         "priors",
         "question",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -291,6 +291,9 @@ class Evaluation(_presented.Presented):
     def _of_label(self) -> str:
         """Words such as " of class cat"; empty without a label."""
         return f" of {_render.name(self.label)}" if self.label else ""
+
+    #: Words such as " in a target under label shift"; empty if the rows are those of the question.
+    population: ClassVar[str] = ""
 
     @property
     def question(self) -> str:

@@ -128,10 +128,11 @@ class ShiftCells:
 
     def of_rows(self, matrix: Floats) -> Ints:
         """Return the cell of each row of probabilities, shape (n_rows,); the first class wins ties."""
-        if np.ndim(matrix) != 2 or np.shape(matrix)[1] != self.n_classes:
+        matrix = np.asarray(matrix)
+        if matrix.ndim != 2 or matrix.shape[1] != self.n_classes:
             raise ValueError(
                 f"`matrix` must have one column per class, shape (n_rows, {self.n_classes}); its shape is "
-                f"{np.shape(matrix)}."
+                f"{matrix.shape}."
             )
         cell = np.empty(len(matrix), np.int64)
         step = max(CHUNK // (self.n_classes + self.n_ranges), 1)

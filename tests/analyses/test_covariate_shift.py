@@ -211,7 +211,9 @@ def test_even_weights_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = covariate(y, p, p, weights=np.exp(0.5 * p), rng=1)
-    assert found.weight_report.warnings == ()
+    assert found.weight_report.remarks == ()
+    assert found.sentence().startswith("If the distribution of the features alone differs, the Expected Calibration ")
+    assert "in a target under covariate shift" in found.spec
 
 
 def test_few_effective_rows_per_bin_are_a_remark():
@@ -256,14 +258,15 @@ def test_no_pareto_shape(weights):
     report = bc.weight_report(weights)
     assert np.isnan(report.pareto_k)
     assert "Pareto" not in report.sentence()
-    assert not any("Pareto" in text for text in report.warnings)
+    assert not any("Pareto" in text for text in report.remarks)
 
 
 def test_warnings_of_the_report():
     even, uneven = bc.weight_report(np.ones(40)), bc.weight_report(np.r_[np.ones(1000), 1000 * np.ones(2)])
-    assert even.warnings == ()
+    assert even.remarks == ()
+    assert "(100 %)" in even.sentence()
     assert uneven.effective_rows == pytest.approx(3000**2 / (1000 + 2e6))
-    assert [text.split()[0] for text in uneven.warnings] == ["The", "There"]
+    assert [text.split()[0] for text in uneven.remarks] == ["The", "There"]
     assert "less than 10 %" in str(uneven)
     assert even.to_frame().loc["effective_rows", "value"] == 40
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.legend import Legend
 from scipy.special import expit, softmax
 
 import bayescal as bc
@@ -131,8 +132,21 @@ def test_printing_and_exports(shifted):
     assert "frequency of class 1 in the target" in str(priors)
     assert priors.summary().shape[0] == 2
     assert priors.p_increase[1] == 0
+    assert list(priors) == [0, 1]
+    assert 2 not in priors
+    assert [draws.mean() for draws in priors.values()] == pytest.approx(priors.mean())
     with pytest.raises(KeyError, match="no class 2"):
         priors[2]
+
+
+def test_a_diagram_of_classes_names_the_population():
+    y, p, p_target, _ = several(200, np.random.default_rng(3))
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=5, draws=160, rng=1)
+    figure = bc.plot_reliability(found).figure
+    titles = " ".join(legend.get_title().get_text() for legend in figure.findobj(Legend))
+    titles = " ".join(titles.split())
+    assert "classwise ECE in a target under label shift, 5 equal-width bins" in titles
+    assert "N = 200 labelled rows" in titles
 
 
 def test_the_same_seed_gives_the_same_draws(shifted):
@@ -236,7 +250,11 @@ def test_probabilities_are_narrower():
         ({"y_prob_target": [0.2, np.nan]}, ValueError, "`y_prob_target`"),
         ({"y_prob_target": [[0.2, 0.8]]}, ValueError, "one column, as `y_prob` is"),
         ({"y_true": [0, 0, 0, 0]}, ValueError, "1 of 2 classes have none, the first is 1"),
-        ({"y_prob": [[0.2, 0.8]] * 4}, ValueError, "`y_prob_target` must have the 2 columns"),
+        (
+            {"y_prob": [[0.2, 0.8]] * 4},
+            ValueError,
+            "must have 2 columns, one per class.*Pass both columns",
+        ),
         ({"draws": 1}, ValueError, "`draws`"),
         ({"y_prob_target": [0, 1, 1]}, TypeError, r"holds integers \(dtype int64\), as labels do.*`evaluate\("),
         ({"y_prob_target": np.array([False, True])}, TypeError, "holds booleans"),
@@ -326,7 +344,7 @@ def test_classes_that_are_hardly_told_apart_are_named():
     rng = np.random.default_rng(8)
     y, p = rng.integers(2, size=400), rng.random(400)
     found = bc.class_priors(y, p, p, rng=1)
-    assert any("hardly tell apart classes 0, 1" in remark for remark in found.remarks)
+    assert any("say little about classes 0, 1" in remark for remark in found.remarks)
     low, high = found.interval()
     assert (high - low > 0.6).all()
 
@@ -347,6 +365,13 @@ def test_bins_without_labelled_rows_are_mentioned():
     assert any("20 % of the target's rows are in bins without labelled rows" in remark for remark in found.remarks)
 
 
+def test_a_target_with_other_scores_than_the_source_is_refused():
+    """Label shift alone cannot give scores that no row of the source has."""
+    y, p, p_target = event(200, 0.5, np.random.default_rng(9))[:3]
+    with pytest.raises(ValueError, match=r"100 % of its \d+ rows are in \d+ bins without source rows.*at most 50 %"):
+        bc.evaluate_shifted(y, 0.3 * p, 0.6 + 0.4 * p_target, shift="label", bins=10, rng=1)
+
+
 def test_bins_without_labelled_rows_are_mentioned_for_each_class():
     rng = np.random.default_rng(9)
     y, p, p_target, _ = several(600, rng)
@@ -354,4 +379,5 @@ def test_bins_without_labelled_rows_are_mentioned_for_each_class():
     p = np.clip(p, 0.05, 0.9)
     p, p_target = p / p.sum(axis=1, keepdims=True), np.r_[p_target[:450], high]
     found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=20, draws=160, rng=1)
-    assert any("without labelled rows" in text for text in found.sheet().remarks)
+    assert any("without labelled rows" in text for text in found.remarks)
+    assert found.sheet(estimand="signed_error").header[-1] == "adapted"

@@ -15,6 +15,7 @@ def test_cells_are_predicted_classes_and_ranges():
     cells = bc.ShiftCells(np.array([[0.5, 0.8], [0.6, 0.7], [0.4, 0.9]]))
     p = np.array([[0.45, 0.45, 0.1], [0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])
     assert cells.of_rows(p).tolist() == [0, 1, 5, 7, 8]
+    assert cells.of_rows(p.tolist()).tolist() == [0, 1, 5, 7, 8]
     assert len(cells) == 9
 
 
