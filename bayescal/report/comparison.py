@@ -32,7 +32,7 @@ from bayescal.report.forest import (
     name_lines,
     rows_height,
 )
-from bayescal.report.room import TINY, cell, characters, is_small, keep_within, small_words
+from bayescal.report.room import TINY, add_part, cell, characters, is_small, keep_within, small_words
 from bayescal.results.change import Change
 from bayescal.results.comparison import Comparison
 
@@ -205,7 +205,7 @@ def _two(
     )
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
-        ax.add_child_axes(part)
+        add_part(ax, part)
     draw_difference(below, shapes, words, colors)
     below.set_xlabel(difference_label(names, what, 70, larger=larger), fontsize=SMALL, parse_math=False)
     draw_curve(curve, shapes, colors.reference)
@@ -231,7 +231,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     beside = Axes(ax.figure, ax.get_position(original=True))
     beside.set_axes_locator(divider.new_locator(nx=2, ny=0))
     for part in (below, ranks, beside):
-        ax.add_child_axes(part)
+        add_part(ax, part)
     rows = shapes.differences
     ends = limits_of(float(rows.low.min()), float(rows.high.max()), shapes.rope)
     draw_sides(below, ends, shapes.rope, colors)
