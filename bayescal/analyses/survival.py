@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _render
 from bayescal._invalid import prefixed
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
@@ -311,7 +311,7 @@ def require_followed(counts: HorizonCounts) -> HorizonCounts:
         )
     if share > MOST_NOT_FOLLOWED:
         warnings.warn(
-            f"{100 * share:.2g} % of the rows are in bins that end with a censored row before the horizon "
+            f"{_render.percent(share)} of the rows are in bins that end with a censored row before the horizon "
             f"{counts.horizon:g}: their calibration is taken from the other bins and the prior. Use an earlier "
             "horizon.",
             NotFollowedWarning,

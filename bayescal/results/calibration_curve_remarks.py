@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _render
 from bayescal.stats.merged import MergedCounts
 
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ def of_outcomes(counts: MergedCounts, contradicted: float) -> list[str]:
         )
     if contradicted:
         rows = (
-            f"Rows with {100 * contradicted:.2g} % of the weight contradict"
+            f"Rows with {_render.percent(contradicted)} of the weight contradict"
             if counts.weighted
             else f"{contradicted:.0f} of {counts.n_rows} rows contradict"
         )

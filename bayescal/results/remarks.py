@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from bayescal import _render
 from bayescal.estimands.auc import auc_grid_error
 from bayescal.estimands.errors import COMMON, max_error
 from bayescal.estimands.plug_in import observed_bins
@@ -205,9 +206,9 @@ def rare_error(counts: Counts) -> str | None:
     at = int(np.argmax(np.where(clear, gap, 0.0)))
     low, high = (counts.bins.edges[np.flatnonzero(counts.occupied)[at] + side] for side in (0, 1))
     return (
-        f"The bin from {low:.3g} to {high:.3g} has {100 * observed.mass[0, at]:.2g} % of the rows and an observed gap "
-        f"of {observed.gap[0, at]:.2g}. `max_error` (E90) leaves such a bin out: it counts errors that at least "
-        f"{100 * COMMON:g} % of the population have."
+        f"The bin from {low:.3g} to {high:.3g} has {_render.percent(observed.mass[0, at])} of the rows and an "
+        f"observed gap of {observed.gap[0, at]:.2g}. `max_error` (E90) leaves such a bin out: it counts errors that "
+        f"at least {100 * COMMON:g} % of the population have."
     )
 
 

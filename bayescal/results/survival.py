@@ -110,9 +110,9 @@ class SurvivalEvaluation(Evaluation):
     def _lacking(self, record: Estimand) -> str:
         if record.needs & self.counts.lacking:
             return (
-                f"{100 * self.not_followed:.2g} % of the rows are in bins that were not followed to the horizon; with "
-                f"more than {100 * MOST_NOT_FOLLOWED:g} % the {record.symbol} has no valid interval. Use an earlier "
-                "horizon."
+                f"{_render.percent(self.not_followed)} of the rows are in bins that were not followed to the horizon; "
+                f"with more than {100 * MOST_NOT_FOLLOWED:g} % the {record.symbol} has no valid interval. Use an "
+                "earlier horizon."
             )
         return (
             f"the {record.symbol} is not available: {int(self.counts.n_censored.sum())} rows are censored before the "
@@ -239,8 +239,8 @@ def _of_censoring(counts: HorizonCounts) -> list[str]:
     more = " Intervals may contain the truth less often than stated; use an earlier horizon." * weak
     return [
         worth,
-        f"Not followed: {100 * counts.not_followed:.2g} % of the rows, because {bins} with a censored row before the "
-        f"horizon. Plug-in values leave them out.{more}",
+        f"Not followed: {_render.percent(counts.not_followed)} of the rows, because {bins} with a censored row before "
+        f"the horizon. Plug-in values leave them out.{more}",
     ]
 
 
