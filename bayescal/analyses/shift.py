@@ -58,7 +58,7 @@ def evaluate_shifted(
         As for `evaluate`. Edges of ``binning="equal-mass"`` are those of the target. For ``label``, draws
         are divided evenly between 16 draws of the class frequencies.
     **options
-        Options of the model, see `evaluate`; for ``label``, ``using``, which is a keyword of `class_priors`; for
+        Options of the model, see `evaluate`; for ``label``, ``using`` and ``cells``, keywords of `class_priors`; for
         ``covariate``, ``target`` as for `evaluate`, and ``weights``: the density of the target divided by that of the
         source at each row of the source, up to a factor.
 
@@ -86,6 +86,7 @@ def evaluate_shifted(
 
     See Also
     --------
+    evaluate_shifted_counts : The same under label shift from counts of streams or large data.
     class_priors : The class frequencies alone.
     evaluate : If labels of the target are known.
     shift_evidence : Whether source and target differ, and whether class frequencies alone explain it.

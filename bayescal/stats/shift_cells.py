@@ -1,14 +1,18 @@
 """ShiftCounts: labelled rows of a source by class and cell, and rows of a target by cell. Frozen and addable."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.data.shifted import ShiftedRows, target_event, target_matrix
+from bayescal._invalid import quoted
+from bayescal.data.shifted import ShiftedRows, both_columns, target_event, target_matrix
+from bayescal.stats.bins import make_bins
+from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.row_counts import added, row_counts
 
 Floats = NDArray[np.float64]
@@ -60,12 +64,14 @@ class ShiftCells:
 
         Parameters
         ----------
-        matrix : ndarray, shape (n_rows, n_classes)
-            Probabilities of the source.
+        matrix : ndarray, shape (n_rows, n_classes) or (n_rows,)
+            Probabilities of the source; of an event, one column.
         n_ranges : int
             Number of ranges per predicted class. A class that no row has as its most probable one has the cuts of all
             rows.
         """
+        if matrix.ndim == 1:
+            matrix = both_columns(matrix)
         top, confidence = matrix.argmax(axis=1), matrix.max(axis=1)
         levels = np.arange(1, n_ranges) / n_ranges
         cuts = np.tile(np.quantile(confidence, levels), (matrix.shape[1], 1))
@@ -125,6 +131,9 @@ class ShiftCounts:
         The cells.
     classes : tuple, optional
         Label of each class; by default its number.
+    binned : tuple of ShiftedBins, optional
+        The same rows by the bins of their stated probabilities, for `evaluate_shifted_counts`: of class 1 if
+        probabilities are a column, and of each class if they are a matrix. Empty for `class_priors_counts` alone.
 
     Examples
     --------
@@ -140,6 +149,7 @@ class ShiftCounts:
     target: Ints
     cells: ShiftCells
     classes: tuple[Any, ...] = ()
+    binned: tuple[ShiftedBins, ...] = ()
 
     def __post_init__(self) -> None:
         k, j = self.cells.n_classes, len(self.cells)
@@ -153,10 +163,15 @@ class ShiftCounts:
         object.__setattr__(self, "classes", tuple(self.classes) or tuple(range(k)))
         if len(self.classes) != k:
             raise ValueError(f"`classes` must name the {k} classes; it has {len(self.classes)} names.")
+        if len(set(self.classes)) < k:
+            raise ValueError(f"`classes` must be different labels; {quoted(list(self.classes)[:10])} are not.")
+        for each in self.binned:
+            if not np.array_equal(each.by_class.sum(axis=1), self.by_class) or each.target_rows.sum() != self.n_target:
+                raise ValueError("`binned` must hold the rows of `source` and `target`, by class.")
 
     @classmethod
     def from_rows(cls, rows: ShiftedRows, cells: ShiftCells) -> "ShiftCounts":
-        """Count validated rows of both sides."""
+        """Count validated rows of both sides by cell."""
         source = _by_class(rows.label, cells.of_rows(rows.source), cells)
         target = np.bincount(cells.of_rows(rows.target), minlength=len(cells))
         return cls(source, target, cells, rows.classes)
@@ -168,20 +183,67 @@ class ShiftCounts:
         y_prob: Any,
         *,
         cells: ShiftCells,
+        bins: Any = None,
         classes: Sequence[Any] | None = None,
         logits: bool = False,
     ) -> "ShiftCounts":
-        """Count labelled rows of the source; parameters as for `class_priors`."""
+        """Count labelled rows of the source.
+
+        Parameters
+        ----------
+        y_true, y_prob, classes, logits
+            As for `class_priors`.
+        cells : ShiftCells
+            Cells of the predictions, for class frequencies.
+        bins : int, array-like or Bins, optional
+            Number of equal-width bins, or edges: counts rows for `evaluate_shifted_counts`, too.
+
+        Returns
+        -------
+        ShiftCounts
+            Counts without rows of the target.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `class_priors`; also if `cells` are those of another number of classes.
+        """
         rows = ShiftedRows.read(y_true, y_prob, y_prob, classes=classes, logits=logits)
         _require_classes(rows.n_classes, cells)
         source = _by_class(rows.label, cells.of_rows(rows.source), cells)
-        return cls(source, np.zeros(len(cells), np.int64), cells, rows.classes)
+        counted = partial(ShiftedBins.of_source, rows.label, n_classes=rows.n_classes)
+        binned = _by_bins(rows.source, rows.event, bins, counted)
+        return cls(source, np.zeros(len(cells), np.int64), cells, rows.classes, binned)
 
     @classmethod
     def of_target(
-        cls, y_prob_target: Any, *, cells: ShiftCells, classes: Sequence[Any] | None = None, logits: bool = False
+        cls,
+        y_prob_target: Any,
+        *,
+        cells: ShiftCells,
+        bins: Any = None,
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
     ) -> "ShiftCounts":
-        """Count rows of the target, which have no labels; parameters as for `class_priors`."""
+        """Count rows of the target, which have no labels.
+
+        Parameters
+        ----------
+        y_prob_target, classes, logits
+            As for `class_priors`.
+        cells, bins
+            As for `of_source`, the same for both sides.
+
+        Returns
+        -------
+        ShiftCounts
+            Counts without rows of the source.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `class_priors`.
+        """
         event = cells.n_classes == 2 and np.ndim(y_prob_target) < 2
         matrix = (
             target_event(y_prob_target, logits)
@@ -190,7 +252,8 @@ class ShiftCounts:
         )
         target = np.bincount(cells.of_rows(matrix), minlength=len(cells))
         none = np.zeros((cells.n_classes, len(cells)), np.int64)
-        return cls(none, target, cells, tuple(classes or ()))
+        binned = _by_bins(matrix, event, bins, partial(ShiftedBins.of_target, n_classes=cells.n_classes))
+        return cls(none, target, cells, tuple(classes or ()), binned)
 
     @property
     def n_source(self) -> int:
@@ -201,6 +264,11 @@ class ShiftCounts:
     def n_target(self) -> int:
         """Number of rows of the target."""
         return int(self.target.sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of both sides."""
+        return self.n_source + self.n_target
 
     @property
     def by_class(self) -> Ints:
@@ -223,17 +291,49 @@ class ShiftCounts:
             raise ValueError(f"counts can be added only if they have the same classes, not {named[0]} and {named[1]}.")
         source = row_counts("source", added(self.source, other.source))
         target = row_counts("target", added(self.target, other.target))
-        return ShiftCounts(source, target, self.cells, named[0] if named else numbered)
+        _require_same_bins(self, other)
+        binned = tuple(one + another for one, another in zip(self.binned, other.binned, strict=True))
+        return ShiftCounts(source, target, self.cells, named[0] if named else numbered, binned)
 
     __radd__ = __add__
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ShiftCounts):
+            return NotImplemented
+        return (
+            (self.cells, self.classes, self.binned) == (other.cells, other.classes, other.binned)
+            and np.array_equal(self.source, other.source)
+            and np.array_equal(self.target, other.target)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
+
     def __repr__(self) -> str:
-        return f"ShiftCounts({self.cells}, {self.n_source} rows of the source, {self.n_target} of the target)"
+        bins = f", {self.binned[0].bins}" if self.binned else ""
+        return f"ShiftCounts({self.cells}{bins}, {self.n_source} rows of the source, {self.n_target} of the target)"
 
 
 def _by_class(label: Ints, cell: Ints, cells: ShiftCells) -> Ints:
     k, j = cells.n_classes, len(cells)
     return np.bincount(label * j + cell, minlength=k * j).reshape(k, j)
+
+
+def _by_bins(matrix: Floats, event: bool, bins: Any, count: Callable[..., ShiftedBins]) -> tuple[ShiftedBins, ...]:
+    """Count rows by bins: of class 1 for an event, otherwise of each class; nothing if there are no bins."""
+    if bins is None:
+        return ()
+    edges = make_bins(bins)
+    return tuple(count(matrix[:, k], of=k, bins=edges) for k in (range(1, 2) if event else range(matrix.shape[1])))
+
+
+def _require_same_bins(one: ShiftCounts, other: ShiftCounts) -> None:
+    if len(one.binned) != len(other.binned):
+        about = [f"{len(each.binned)} class{'es' * (len(each.binned) != 1)}" for each in (one, other)]
+        raise ValueError(
+            "counts can be added only if the same classes are counted by bins; these have the bins of "
+            f"{about[0]} and of {about[1]}. Pass one `bins=` to all of them, and probabilities of one kind: a column, "
+            "or a matrix."
+        )
 
 
 def _require_classes(n_classes: int, cells: ShiftCells) -> None:
