@@ -55,6 +55,10 @@ def evaluate_label_shift(
     return problem.evaluate({k: counted.stated(k) for k in of}, later, priors, seeds)
 
 
+@_checks.explained(
+    "State `shift='label'`: counts of classes and cells serve label shift only. "
+    "`evaluate_shifted(y_true, y_prob, y_prob_target, shift=...)` takes rows."
+)
 def evaluate_shifted_counts(
     counts: ShiftCounts,
     *,
