@@ -19,6 +19,7 @@ from .analyses.cumulative import cumulative_difference_subpopulation as cumulati
 from .analyses.decompose import brier_decomposition as brier_decomposition
 from .analyses.decompose import log_score_decomposition as log_score_decomposition
 from .analyses.decompose import murphy_decomposition as murphy_decomposition
+from .analyses.label_shift import evaluate_shifted_counts as evaluate_shifted_counts
 from .analyses.loss_ratio import loss_ratio as loss_ratio
 from .analyses.monitor import CalibrationMonitor as CalibrationMonitor
 from .analyses.multiclass_scores import multiclass_brier_score as multiclass_brier_score

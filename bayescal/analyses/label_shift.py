@@ -1,6 +1,6 @@
-"""Calibration in a target without labels under label shift: rows -> class frequencies -> counts -> evaluation."""
+"""Calibration in a target without labels under label shift: rows or counts -> class frequencies -> evaluation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.analyses.class_priors import priors_of_rows
-from bayescal.analyses.one import evaluation_of, posterior_maker
+from bayescal.analyses.class_priors import class_priors_counts, priors_of_rows
+from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.data.shifted import ShiftedRows, require_overlap
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.over_priors import OverPriors, over_priors
 from bayescal.results.class_priors import ClassPriors, adapted
+from bayescal.results.evaluation import Evaluation
 from bayescal.results.label_shift import LabelShiftClasses, LabelShiftEvaluation
 from bayescal.stats.bins import make_bins
 from bayescal.stats.contract import Counts
 from bayescal.stats.label_shift import LabelShiftedCounts, ShiftedBins
+from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
 
 Floats = NDArray[np.float64]
 
@@ -39,59 +41,213 @@ def evaluate_label_shift(
     classes: Any,
     logits: bool,
     using: str = "cells",
+    cells: ShiftCells | None = None,
     **options: Any,
 ) -> LabelShiftEvaluation | LabelShiftClasses:
     """Evaluate a target whose class frequencies differ from those of the source; see `evaluate_shifted`."""
-    make, draws = posterior_maker(model, False, options), _checks.whole_number("draws", draws, at_least=PARTS)
+    problem = _Problem.of(model, draws, options)
     rows = ShiftedRows.read(y_true, y_prob, y_prob_target, classes=classes, logits=logits)
-    for_priors, *seeds = (int(s) for s in _checks.generator(rng).integers(2**63, size=1 + 2 * rows.n_classes))
-    priors = priors_of_rows(rows, using=using, rng=for_priors)
-    problem = _Problem(rows, priors, bins, binning, make, model, draws)
-    if rows.event:
-        return problem.evaluate(1, seeds[2:])
-    own = {k: problem.evaluate(k, seeds[2 * k : 2 * k + 2], f"class {rows.classes[k]}") for k in range(rows.n_classes)}
-    return LabelShiftClasses({rows.classes[k]: each for k, each in own.items()}, priors)
+    for_priors, seeds = _seeds(rows.n_classes, rng)
+    priors = priors_of_rows(rows, using=using, cells=cells, rng=for_priors)
+    counted = _CountedRows(rows, priors, bins, binning)
+    of = [1] if rows.event else range(rows.n_classes)
+    later = {k: partial(counted.adapted, k) for k in of}
+    return problem.evaluate({k: counted.stated(k) for k in of}, later, priors, seeds)
+
+
+@_checks.explained(
+    "State `shift='label'`: counts of classes and cells serve label shift only. "
+    "`evaluate_shifted(y_true, y_prob, y_prob_target, shift=...)` takes rows."
+)
+def evaluate_shifted_counts(
+    counts: ShiftCounts,
+    *,
+    shift: str,
+    adapted: ShiftCounts | None = None,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses:
+    """Compute the posterior of the calibration error in a target without labels, from counts of source and target.
+
+    Parameters
+    ----------
+    counts : ShiftCounts
+        Labelled rows of the source and rows of the target, by cells and by bins (``bins=`` of `ShiftCounts.of_source`
+        and `ShiftCounts.of_target`).
+    shift : {"label"}
+        What differs between source and target, as for `evaluate_shifted`. Counts of classes and cells serve label shift
+        only.
+    adapted : ShiftCounts, optional
+        The same rows after `adapt` of the result without them: a second pass over the rows. Without it, the result
+        does not evaluate adapted predictions.
+    model, draws, rng, **options
+        As for `evaluate_shifted`.
+
+    Returns
+    -------
+    LabelShiftEvaluation or LabelShiftClasses
+        That of the rows by `evaluate_shifted` with these cells and bins, bit for bit if each side was counted in one
+        pass; the sums of several batches differ from it by rounding. The area under the ROC curve is known up to the
+        order of rows within bins, and states this error.
+
+    Raises
+    ------
+    TypeError
+        If `counts` are of another type, or an option is unknown to the model.
+    ValueError
+        If `shift` is not "label", rows were not counted by bins, a class has no labelled row, there are no rows of the
+        target, or `adapted` holds other rows.
+
+    See Also
+    --------
+    evaluate_shifted : The same from rows.
+    class_priors_counts : The class frequencies alone.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(100_000) < 1 / 6
+    >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
+    >>> how = {"cells": ShiftCells.predicted_class(2), "bins": 10}
+    >>> batches = (ShiftCounts.of_target(batch, **how) for batch in np.array_split(p_target, 10))
+    >>> counts = sum(batches, start=ShiftCounts.of_source(y, p, **how))
+    >>> evaluate_shifted_counts(counts, shift="label", rng=1).ece.interval(0.95)
+    (0.1..., 0.1...)
+    """
+    _require_label(shift)
+    problem = _Problem.of(model, draws, options)
+    for name, each in (("counts", counts), ("adapted", adapted)):
+        if each is not None:
+            _require_binned(name, each)
+    for_priors, seeds = _seeds(counts.cells.n_classes, rng)
+    priors = class_priors_counts(counts, rng=for_priors)
+    first, later = {each.of: each for each in counts.binned}, {}
+    if adapted is not None:
+        _require_same_rows(counts, adapted)
+        later = {each.of: partial(_unchanged, each) for each in adapted.binned}
+    return problem.evaluate(first, later, priors, seeds)
+
+
+def _unchanged(counted: ShiftedBins) -> ShiftedBins:
+    return counted
+
+
+def _seeds(n_classes: int, rng: Any) -> tuple[int, list[list[int]]]:
+    """Return a seed for the class frequencies, and two for each class: for stated and for adapted probabilities."""
+    first, *others = (int(s) for s in _checks.generator(rng).integers(2**63, size=1 + 2 * n_classes))
+    return first, [others[2 * k : 2 * k + 2] for k in range(n_classes)]
+
+
+def _require_label(shift: str) -> None:
+    _checks.one_of("shift", shift, ["label", "covariate"])
+    if shift != "label":
+        raise ValueError(
+            "`shift='covariate'` needs rows: weights belong to the rows of the source, and counts of classes and cells "
+            "do not have them. Use `evaluate_shifted(y, p, p_target, shift='covariate', weights=weights)`."
+        )
+
+
+def _require_binned(name: str, counts: Any) -> None:
+    if not isinstance(counts, ShiftCounts):
+        raise TypeError(
+            f"`{name}` must be ShiftCounts, not {type(counts).__name__}; add `ShiftCounts.of_source(y, p, cells=cells, "
+            "bins=bins)` and `ShiftCounts.of_target(p_target, cells=cells, bins=bins)`."
+        )
+    if not counts.binned:
+        raise ValueError(
+            f"`{name}` must be counted by bins, too: pass `bins=` to `ShiftCounts.of_source` and "
+            "`ShiftCounts.of_target`. Without bins, `class_priors_counts` computes the class frequencies."
+        )
+
+
+def _require_same_rows(counts: ShiftCounts, adapted: ShiftCounts) -> None:
+    sizes = [(each.by_class.tolist(), each.n_target, len(each.binned)) for each in (counts, adapted)]
+    if sizes[0] != sizes[1] or counts.classes != adapted.classes:
+        raise ValueError(
+            f"`adapted` must hold the rows of `counts`; it has {adapted.n_source} rows of the source and "
+            f"{adapted.n_target} of the target, and `counts` has {counts.n_source} and {counts.n_target}."
+        )
 
 
 @dataclass(frozen=True)
-class _Problem:
-    """Rows, class frequencies and options, which all classes share."""
+class _CountedRows:
+    """Rows that are counted by bins of the stated probability of a class, and of the adapted one."""
 
     rows: ShiftedRows
     priors: ClassPriors
     bins: Any
     binning: str
+
+    def stated(self, k: int) -> ShiftedBins:
+        """Count rows by the stated probability of class number `k`."""
+        return self._counted(k, self.rows.source[:, k], self.rows.target[:, k])
+
+    def adapted(self, k: int) -> ShiftedBins:
+        """Count rows by the probability of class number `k` that is adapted to the target."""
+        weight = self.priors.mean() / self.priors.source
+        return self._counted(k, *(adapted(side, weight)[:, k] for side in (self.rows.source, self.rows.target)))
+
+    def _counted(self, k: int, source: Floats, target: Floats) -> ShiftedBins:
+        edges = make_bins(self.bins, binning=self.binning, confidence=target)
+        return ShiftedBins.from_rows(self.rows.label, source, target, k, edges, self.priors.mean())
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Options, which all classes share."""
+
     make: Callable[[Counts], Posterior]
     model: str
     draws: int
 
-    def evaluate(self, of: int, seeds: list[int], label: str = "") -> LabelShiftEvaluation:
-        """Evaluate class number `of` as stated, and prepare the evaluation of the adapted probabilities."""
-        weight = self.priors.mean() / self.priors.source
-        source, target = (adapted(side, weight)[:, of] for side in (self.rows.source, self.rows.target))
-        later = partial(self._of_scores, of, source, target, seeds[1], label, None)
-        return self._of_scores(of, self.rows.source[:, of], self.rows.target[:, of], seeds[0], label, later)
+    @classmethod
+    def of(cls, model: str, draws: int, options: dict[str, Any]) -> "_Problem":
+        """Check the options."""
+        make = posterior_maker(model, False, options)
+        return cls(make, model, _checks.whole_number("draws", draws, at_least=PARTS))
 
-    def _of_scores(
+    def evaluate(
         self,
-        of: int,
-        source: Floats,
-        target: Floats,
-        seed: int,
+        first: Mapping[int, ShiftedBins],
+        later: Mapping[int, Callable[[], ShiftedBins]],
+        priors: ClassPriors,
+        seeds: list[list[int]],
+    ) -> LabelShiftEvaluation | LabelShiftClasses:
+        """Evaluate the event, or each class; `later` counts the rows of a class after adaptation, if they are known."""
+        if len(first) == 1:
+            return self._of_class(first[1], later.get(1), priors, seeds[1], "")
+        own = {
+            priors.classes[k]: self._of_class(each, later.get(k), priors, seeds[k], f"class {priors.classes[k]}")
+            for k, each in first.items()
+        }
+        return LabelShiftClasses(own, priors)
+
+    def _of_class(
+        self,
+        counted: ShiftedBins,
+        later: Callable[[], ShiftedBins] | None,
+        priors: ClassPriors,
+        seeds: list[int],
         label: str,
-        later: Callable[[], LabelShiftEvaluation] | None,
     ) -> LabelShiftEvaluation:
-        edges = make_bins(self.bins, binning=self.binning, confidence=target)
-        mean = self.priors.mean()
-        counted = ShiftedBins.from_rows(self.rows.label, source, target, of, edges, mean)
-        counts = counted.at(mean)
-        if later is not None:  # scores as stated, which tell what is wrong with the rows
-            require_overlap(
-                counts.without_labels, len(target), int(np.count_nonzero(counts.occupied & (counts.n == 0)))
-            )
-        make = partial(pooled, self.make, self.priors.drawn)
-        found = evaluation_of(counts, make, model=self.model, draws=self.draws, rng=seed)
-        return LabelShiftEvaluation.of(found, self.priors, later, label)
+        """Evaluate stated probabilities, and prepare the evaluation of adapted ones."""
+        counts = counted.at(priors.mean())
+        empty = np.count_nonzero(counts.occupied & (counts.n == 0))
+        require_overlap(counts.without_labels, int(counts.effective_rows), int(empty))
+        found = self._found(counted, priors, seeds[0])
+        adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], label)
+        return LabelShiftEvaluation.of(found, priors, adapt, label)
+
+    def _adapted(
+        self, later: Callable[[], ShiftedBins], priors: ClassPriors, seed: int, label: str
+    ) -> LabelShiftEvaluation:
+        return LabelShiftEvaluation.of(self._found(later(), priors, seed), priors, label=label, of_adapted=True)
+
+    def _found(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
+        make = partial(pooled, self.make, priors.drawn)
+        return evaluation_of(counted.at(priors.mean()), make, model=self.model, draws=self.draws, rng=seed)
 
 
 def pooled(make: Callable[[Counts], Posterior], drawn: Floats, counts: LabelShiftedCounts) -> OverPriors:

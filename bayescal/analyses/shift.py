@@ -12,7 +12,7 @@ from bayescal.data.shifted import LABELLED, TARGET_NAMES
 #: What differs between source and target -> the function that evaluates the target.
 SHIFTS: dict[str, Callable[..., Any]] = {"label": evaluate_label_shift, "covariate": evaluate_covariate_shift}
 #: Options of one kind of shift only.
-OWN = {"label": ("using",), "covariate": ("weights", "target")}
+OWN = {"label": ("using", "cells"), "covariate": ("weights", "target")}
 #: Other names of both shifts.
 CALLED = dict.fromkeys(("prior", "prior probability", "priors", "class", "classes"), "label")
 CALLED |= dict.fromkeys(("feature", "features", "covariates"), "covariate")
@@ -62,7 +62,7 @@ def evaluate_shifted(
         As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target. For ``label``, `draws` must be at
         least 16, and are divided evenly between 16 draws of the class frequencies.
     **options
-        Options of the model, see `evaluate`; for ``label``, ``using``, which is a keyword of `class_priors`; for
+        Options of the model, see `evaluate`; for ``label``, ``using`` and ``cells``, keywords of `class_priors`; for
         ``covariate``, ``target`` as for `evaluate`, and ``weights``: the density of the target divided by that of the
         source at each row of the source, up to a factor.
 
@@ -90,6 +90,7 @@ def evaluate_shifted(
 
     See Also
     --------
+    evaluate_shifted_counts : The same under label shift from counts of streams or large data.
     class_priors : The class frequencies alone.
     evaluate : If labels of the target are known.
     shift_evidence : Whether source and target differ, and whether class frequencies alone explain it.

@@ -20,6 +20,7 @@ from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
 from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts
+from bayescal.stats.shift_cells import ShiftCounts
 from bayescal.stats.stored import SavedCounts, load_counts
 from bayescal.stats.survival_counts import SurvivalCounts
 from bayescal.stats.threshold_counts import ThresholdCounts
@@ -68,6 +69,11 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
         raise ValueError(
             f"'{path.name}' holds right-censored rows, and a report has outcomes. `bayescal.evaluate_survival_counts` "
             "evaluates them in Python."
+        )
+    if isinstance(counts, ShiftCounts):
+        raise ValueError(
+            f"'{path.name}' holds counts of a source and a target without labels, and a report evaluates labelled rows."
+            " `bayescal.evaluate_shifted_counts` evaluates them in Python."
         )
     if isinstance(counts, LogitCounts):
         raise ValueError(
@@ -192,6 +198,8 @@ def _about(counts: SavedCounts) -> str:
     if isinstance(counts, ThresholdCounts):
         n, models = len(counts.thresholds), len(counts.models)
         return f"event, {n} threshold{'s' * (n > 1)} of {models} model{'s' * (models > 1)}"
+    if isinstance(counts, ShiftCounts):
+        return f"label shift, {counts.n_source:,} rows of the source, {counts.n_target:,} of the target"
     one = _binary(counts)
     classes = f", {len(counts)} classes" if isinstance(counts, ClasswiseCounts) else ""
     return f"{one.target}{classes}, {one.bins}"
@@ -201,6 +209,9 @@ def _sums(counts: SavedCounts) -> bytes:
     """Return sums that different rows hardly have in common: those of the first classifier, or of the first class."""
     if isinstance(counts, ThresholdCounts):
         return counts.cells.tobytes() + counts.n.tobytes() + counts.weight.tobytes()
+    if isinstance(counts, ShiftCounts):
+        sums = b"".join(each.source.deviation.tobytes() + each.unlabelled.deviation.tobytes() for each in counts.binned)
+        return counts.source.tobytes() + counts.target.tobytes() + sums
     one = _binary(counts)
     return one.deviation.tobytes() + one.cells.tobytes()
 
@@ -221,6 +232,8 @@ def _in_words(counts: SavedCounts) -> str:
         return "counts in cells of logits"
     if isinstance(counts, SurvivalCounts):
         return "counts of right-censored rows"
+    if isinstance(counts, ShiftCounts):
+        return "counts of a source and a target"
     if isinstance(counts, ThresholdCounts):
         return "counts between thresholds"
     return f"counts of {'two classifiers' if isinstance(counts, PairedCounts) else 'one classifier'}"

@@ -47,13 +47,17 @@ class LabelShiftEvaluation(Evaluation):
     priors : ClassPriors
         Posterior of the class frequencies.
     evaluate_adapted : callable, optional
-        Evaluates the predictions that are adapted to the target; None if this is that evaluation.
+        Evaluates the predictions that are adapted to the target; None if this is that evaluation, or if the adapted
+        predictions were not counted.
+    of_adapted : bool, default False
+        Whether the predictions are adapted to the target.
     """
 
     counts: LabelShiftedCounts
     posterior: OverPriors
     priors: ClassPriors = None  # type: ignore[assignment]  # fields of the base class have defaults
     evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None
+    of_adapted: bool = False
 
     population: ClassVar[str] = " in a target under label shift"
 
@@ -64,10 +68,11 @@ class LabelShiftEvaluation(Evaluation):
         priors: ClassPriors,
         evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None,
         label: str = "",
+        of_adapted: bool = False,
     ) -> "LabelShiftEvaluation":
         """Return the evaluation of `LabelShiftedCounts` with what belongs to label shift."""
         given = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
-        return cls(**given | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted)
+        return cls(**given | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted, of_adapted=of_adapted)
 
     @cached_property
     def adapted(self) -> "LabelShiftEvaluation":
@@ -76,10 +81,15 @@ class LabelShiftEvaluation(Evaluation):
         Raises
         ------
         AttributeError
-            If the predictions are adapted already.
+            If the predictions are adapted already, or the adapted ones were not counted.
         """
-        if self.evaluate_adapted is None:
+        if self.of_adapted:
             raise AttributeError("these predictions are adapted to the target already.")
+        if self.evaluate_adapted is None:
+            raise AttributeError(
+                "the adapted predictions were not counted: count the rows again with `adapt(p)` in place of p, and "
+                "pass these counts as `adapted` to `evaluate_shifted_counts`."
+            )
         return self.evaluate_adapted()
 
     def adapt(self, y_prob: Any) -> Floats:
@@ -117,7 +127,7 @@ class LabelShiftEvaluation(Evaluation):
         """Target, bins, rows and model, in words."""
         counts = self.counts
         model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
-        adapted = "" if self.evaluate_adapted is not None else " of adapted predictions"
+        adapted = " of adapted predictions" if self.of_adapted else ""
         return (
             f"ECE{self._of_label}{adapted}{self.population}, {counts.bins}, {counts.n_rows} labelled rows of the "
             f"source, {counts.effective_rows:.0f} rows of the target, {model}"
@@ -125,7 +135,7 @@ class LabelShiftEvaluation(Evaluation):
 
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words; see `Evaluation.sentence`."""
-        adapted = "" if self.evaluate_adapted is not None else " of the adapted predictions"
+        adapted = " of the adapted predictions" if self.of_adapted else ""
         name = f"Expected Calibration Error{self._of_label}{adapted} in the target"
         return f"If class frequencies alone differ, the {name} is {wording.mean_and_interval(self.ece, prob)}."
 
@@ -237,12 +247,15 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
         Returns
         -------
         list of dict
-            Keys class, mean, sd, low, high, plug_in, null_mean and adapted, the posterior mean after `adapt`.
+            Keys class, mean, sd, low, high, plug_in, null_mean and adapted: the posterior mean after `adapt`, NaN if
+            the adapted predictions were not counted.
         """
         rows = []
         for label, each in self.items():
             row = {name: value for name, value in each.row(estimand, prob).items() if name != "quantity"}
-            rows.append({"class": label, **row, "adapted": float(each.adapted.draws(estimand).mean())})
+            known = each.evaluate_adapted is not None
+            after = float(each.adapted.draws(estimand).mean()) if known else float("nan")
+            rows.append({"class": label, **row, "adapted": after})
         return rows
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """LabelShiftedCounts: labelled rows of a source, as counts of a target in which other class frequencies hold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -14,6 +14,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
+from bayescal.stats.row_counts import added, row_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,7 +22,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ShiftedBins:
-    """One class against the others: labelled rows of the source and rows of the target, in the same bins.
+    """One class against the others: labelled rows of the source and rows of the target, in the same bins. Addable.
 
     Parameters
     ----------
@@ -29,29 +30,42 @@ class ShiftedBins:
         Labelled rows; the outcome is that the row has the class.
     by_class : ndarray of int, shape (n_classes, n_bins)
         The same rows by their class.
-    target_rows : ndarray of int, shape (n_bins,)
-        Rows of the target.
-    target_confidence : ndarray, shape (n_bins,)
-        Their mean confidence; NaN in bins without rows of the target.
+    unlabelled : BinnedCounts
+        Rows of the target. Their classes are unknown: all of them are counted with outcome 0, which is not used.
     of : int
         Number of the class.
-    ranks : Ranks
+    ranks : Ranks or None
         The labelled rows on a fine grid. The area under the ROC curve of two classes does not depend on their
         frequencies. With more classes, rows are weighted by the ratio of class frequencies, at their posterior mean.
+        None for counts, for which the bins are the grid; see `ranked`.
     """
 
     source: BinnedCounts
     by_class: Ints
-    target_rows: Ints
-    target_confidence: Floats
+    unlabelled: BinnedCounts
     of: int
-    ranks: Ranks
+    ranks: Ranks | None = None
+
+    @classmethod
+    def of_source(cls, label: Ints, source: Floats, of: int, n_classes: int, bins: Bins) -> "ShiftedBins":
+        """Count labelled rows: class, shape (n_source,), and stated probability of class number `of`."""
+        counted = _counted(source, label == of, n_classes, bins)
+        cell = label * len(bins) + bin_index(source, bins)
+        by_class = np.bincount(cell, minlength=n_classes * len(bins)).reshape(n_classes, len(bins))
+        return cls(counted, by_class, BinnedCounts.empty(bins, target=counted.target), of)
+
+    @classmethod
+    def of_target(cls, target: Floats, of: int, n_classes: int, bins: Bins) -> "ShiftedBins":
+        """Count rows without labels: stated probability of class number `of`, shape (n_target,)."""
+        counted = _counted(target, np.zeros(len(target), bool), n_classes, bins)
+        none = np.zeros((n_classes, len(bins)), np.int64)
+        return cls(BinnedCounts.empty(bins, target=counted.target), none, counted, of)
 
     @classmethod
     def from_rows(
         cls, label: Ints, source: Floats, target: Floats, of: int, bins: Bins, priors: Floats
     ) -> "ShiftedBins":
-        """Count rows.
+        """Count and rank rows.
 
         Parameters
         ----------
@@ -66,24 +80,35 @@ class ShiftedBins:
         priors : ndarray, shape (n_classes,)
             Class frequencies at which rows are ranked if there are more than two classes.
         """
-        n_classes, n_bins, name = len(priors), len(bins), "event" if len(priors) == 2 else "classwise"
-        outcome = label == of
-        counted = BinnedCounts.from_predictions(Predictions(confidence=source, outcome=outcome, target=name), bins=bins)
-        cell = label * n_bins + bin_index(source, bins)
-        at = bin_index(target, bins)
-        rows = np.bincount(at, minlength=n_bins)
-        confidence = np.full(n_bins, np.nan)
-        np.divide(np.bincount(at, target, n_bins), rows, out=confidence, where=rows > 0)
-        frequency = np.bincount(label, minlength=n_classes) / len(label)
-        weight = None if n_classes == 2 else (priors / frequency)[label]
-        return cls(
-            source=counted,
-            by_class=np.bincount(cell, minlength=n_classes * n_bins).reshape(n_classes, n_bins),
-            target_rows=rows,
-            target_confidence=confidence,
-            of=of,
-            ranks=Ranks.of_rows(source, outcome, weight),
+        n_classes = len(priors)
+        counted = cls.of_source(label, source, of, n_classes, bins) + cls.of_target(target, of, n_classes, bins)
+        weight = None if n_classes == 2 else (priors / counted.frequency)[label]
+        return replace(counted, ranks=Ranks.of_rows(source, label == of, weight))
+
+    def __add__(self, other: "ShiftedBins") -> "ShiftedBins":
+        """Add the counts of other rows of the same class on the same bins, without ranks."""
+        source = self.source + other.source  # refuses other bins
+        by_class = row_counts("by_class", added(self.by_class, other.by_class))
+        return ShiftedBins(source, by_class, self.unlabelled + other.unlabelled, self.of)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ShiftedBins):
+            return NotImplemented
+        return (self.of, self.source, self.unlabelled) == (other.of, other.source, other.unlabelled) and np.array_equal(
+            self.by_class, other.by_class
         )
+
+    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
+
+    @property
+    def target_rows(self) -> Ints:
+        """Rows of the target in each bin, shape (n_bins,)."""
+        return self.unlabelled.n
+
+    @property
+    def target_confidence(self) -> Floats:
+        """Their mean confidence, shape (n_bins,); NaN in bins without rows of the target."""
+        return self.unlabelled.mean_confidence
 
     @property
     def bins(self) -> Bins:
@@ -95,6 +120,17 @@ class ShiftedBins:
         """Share of each class among the labelled rows, shape (n_classes,)."""
         rows = self.by_class.sum(axis=1)
         return rows / rows.sum()
+
+    def ranked(self, priors: Floats) -> Ranks:
+        """Return `ranks`; without them, those on the bins at these class frequencies, shape (n_classes,)."""
+        if self.ranks is not None:
+            return self.ranks
+        weight = np.ones(2) if len(priors) == 2 else priors / self.frequency
+        own = np.arange(len(priors)) == self.of
+        sums = np.stack([(weight * side) @ self.by_class for side in (~own, own)])
+        squares = np.array([(weight**2 * side) @ self.by_class.sum(axis=1) for side in (~own, own)])
+        occupied = np.flatnonzero(sums.any(axis=0))
+        return Ranks(self.bins, occupied, sums[:, occupied], squares)
 
     def odds_ratio(self, priors: Floats) -> Floats:
         r"""Odds of the class in the target divided by those in the source, within each bin; shape (n_bins,).
@@ -148,7 +184,6 @@ class LabelShiftedCounts:
     bins = property(attrgetter("rows.bins"))
     target, n, k = (property(attrgetter(f"rows.source.{name}")) for name in ("target", "n", "k"))
     n_rows = property(attrgetter("rows.source.n_rows"))
-    ranks = property(attrgetter("rows.ranks"))
     weighted = property(lambda self: False)
 
     @property
@@ -170,6 +205,11 @@ class LabelShiftedCounts:
     def effective_rows(self) -> float:
         """Number of rows of the target, from which the masses of the bins are known."""
         return float(self.rows.target_rows.sum())
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The labelled rows on a grid of confidences; the bins if they were counted without their ranks."""
+        return self.rows.ranked(self.priors)
 
     @cached_property
     def odds_ratio(self) -> Floats:
@@ -248,3 +288,8 @@ class LabelShiftedCounts:
 
     def __repr__(self) -> str:
         return f"LabelShiftedCounts({self.bins}, {self.n_rows} labelled rows, {self.effective_rows:.0f} of the target)"
+
+
+def _counted(confidence: Floats, outcome: NDArray[np.bool_], n_classes: int, bins: Bins) -> BinnedCounts:
+    name = "event" if n_classes == 2 else "classwise"
+    return BinnedCounts.from_predictions(Predictions(confidence=confidence, outcome=outcome, target=name), bins=bins)

@@ -1,7 +1,8 @@
 """ShiftCounts: labelled rows of a source by class and cell, and rows of a target by cell. Frozen and addable."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from bayescal._invalid import quoted
 from bayescal.data.class_names import in_one_form, named_by_columns, refuse_contradiction
 from bayescal.data.frames import column_names, to_array
 from bayescal.data.shifted import ShiftedRows, is_event, target_event, target_matrix
+from bayescal.stats.bins import make_bins
+from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.row_counts import added, row_counts
 
 Floats = NDArray[np.float64]
@@ -161,6 +164,9 @@ class ShiftCounts:
         The cells.
     classes : tuple, optional
         Label of each class; by default its number.
+    binned : tuple of ShiftedBins, optional
+        The same rows by the bins of their stated probabilities, for `evaluate_shifted_counts`: of class 1 if
+        probabilities are a column, and of each class if they are a matrix. Empty for `class_priors_counts` alone.
 
     Examples
     --------
@@ -176,6 +182,7 @@ class ShiftCounts:
     target: Ints
     cells: ShiftCells
     classes: tuple[Any, ...] = ()
+    binned: tuple[ShiftedBins, ...] = ()
 
     def __post_init__(self) -> None:
         require_cells(self.cells)
@@ -190,10 +197,15 @@ class ShiftCounts:
         object.__setattr__(self, "classes", tuple(self.classes) or tuple(range(k)))
         if len(self.classes) != k:
             raise ValueError(f"`classes` must name the {k} classes; it has {len(self.classes)} names.")
+        if len(set(self.classes)) < k:
+            raise ValueError(f"`classes` must be different labels; {quoted(list(self.classes)[:10])} are not.")
+        for each in self.binned:
+            if not np.array_equal(each.by_class.sum(axis=1), self.by_class) or each.target_rows.sum() != self.n_target:
+                raise ValueError("`binned` must hold the rows of `source` and `target`, by class.")
 
     @classmethod
     def from_rows(cls, rows: ShiftedRows, cells: ShiftCells) -> "ShiftCounts":
-        """Count validated rows of both sides."""
+        """Count validated rows of both sides by cell."""
         require_cells(cells, rows.n_classes)
         source = _by_class(rows.label, cells.of_rows(rows.source), cells)
         target = np.bincount(cells.of_rows(rows.target), minlength=len(cells))
@@ -207,27 +219,72 @@ class ShiftCounts:
         y_prob: Any,
         *,
         cells: ShiftCells,
+        bins: Any = None,
         classes: Sequence[Any] | None = None,
         logits: bool = False,
     ) -> "ShiftCounts":
-        """Count labelled rows of the source; parameters as for `class_priors`."""
+        """Count labelled rows of the source.
+
+        Parameters
+        ----------
+        y_true, y_prob, classes, logits
+            As for `class_priors`.
+        cells : ShiftCells
+            Cells of the predictions, for class frequencies.
+        bins : int, array-like or Bins, optional
+            Number of equal-width bins, or edges: counts rows for `evaluate_shifted_counts`, too.
+
+        Returns
+        -------
+        ShiftCounts
+            Counts without rows of the target.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `class_priors`; also if `cells` are those of another number of classes.
+        """
         require_cells(cells)
         rows = ShiftedRows.read(y_true, y_prob, y_prob, classes=classes, logits=logits)
         require_cells(cells, rows.n_classes)
         source = _by_class(rows.label, cells.of_rows(rows.source), cells)
-        return cls(source, np.zeros(len(cells), np.int64), cells, rows.classes)
+        counted = partial(ShiftedBins.of_source, rows.label, n_classes=rows.n_classes)
+        binned = _by_bins(rows.source, rows.event, bins, counted)
+        return cls(source, np.zeros(len(cells), np.int64), cells, rows.classes, binned)
 
     @classmethod
     @_checks.explained(NAMED)
     def of_target(
-        cls, y_prob_target: Any, *, cells: ShiftCells, classes: Sequence[Any] | None = None, logits: bool = False
+        cls,
+        y_prob_target: Any,
+        *,
+        cells: ShiftCells,
+        bins: Any = None,
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
     ) -> "ShiftCounts":
-        """Count rows of the target, which have no labels; parameters as for `class_priors`.
+        """Count rows of the target, which have no labels.
 
-        Without `classes`, the columns of a data frame name the classes. Counts with other names cannot be added.
+        Parameters
+        ----------
+        y_prob_target, classes, logits
+            As for `class_priors`. Without `classes`, the columns of a data frame name the classes.
+        cells, bins
+            As for `of_source`, the same for both sides.
+
+        Returns
+        -------
+        ShiftCounts
+            Counts without rows of the source. Counts with other names of classes cannot be added.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `class_priors`.
         """
         require_cells(cells)
-        if cells.n_classes == 2 and is_event("y_prob_target", y_prob_target):
+        event = cells.n_classes == 2 and is_event("y_prob_target", y_prob_target)
+        if event:
             matrix = target_event(y_prob_target, logits)
         else:
             names = column_names(y_prob_target)
@@ -236,7 +293,8 @@ class ShiftCounts:
             classes = named_by_columns(names) if classes is None else classes
         target = np.bincount(cells.of_rows(matrix), minlength=len(cells))
         none = np.zeros((cells.n_classes, len(cells)), np.int64)
-        return cls(none, target, cells, tuple(classes or ()))
+        binned = _by_bins(matrix, event, bins, partial(ShiftedBins.of_target, n_classes=cells.n_classes))
+        return cls(none, target, cells, tuple(classes or ()), binned)
 
     @property
     def n_source(self) -> int:
@@ -247,6 +305,11 @@ class ShiftCounts:
     def n_target(self) -> int:
         """Number of rows of the target."""
         return int(self.target.sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of both sides."""
+        return self.n_source + self.n_target
 
     @property
     def by_class(self) -> Ints:
@@ -266,12 +329,26 @@ class ShiftCounts:
         classes = _common_names(self, other)
         source = row_counts("source", added(self.source, other.source))
         target = row_counts("target", added(self.target, other.target))
-        return ShiftCounts(source, target, self.cells, classes)
+        _require_same_bins(self, other)
+        binned = tuple(one + another for one, another in zip(self.binned, other.binned, strict=True))
+        return ShiftCounts(source, target, self.cells, classes, binned)
 
     __radd__ = __add__
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ShiftCounts):
+            return NotImplemented
+        return (
+            (self.cells, self.classes, self.binned) == (other.cells, other.classes, other.binned)
+            and np.array_equal(self.source, other.source)
+            and np.array_equal(self.target, other.target)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
+
     def __repr__(self) -> str:
-        return f"ShiftCounts({self.cells}, {self.n_source} rows of the source, {self.n_target} of the target)"
+        bins = f", {self.binned[0].bins}" if self.binned else ""
+        return f"ShiftCounts({self.cells}{bins}, {self.n_source} rows of the source, {self.n_target} of the target)"
 
 
 def _between_values(confidence: Floats, levels: Floats) -> Floats:
@@ -287,6 +364,24 @@ def _between_values(confidence: Floats, levels: Floats) -> Floats:
 def _by_class(label: Ints, cell: Ints, cells: ShiftCells) -> Ints:
     k, j = cells.n_classes, len(cells)
     return np.bincount(label * j + cell, minlength=k * j).reshape(k, j)
+
+
+def _by_bins(matrix: Floats, event: bool, bins: Any, count: Callable[..., ShiftedBins]) -> tuple[ShiftedBins, ...]:
+    """Count rows by bins: of class 1 for an event, otherwise of each class; nothing if there are no bins."""
+    if bins is None:
+        return ()
+    edges = make_bins(bins)
+    return tuple(count(matrix[:, k], of=k, bins=edges) for k in (range(1, 2) if event else range(matrix.shape[1])))
+
+
+def _require_same_bins(one: ShiftCounts, other: ShiftCounts) -> None:
+    if len(one.binned) != len(other.binned):
+        about = [f"{len(each.binned)} class{'es' * (len(each.binned) != 1)}" for each in (one, other)]
+        raise ValueError(
+            "counts can be added only if the same classes are counted by bins; these have the bins of "
+            f"{about[0]} and of {about[1]}. Pass one `bins=` to all of them, and probabilities of one kind: a column, "
+            "or a matrix."
+        )
 
 
 def _common_names(first: ShiftCounts, second: ShiftCounts) -> tuple[Any, ...]:

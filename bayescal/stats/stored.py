@@ -13,19 +13,24 @@ from bayescal.stats.documents.classes import classes_document, classes_from_docu
 from bayescal.stats.documents.logits import logits_document, logits_from_document
 from bayescal.stats.documents.losses import LOSSES, may_lack
 from bayescal.stats.documents.pairs import pair_document, pair_from_document
+from bayescal.stats.documents.shift import shift_document, shift_from_document
 from bayescal.stats.documents.sums import NEEDED, sums_document, sums_from_document
 from bayescal.stats.documents.survival import survival_document, survival_from_document
 from bayescal.stats.documents.thresholds import thresholds_document, thresholds_from_document
 from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts, require_paired
+from bayescal.stats.shift_cells import ShiftCounts
 from bayescal.stats.survival_counts import SurvivalCounts
 from bayescal.stats.threshold_counts import ThresholdCounts
 
-type SavedCounts = BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts | SurvivalCounts | ThresholdCounts
+type SavedCounts = (
+    BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts | ShiftCounts | SurvivalCounts | ThresholdCounts
+)
 
 #: Kinds that one function writes and one reads: type, and both functions.
 _WHOLE: dict[str, tuple[type, Callable[[Any], dict[str, Any]], Callable[[Any], Any]]] = {
     "logit": (LogitCounts, logits_document, logits_from_document),
+    "shift": (ShiftCounts, shift_document, shift_from_document),
     "survival": (SurvivalCounts, survival_document, survival_from_document),
     "threshold": (ThresholdCounts, thresholds_document, thresholds_from_document),
 }
@@ -41,7 +46,7 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
 
     Parameters
     ----------
-    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts or ThresholdCounts
+    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
         The counts.
     path : str or Path
         The file. An existing file is replaced in one step, so that readers never see an incomplete file.
@@ -84,7 +89,7 @@ def load_counts(path: str | Path) -> SavedCounts:
 
     Returns
     -------
-    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts or ThresholdCounts
+    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
         The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``. Files of release
         0.1.0 have no sums of losses: counts that include one give every result except the Brier score.
 
@@ -123,14 +128,14 @@ def counts_document(counts: SavedCounts) -> dict[str, Any]:
 
     Parameters
     ----------
-    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts or ThresholdCounts
+    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
         The counts.
 
     Returns
     -------
     dict
-        Keys "schema", "kind" ("binned", "paired", "classwise", "logit", "survival" or "threshold") and the sums of that
-        kind.
+        Keys "schema", "kind" ("binned", "paired", "classwise", "logit", "shift", "survival" or "threshold") and the
+        sums of that kind.
     """
     if isinstance(counts, BinnedCounts):
         about = {"target": counts.target, "bins": bins_document(counts.bins)}
@@ -153,7 +158,7 @@ def counts_from_document(document: Any) -> SavedCounts:
 
     Returns
     -------
-    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts or ThresholdCounts
+    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
         The counts.
 
     Raises

@@ -132,3 +132,65 @@ def test_probabilities_that_are_too_extreme_are_recalibrated():
     assert found.recalibration[0][0] == pytest.approx(-0.5, abs=0.1)
     low, high = np.quantile(found.sample(1000, rng=1)[:, 1], [0.025, 0.975])
     assert low < y_target.mean() < high
+
+
+# --- compiled chains
+
+
+def test_compiled_draws_of_classes_are_multinomial():
+    """Means, variances and covariances of 40 000 draws, within 5 standard errors; a class of weight 0 has no rows."""
+    from bayescal.posterior.compiled_chains import draw_classes
+
+    weight, n, size = np.array([0.0, 1.5, 0.6, 0.9, 0.0]), 7, 40_000
+    rng, drawn, found = np.random.default_rng(9), np.empty(5, np.int64), np.empty((size, 5))
+    for i in range(size):
+        draw_classes(rng, n, weight, np.empty(5), np.empty(n + 1), drawn)
+        found[i] = drawn
+    assert (found.sum(axis=1) == n).all()
+    assert not found[:, [0, 4]].any()
+    p = weight / weight.sum()
+    covariance = n * (np.diag(p) - np.outer(p, p))
+    assert np.abs(found.mean(axis=0) - n * p).max() < 5 * np.sqrt(covariance.max() / size)
+    assert np.abs(np.cov(found.T) - covariance).max() < 5 * np.sqrt(2 * covariance.max() ** 2 / size)
+    draw_classes(rng, 0, weight, np.empty(5), np.empty(1), drawn)
+    assert not drawn.any()
+
+
+THREE = bc.ShiftCells.predicted_class(3)
+
+
+def test_compiled_chains_of_known_classes_have_a_beta_posterior(monkeypatch):
+    monkeypatch.setenv("BAYESCAL_COMPILE", "always")
+    drawn = posterior(10**6 * np.eye(3, dtype=int), [10, 30, 5], THREE).sample(4000, rng=1)
+    for k, rows in enumerate((10, 30, 5)):
+        assert stats.kstest(drawn[:, k], stats.beta(1 + rows, 47 - rows).cdf).pvalue > 1e-4
+
+
+def test_compiled_chains_agree_with_numpy(monkeypatch):
+    """Frequencies and cells: few labelled rows, so that the target changes what is known of the cells."""
+    found = posterior([[9, 3, 1], [2, 8, 4], [0, 3, 7]], [60, 25, 40], THREE)
+    drawn = {}
+    for choice in ("always", "never"):
+        monkeypatch.setenv("BAYESCAL_COMPILE", choice)
+        drawn[choice] = found.sample_all(4000, rng=10)
+    for one, other in zip(drawn["always"], drawn["never"], strict=True):
+        assert not np.array_equal(one, other)  # else the loops were not compiled
+        np.testing.assert_allclose(one.sum(axis=-1), 1)
+        for a, b in zip(one.reshape(4000, -1).T, other.reshape(4000, -1).T, strict=True):
+            assert stats.ks_2samp(a, b).pvalue > 1e-4
+    pairs = [np.corrcoef(pi[:, 0], cells[:, 0, 0])[0, 1] for pi, cells in drawn.values()]
+    assert pairs[0] == pytest.approx(pairs[1], abs=0.1)
+
+
+def test_many_classes_are_compiled_and_do_not_depend_on_threads(monkeypatch):
+    source, cells = np.full((10, 10), 3) + 50 * np.eye(10, dtype=int), bc.ShiftCells.predicted_class(10)
+    found = posterior(source, np.full(10, 20), cells)
+    monkeypatch.setenv("BAYESCAL_COMPILE", "auto")
+    by_numpy = found.sample(700, rng=4)
+    monkeypatch.setattr("bayescal.posterior.class_priors.COMPILED", 700 * found.sweeps * 100)
+    compiled = found.sample(700, rng=4)
+    assert not np.array_equal(compiled, by_numpy)
+    np.testing.assert_array_equal(found.sample(700, rng=4), compiled)
+    monkeypatch.setenv("BAYESCAL_THREADS", "2")
+    np.testing.assert_array_equal(found.sample(700, rng=4), compiled)
+    np.testing.assert_array_equal(found.sample(699, rng=4)[:500], by_numpy[:500])  # chains run in blocks of 500

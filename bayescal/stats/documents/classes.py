@@ -20,10 +20,7 @@ Floats = NDArray[np.float64]
 
 def classes_document(counts: ClasswiseCounts) -> dict[str, Any]:
     """Return classes, their edges (once if they are equal), their sums, and the lower triangle of the joint sums."""
-    labels = [label.item() if isinstance(label, np.generic) else label for label in counts.classes]
-    for label in labels:
-        if not isinstance(label, str | int | float):
-            raise TypeError(f"`classes` must be text or numbers to be stored; {label!r} is {type(label).__name__}.")
+    labels = labels_document(counts.classes)
     edges = [bins_document(each.bins) for each in counts.by_class]
     joint = counts.joint
     return {
@@ -37,9 +34,8 @@ def classes_document(counts: ClasswiseCounts) -> dict[str, Any]:
 def classes_from_document(document: dict[str, Any]) -> ClasswiseCounts:
     """Convert plain data to counts of all classes, with validation."""
     _files.require_entries(document, ["classes", "bins", "by_class", "joint"])
-    classes, by_class, edges = (document[name] for name in ("classes", "by_class", "bins"))
-    if not isinstance(classes, list) or not all(isinstance(label, str | int | float) for label in classes):
-        raise ValueError("`classes` must be an array of labels: text or numbers.")
+    by_class, edges = (document[name] for name in ("by_class", "bins"))
+    classes = labels_from_document(document["classes"])
     if not isinstance(by_class, list) or len(by_class) != len(classes):
         raise ValueError(f"`by_class` must be an array of the sums of all {len(classes)} classes.")
     edges = edges if isinstance(edges, list) else [edges] * len(classes)
@@ -52,7 +48,23 @@ def classes_from_document(document: dict[str, Any]) -> ClasswiseCounts:
         sums_from_document(sums, each, "classwise", where=f"by_class[{k}].")
         for k, (sums, each) in enumerate(zip(by_class, bins, strict=True))
     ]
-    return ClasswiseCounts(tuple(classes), tuple(counts), _joint(document["joint"], counts))
+    return ClasswiseCounts(classes, tuple(counts), _joint(document["joint"], counts))
+
+
+def labels_document(classes: Sequence[Any]) -> list[Any]:
+    """Return the labels of classes as text and numbers."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    for label in labels:
+        if not isinstance(label, str | int | float):
+            raise TypeError(f"`classes` must be text or numbers to be stored; {label!r} is {type(label).__name__}.")
+    return labels
+
+
+def labels_from_document(classes: Any) -> tuple[Any, ...]:
+    """Convert plain data to the labels of classes, with validation."""
+    if not isinstance(classes, list) or not all(isinstance(label, str | int | float) for label in classes):
+        raise ValueError("`classes` must be an array of labels: text or numbers.")
+    return tuple(classes)
 
 
 def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
