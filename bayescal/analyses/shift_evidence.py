@@ -8,8 +8,8 @@ import numpy as np
 from bayescal import _checks
 from bayescal.analyses.class_priors import MOST_CLASSES, require_all_classes
 from bayescal.data.shifted import LABELLED, ShiftedRows
+from bayescal.estimands.shift_tests import label_shift_test, no_shift_test
 from bayescal.posterior.cell_shift import CellShiftPosterior
-from bayescal.posterior.shift_tests import label_shift_test, no_shift_test
 from bayescal.results.shift_evidence import ShiftEvidence
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
 

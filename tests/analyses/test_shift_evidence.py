@@ -11,8 +11,8 @@ from scipy.special import betaln, expit, xlogy
 from scipy.stats import beta, binomtest
 
 import bayescal as bc
+from bayescal.estimands.shift_tests import ShiftTest, _beyond_label_shift, label_shift_test, no_shift_test
 from bayescal.posterior.cell_shift import CellShiftPosterior, total_variation
-from bayescal.posterior.shift_tests import ShiftTest, _beyond_label_shift, label_shift_test, no_shift_test
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
 
 
