@@ -11,6 +11,7 @@ from bayescal import _checks
 from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, background, is_dark, palette, require_evaluation
+from bayescal.report.room import add_part
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.survival import SurvivalEvaluation
@@ -246,7 +247,7 @@ def divided(ax: "Axes") -> "tuple[AxesDivider, Axes]":
 
     divider = make_axes_locatable(ax)
     below = divider.new_vertical("20%", pad=0.12, pack_start=True, sharex=ax)
-    ax.add_child_axes(below)  # constrained layout leaves room for the labels of child axes only
+    add_part(ax, below)
     below.set(ylabel="rows")
     below.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelbottom=False)

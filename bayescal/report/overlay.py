@@ -22,7 +22,7 @@ from bayescal.report.diagram import (
     scale_histogram,
 )
 from bayescal.report.drawing import SMALL, SMALLER, background, palette
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.room import TINY, add_part, characters, is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -244,7 +244,7 @@ def _prepared(ax: "Axes") -> Diagram:
     divider, below = divided(ax)
     legend: list[Any] = []
     above = divider.new_vertical(MaxHeight(legend), pad=0.05)
-    ax.add_child_axes(above)
+    add_part(ax, above)
     above.set_axis_off()
     above.set_navigate(False)
     diagram = Diagram(below, above, small)

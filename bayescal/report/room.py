@@ -72,6 +72,29 @@ def small_words(ax: "Axes") -> None:
             word.set_fontsize(min(word.get_fontsize(), TINY))
 
 
+class _BesideMain:
+    """Locator of a part of divided axes, which keeps its place while the divided axes have another locator."""
+
+    def __init__(self, main: "Axes", part: "Axes") -> None:
+        self._main, self._divided, self._locate = main, main.get_axes_locator(), part.get_axes_locator()
+        self._last: Bbox | None = None
+
+    def __call__(self, part: Any, renderer: Any) -> "Bbox":
+        if self._last is None or self._main.get_axes_locator() is self._divided:
+            self._last = self._locate(part, renderer)
+        return self._last
+
+
+def add_part(ax: "Axes", part: "Axes") -> None:
+    """Add a part that a divider has cut off from axes, as their child.
+
+    A cropped picture, ``savefig(bbox_inches="tight")`` as in notebooks, is drawn in a figure of another size, in which
+    matplotlib fixes the axes of the figure at their positions. Child axes would be divided anew, by the other size.
+    """
+    ax.add_child_axes(part)  # constrained layout leaves room for the labels of child axes only
+    part.set_axes_locator(_BesideMain(ax, part))
+
+
 def keep_within(ax: "Axes") -> None:
     """Shrink a subplot at each drawing until its labels lie inside its own cell.
 

@@ -1,5 +1,7 @@
 """Several evaluations in one reliability diagram; colours of all plots; dark themes."""
 
+from io import BytesIO
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -171,6 +173,24 @@ def test_words_stay_on_the_page(size, layout):
             inside = ax.figure.bbox.padded(1.5)
             assert inside.x0 <= box.x0 <= box.x1 <= inside.x1, text
             assert inside.y0 <= box.y0 <= box.y1 <= inside.y1, text
+
+
+def test_a_cropped_picture_has_the_same_parts_at_the_same_distances():
+    """Notebooks crop pictures; matplotlib draws them a second time, in a figure of another size."""
+    ax = bc.plot_reliability({"honest": evaluation(), "bold": evaluation(2.0)}, axes(layout=None))
+    drawn = []
+
+    def distances(event):
+        below, above = ax.child_axes
+        legend = above.get_legend().get_window_extent(event.renderer)
+        drawn.append([legend.y0 - ax.bbox.y1, ax.bbox.y0 - below.bbox.y1, ax.bbox.height, below.bbox.height])
+
+    ax.figure.canvas.mpl_connect("draw_event", distances)
+    ax.figure.savefig(BytesIO(), dpi=ax.figure.dpi)
+    ax.figure.savefig(BytesIO(), dpi=ax.figure.dpi, bbox_inches="tight")
+    assert len(drawn) > 2
+    np.testing.assert_allclose(drawn, np.tile(drawn[0], (len(drawn), 1)), atol=0.01)
+    assert drawn[0][0] >= 0
 
 
 def test_an_evaluation_without_rows_is_in_the_legend():
