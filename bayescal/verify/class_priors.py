@@ -44,13 +44,8 @@ class ClassPriorTwin:
         """Write the model in PyMC."""
         import pymc as pm
 
-        counts = self.posterior.counts
-        n_classes, n_cells = counts.source.shape
         with pm.Model() as model:
-            pi = pm.Dirichlet("pi", np.full(n_classes, self.posterior.alpha))
-            cells = pm.Dirichlet("cells", np.full((n_classes, n_cells), self.posterior.cell_alpha))
-            pm.Multinomial("source", n=counts.by_class, p=cells, observed=counts.source)
-            pm.Multinomial("target", n=counts.n_target, p=pi @ cells, observed=counts.target)
+            class_frequencies(self.posterior)
         return model
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
@@ -67,6 +62,29 @@ class ClassPriorTwin:
             name = f"pi[{k}]"
             found |= {name: pi[:, k], **below(name, pi[:, k], points.tolist())}
         return found
+
+
+def class_frequencies(posterior: ClassPriorPosterior) -> Any:
+    """Write class frequencies, cells, and rows of both sides in the PyMC model on the context stack.
+
+    Parameters
+    ----------
+    posterior : ClassPriorPosterior
+        The closed form.
+
+    Returns
+    -------
+    TensorVariable, shape (n_classes,)
+        The class frequencies ``pi``.
+    """
+    import pymc as pm
+
+    counts = posterior.counts
+    pi = pm.Dirichlet("pi", np.full(len(counts.source), posterior.alpha))
+    cells = pm.Dirichlet("cells", np.full(counts.source.shape, posterior.cell_alpha))
+    pm.Multinomial("source", n=counts.by_class, p=cells, observed=counts.source)
+    pm.Multinomial("target", n=counts.n_target, p=pi @ cells, observed=counts.target)
+    return pi
 
 
 def three_classes() -> ClassPriorTwin:

@@ -98,7 +98,7 @@ RECALIBRATION_MISTAKES = (
     _control("rows counted twice", with_data(lambda counts: counts + counts), 2000),
     _control("prior of the shift too narrow", _with_prior(lambda sds: (sds[0] / 4, sds[1])), 1000),
     _control("prior of the slope too narrow", _with_prior(lambda sds: (sds[0], sds[1] / 4)), 1000),
-    _control("prior too wide", _with_prior(lambda sds: (10 * sds[0], 10 * sds[1])), 2000),
+    _control("prior too wide", _with_prior(lambda sds: (4 * sds[0], 4 * sds[1])), 2000),
     _control("standard deviations too large by 20 %", _drawn(_too_wide), 2000),
     _control("t for the intercept", _drawn(_moved_by_lever(1.0)), 300),
     _control("lever of the wrong sign", _drawn(_moved_by_lever(2.0)), 300),

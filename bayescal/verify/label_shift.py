@@ -1,0 +1,169 @@
+"""The calibration error of an event under label shift in PyMC: class frequencies and bins in one model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal.estimands.errors import ece
+from bayescal.posterior.class_priors import ClassPriorPosterior
+from bayescal.posterior.shrinkage.prior import ShrinkagePrior
+from bayescal.results.label_shift import LabelShiftEvaluation
+from bayescal.stats.label_shift import ShiftedBins
+from bayescal.verify.class_priors import class_frequencies
+from bayescal.verify.named import below, by_name
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+#: The sub-model of the shrinkage prior that is written in PyMC: a smooth drift, and many bins off.
+SUB_MODEL = "logistic_dense"
+#: Largest concentration of a Beta; beyond it, differences of log Gammas lose their digits.
+LARGEST_KAPPA = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class LabelShiftTwin:
+    """An evaluation of an event under label shift, and a model of all its rows in PyMC; for `agreement`.
+
+    They are not the same posterior. The evaluation computes class frequencies first, approximates the likelihood of the
+    bins given these, and pools; `agreement` measures how much this changes.
+
+    Parameters
+    ----------
+    evaluation : LabelShiftEvaluation
+        Of an event, with ``sub_models=[SUB_MODEL]``, and rows of the target in every bin.
+    each_row_once : bool
+        Whether the model is that of `rows_by_bin`; otherwise that of `rows_by_cell_and_bin`.
+    """
+
+    evaluation: LabelShiftEvaluation
+    each_row_once: bool
+
+    def model(self) -> "pm.Model":
+        """Write the model in PyMC."""
+        rows, priors = self.evaluation.counts.rows, self.evaluation.priors
+        part: Any = self.evaluation.posterior.parts[0]
+        if self.each_row_once:
+            return rows_by_bin(rows, part.prior_options)
+        return rows_by_cell_and_bin(rows, ClassPriorPosterior(priors.counts), part.prior_options)
+
+    def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
+        """Return the ECE, the frequency of the event, and the position relative to the interval of the evaluation."""
+        drawn = by_name(tree, ["ece", "pi"])
+        return self._named(drawn["ece"], drawn["pi"][:, 1])
+
+    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Draw with the package; class frequencies are those of the evaluation."""
+        errors = ece(self.evaluation.posterior.sample(n_draws, rng=rng)).values
+        return self._named(errors, self.evaluation.priors.drawn[:, 1])
+
+    def _named(self, errors: Any, frequency: Any) -> dict[str, Any]:
+        ends = self.evaluation.ece.interval(0.95)
+        return {"ece": errors, "frequency": frequency, **below("ece", errors, ends)}
+
+
+def rows_by_cell_and_bin(rows: ShiftedBins, frequencies: ClassPriorPosterior, prior: ShrinkagePrior) -> "pm.Model":
+    r"""Write both parts of `evaluate_shifted` as one model: class frequencies from cells, and accuracies of bins.
+
+    Parameters
+    ----------
+    rows : ShiftedBins
+        Rows of an event in bins, with rows of the target in each bin.
+    frequencies : ClassPriorPosterior
+        The posterior of the class frequencies, with its rows by cell.
+    prior : ShrinkagePrior
+        Constants of the prior of the accuracies.
+
+    Returns
+    -------
+    pymc.Model
+        With ``pi``, ``accuracy``, ``mass`` and ``ece``, all of the target.
+
+    Notes
+    -----
+    Accuracies of the target have the prior of the sub-model "logistic_dense": Betas around a line of intercept and
+    slope. The accuracy of the source is :math:`\theta_s = \theta_t / (\theta_t + r (1 - \theta_t))`, with the ratio r
+    of the odds, and the labelled events of a bin are Binomial. Nothing is approximated, and the prior of the accuracies
+    informs about r. As in the package, labelled rows occur twice: by class and cell, and by bin.
+    """
+    import pymc as pm
+
+    odds = rows.frequency[1] / rows.frequency[0]
+    with pm.Model() as model:
+        pi = class_frequencies(frequencies)
+        accuracy = accuracies(rows, prior)
+        ratio = pi[1] / pi[0] / odds
+        of_source = accuracy / (accuracy + ratio * (1 - accuracy))
+        pm.Binomial("events", n=rows.source.n, p=of_source, observed=rows.by_class[1])
+        mass = pm.Dirichlet("mass", 2 / len(rows.bins) + rows.target_rows)
+        _errors(accuracy, mass, rows)
+    return model
+
+
+def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
+    r"""Write one model of all rows by class and bin, which uses each row once.
+
+    Parameters
+    ----------
+    rows, prior
+        As for `rows_by_cell_and_bin`.
+
+    Returns
+    -------
+    pymc.Model
+        With the same variables.
+
+    Notes
+    -----
+    The masses m and accuracies :math:`\theta` of the target imply its class frequencies,
+    :math:`\pi_1 = \sum_b m_b \theta_b`, and the bins of each class, :math:`m_b \theta_b / \pi_1` and
+    :math:`m_b (1 - \theta_b) / (1 - \pi_1)`. The rows of the target, and the labelled rows of each class, are
+    Multinomial. The class frequencies have no prior of their own.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    with pm.Model() as model:
+        accuracy = accuracies(rows, prior)
+        mass = pm.Dirichlet("mass", np.full(len(rows.bins), 2 / len(rows.bins)))
+        joint = pt.stack([mass * (1 - accuracy), mass * accuracy])
+        pi = pm.Deterministic("pi", joint.sum(axis=1))
+        pm.Multinomial("source", n=rows.by_class.sum(axis=1), p=joint / pi[:, None], observed=rows.by_class)
+        pm.Multinomial("target", n=rows.target_rows.sum(), p=mass, observed=rows.target_rows)
+        _errors(accuracy, mass, rows)
+    return model
+
+
+def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
+    r"""Write accuracies with the prior of the sub-model "logistic_dense" in the model on the context stack.
+
+    Notes
+    -----
+    Logits are :math:`\mathrm{logit}\, h_b + s_b z_b` with :math:`s_b^{-2} = (\kappa + n_b) h_b (1 - h_b)`, and the
+    density of the Beta is that of z: chains move freely where the prior decides and where the rows do.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    confidence = rows.target_confidence
+    x = np.log(confidence) - np.log1p(-confidence)
+    intercept = pm.Normal("intercept", 0.0, prior.intercept_sd)
+    log_slope = pm.Normal("log_slope", 0.0, prior.log_slope_sd)
+    tau = pm.TruncatedNormal("tau", mu=0.0, sigma=prior.dense_scale, lower=0.0, upper=1.0)
+    kappa, eta = pt.minimum(tau**-2 - 1, LARGEST_KAPPA), intercept + pt.exp(log_slope) * x
+    h = pm.math.sigmoid(eta)
+    scale = pt.sqrt((kappa + rows.source.n) * h * (1 - h)) ** -1
+    logit = eta + scale * pm.Flat("z", shape=len(x), initval=np.zeros(len(x)))
+    accuracy = pm.Deterministic("accuracy", pm.math.sigmoid(logit))
+    density = pm.logp(pm.Beta.dist(kappa * h, kappa * (1 - h)), accuracy)
+    pm.Potential("prior", (density + pt.log(accuracy) + pt.log1p(-accuracy) + pt.log(scale)).sum())
+    return accuracy
+
+
+def _errors(accuracy: Any, mass: Any, rows: ShiftedBins) -> None:
+    import pymc as pm
+
+    pm.Deterministic("ece", (mass * pm.math.abs(accuracy - rows.target_confidence)).sum())

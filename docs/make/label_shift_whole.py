@@ -1,0 +1,118 @@
+"""Compare errors under label shift, which bayescal computes from class frequencies, with models of all rows in PyMC;
+write docs/explanation/shift.md: part of `make verify`.
+"""
+
+import argparse
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pages import cells, rounded, save_parts, table
+from scipy.special import expit
+from scipy.stats import beta
+from studies import about, run_study
+
+import bayescal as bc
+from bayescal.analyses.label_shift import pooled
+from bayescal.posterior.shrinkage.model import shrinkage_posterior
+from bayescal.results.label_shift import LabelShiftEvaluation
+from bayescal.verify.agreement import agreement
+from bayescal.verify.label_shift import SUB_MODEL, LabelShiftTwin
+
+Floats = NDArray[np.float64]
+
+SEED, ROWS, BINS = 21, 500, 10
+#: Factor of the logits, frequency of the event in the target, and whether predictions are adapted.
+SETS = ((1.5, 0.3, False), (1.0, 0.15, False), (1.0, 0.15, True))
+#: Names of both models, by whether each row is used once.
+MODELS = {False: "rows by cell and by bin", True: "each row once"}
+DRAWS, FREQUENCIES = 20_000, 1000
+
+
+def evaluation_of(factor: float, share: float, *, adapted: bool) -> LabelShiftEvaluation:
+    """Evaluate simulated predictions: N(-1, 1) and N(1, 1), half of the source with the event; bins of equal mass."""
+    rng = np.random.default_rng(SEED)
+    y, y_target = np.arange(ROWS) % 2, rng.random(ROWS) < share
+    p, p_target = (expit(2 * factor * rng.normal(2.0 * each - 1, 1)) for each in (y, y_target))
+    options: dict[str, Any] = {"bins": BINS, "binning": "equal-mass", "sub_models": [SUB_MODEL]}
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", draws=DRAWS, rng=SEED, **options)
+    return found.adapted if adapted else found
+
+
+def given_frequencies(evaluation: LabelShiftEvaluation, mean: float, sd: float) -> bc.Draws:
+    """Compute the ECE as `evaluate_shifted` does, from frequencies with a Beta distribution of this mean and sd."""
+    size = mean * (1 - mean) / sd**2 - 1
+    share = beta(mean * size, (1 - mean) * size).ppf((np.arange(FREQUENCIES) + 0.5) / FREQUENCIES)
+    make = partial(shrinkage_posterior, sub_models=[SUB_MODEL])
+    posterior = pooled(make, np.stack([1 - share, share], axis=1), evaluation.counts)
+    return bc.ece(posterior.sample(DRAWS, rng=SEED))
+
+
+def compared(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield one row per data set and model; of each quantity its mean and standard deviation, (bayescal, PyMC)."""
+    for factor, share, adapted in SETS[: options.repeats]:
+        evaluation = evaluation_of(factor, share, adapted=adapted)
+        for once, name in MODELS.items():
+            if options.quick and not once:
+                continue
+            found = agreement(LabelShiftTwin(evaluation, once), draws=options.draws, rng=SEED)
+            error, frequency, below, within = found.rows
+            given = given_frequencies(evaluation, frequency["pymc"], frequency["pymc_sd"])
+            yield {
+                "predictions": f"factor {factor:g}, frequency {share:g}, {'adapted' if adapted else 'raw'}",
+                "model": name,
+                "ece": [error["closed"], error["pymc"], given.mean()],
+                "ece_sd": [error["closed_sd"], error["pymc_sd"], given.sd()],
+                "frequency": [frequency["closed"], frequency["pymc"]],
+                "frequency_sd": [frequency["closed_sd"], frequency["pymc_sd"]],
+                "outside": [below["pymc"], 1 - within["pymc"]],
+                "se": error["se"],
+                "r_hat": found.worst_r_hat,
+                "draws": found.reference.draws,
+                "problems": found.reference.problems,
+            }
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Compare all data sets; stop if chains have not converged."""
+    rows = list(compared(options))
+    unconverged = [f"{row['predictions']}, {row['model']}: {row['problems']}" for row in rows if row["problems"]]
+    if unconverged and not options.quick:
+        raise SystemExit("chains have not converged: " + "; ".join(unconverged))
+    return rounded(about(SEED, {"rows": rows}))
+
+
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Return the text between the markers of the page."""
+    form = (
+        "{predictions}|{model}|{ece[0]:.4f} ± {ece_sd[0]:.4f}|{ece[1]:.4f} ± {ece_sd[1]:.4f}"
+        "|{outside[0]:.3f} / {outside[1]:.3f}|{frequency[0]:.3f} ± {frequency_sd[0]:.3f}"
+        "|{frequency[1]:.3f} ± {frequency_sd[1]:.3f}|{ece[2]:.4f} ± {ece_sd[2]:.4f}"
+    )
+    head = (
+        "Predictions | Model in PyMC | ECE: | ECE, PyMC: | Below / above the interval: | Frequency: | Frequency, PyMC: "
+        "| ECE given the frequencies of PyMC:"
+    )
+    return {"label_whole": table(head, cells(numbers["rows"], form))}
+
+
+def main() -> None:
+    """Run the command line."""
+    run_study(
+        __doc__,
+        measure=measure,
+        tables=tables,
+        numbers="label_shift_whole.json",
+        page="shift.md",
+        save=save_parts,
+        shown=("label_whole",),
+        command="make verify",
+        repeats=(len(SETS), 1),
+        draws=(10_000, 2000),
+    )
+
+
+if __name__ == "__main__":
+    main()
