@@ -15,7 +15,7 @@ import bayescal as bc
 from bayescal import _moved
 from bayescal._moved import FOLDERS, MODULES
 from bayescal.estimands.scores import brier_score
-from bayescal.report.comparison import comparison_shapes
+from bayescal.report.comparison_shapes import comparison_shapes
 from bayescal.verify import agreement, references, simulators
 
 PACKAGE = Path(bc.__file__).parent

@@ -1,26 +1,31 @@
-"""The plot of a comparison: classifiers, differences and ranks; computed as a record, then drawn."""
+"""The plot of a comparison: classifiers, differences and ranks."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bayescal import _checks, _moved, _render
+from bayescal import _render
 from bayescal._render import wrapped
-from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.density import Density, density_of, draw_density
-from bayescal.report.drawing import SMALL, SMALLER, axes_or_new, background, palette, text_on
+from bayescal.report.comparison_panels import (
+    EMPTY,
+    WRITTEN,
+    Colors,
+    difference_label,
+    draw_curve,
+    draw_difference,
+    draw_probabilities,
+    draw_sides,
+    limits_of,
+    sides_in_words,
+    write_above,
+)
+from bayescal.report.comparison_shapes import ComparisonShapes, comparison_shapes
+from bayescal.report.drawing import SMALL, axes_or_new
 from bayescal.report.forest import (
     NAME_WIDTH,
-    Forest,
     axis_label,
-    calm,
     direction,
     draw_forest,
-    forest,
     has_sign,
     key,
     mark_zero,
@@ -29,141 +34,13 @@ from bayescal.report.forest import (
 )
 from bayescal.report.room import TINY, add_part, cell, characters, is_small, keep_within, small_words
 from bayescal.results.change import Change
-from bayescal.results.compared import Compared
 from bayescal.results.comparison import Comparison
-from bayescal.results.score_comparison import ScoreComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
-#: Number of points of the curve of P(equal).
-CURVE = 201
 #: Width of a table of probabilities, in units of the width of the forest plot at its left.
 TABLE = 0.62
-#: Cells of a table show their probabilities if there are at most this many columns; smaller probabilities are left out.
-WRITTEN, EMPTY = 10, 0.01
-
-
-@dataclass(frozen=True)
-class _Colors:
-    """Colours of the first classifier (or better), of the second (or worse), and of what they are compared with."""
-
-    main: str
-    other: str
-    reference: str
-
-    @classmethod
-    def chosen(cls, ax: "Axes", color: Any, other_color: Any, reference_color: Any) -> "_Colors":
-        """Return the given colours, or those for the background of the axes."""
-        default = palette(ax)
-        return cls(
-            _checks.color("color", color, default.blue),
-            _checks.color("other_color", other_color, default.orange),
-            _checks.color("reference_color", reference_color, default.grey),
-        )
-
-    @property
-    def three(self) -> tuple[str, str, str]:
-        """Colours of better, equal and worse."""
-        return self.main, self.reference, self.other
-
-
-@_moved.fields(models="classifiers", widths="ropes")
-@dataclass(frozen=True, eq=False)
-class ComparisonShapes:
-    """Content of a comparison plot.
-
-    Parameters
-    ----------
-    classifiers : Forest
-        Every classifier, the best (smallest expected rank) first.
-    ranks : ndarray, shape (n_classifiers, n_classifiers)
-        Probability that a classifier (row, in that order) has a rank (column).
-    differences : Forest
-        For two classifiers, the first given minus the second; for more, each classifier minus the best, in that order.
-        If larger is better, the sign is reversed, so that negative differences are better. Absolute values are compared
-        if the value nearest zero is the best.
-    decided : ndarray, shape (n_differences, 3)
-        Probabilities that the classifier is better, that they are equal within the rope, and that the other is better.
-    density : Density or None
-        The difference of two classifiers; None for more.
-    ropes, p_equal : ndarray
-        For two classifiers, half-widths of the region of practical equivalence and the probability that the two are
-        equal; empty for more.
-    rope : float
-        Half-width of the region of practical equivalence.
-    """
-
-    classifiers: Forest
-    ranks: Floats
-    differences: Forest
-    decided: Floats
-    density: Density | None
-    ropes: Floats
-    p_equal: Floats
-    rope: float
-
-
-def comparison_shapes(
-    comparison: Comparison | Change, prob: float = 0.95, *, estimand: EstimandLike = "ece"
-) -> ComparisonShapes:
-    """Compute what `plot_comparison` draws.
-
-    Parameters
-    ----------
-    comparison : Comparison or Change
-        From `compare`, `compare_independent`, `GroupedEvaluation.compare` or `CalibrationMonitor.change`.
-    prob : float, default 0.95
-        Probability of the equal-tailed intervals, in (0, 1).
-    estimand : str or callable, default "ece"
-        What is compared.
-
-    Returns
-    -------
-    ComparisonShapes
-        Forest plots, probabilities and, for two classifiers, the density of the difference.
-
-    Raises
-    ------
-    TypeError
-        If `comparison` is something else.
-    ValueError
-        If `prob` is not strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.2, 0.4, 0.7, 0.9]}, rng=1)
-    >>> shapes = comparison_shapes(comparison)
-    >>> shapes.decided, shapes.density.stem_x
-    (array([[0., 1., 0.]]), array([0.]))
-    """
-    if not isinstance(comparison, Compared):
-        instead = "make one with `bayescal.compare(y_true, {'A': ..., 'B': ...})`"
-        if isinstance(comparison, ScoreComparison):
-            instead = "the page that `to_html` writes shows scores of all classes"
-        raise TypeError(f"`comparison` must be a Comparison, not {type(comparison).__name__}; {instead}.")
-    drawn, badness = comparison.draws(estimand).values, comparison.badness(estimand)
-    names = comparison.names
-    expected = comparison.expected_ranks(estimand)
-    best = sorted(range(len(names)), key=lambda i: expected[names[i]])
-    pairs = [(0, 1)] if len(names) == 2 else [(i, best[0]) for i in best[1:]]
-    gaps = np.stack([badness[:, i] - badness[:, j] for i, j in pairs], axis=1)
-    decided = [comparison.decide(names[i], names[j], estimand=estimand) for i, j in pairs]
-    two = len(names) == 2
-    reach = max(float(np.quantile(np.abs(gaps), 0.995)), 2.5 * comparison.rope) or 1e-6
-    ropes = np.linspace(0, reach, CURVE) if two else np.empty(0)
-    return ComparisonShapes(
-        classifiers=forest([names[i] for i in best], drawn[:, best], prob),
-        ranks=comparison.rank_probabilities(estimand)[best],
-        differences=forest([names[i] for i, _ in pairs], gaps, prob),
-        decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
-        density=density_of(Draws(gaps[:, 0]), prob) if two else None,
-        ropes=ropes,
-        p_equal=comparison.rope_curve(ropes, names[0], names[1], estimand) if two else ropes,
-        rope=comparison.rope,
-    )
 
 
 def plot_comparison(
@@ -238,7 +115,7 @@ def plot_comparison(
     ax = axes_or_new(ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0)))
     if ax.get_axes_locator() is not None:
         raise ValueError("`ax` is divided already. Give each plot axes of its own: `fig, axes = plt.subplots(1, 2)`.")
-    colors = _Colors.chosen(ax, color, other_color, reference_color)
+    colors = Colors.chosen(ax, color, other_color, reference_color)
     verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
     axis, what = axis_label(estimand, target), _render.name(comparison.quantity(estimand))
     larger = as_estimand(estimand).better == "larger"
@@ -283,16 +160,16 @@ def _in_small(
     axis: str,
     what: str,
     verdict: str,
-    colors: _Colors,
+    colors: Colors,
     *,
     larger: bool,
 ) -> None:
     """Draw the difference of two classifiers, or the classifiers if there are more than two."""
     lines = characters(ax, TINY + 1)
     if shapes.density is not None:
-        words = _sides_in_words(ax, names, shapes, TINY)
-        _draw_difference(ax, shapes, words, colors, ticks=3)
-        ax.set_xlabel(_difference_label(names, what, lines, larger=larger), parse_math=False)
+        words = sides_in_words(ax, names, shapes, TINY)
+        draw_difference(ax, shapes, words, colors, ticks=3)
+        ax.set_xlabel(difference_label(names, what, lines, larger=larger), parse_math=False)
         above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
         draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
@@ -309,7 +186,7 @@ def _two(
     shapes: ComparisonShapes,
     names: tuple[str, ...],
     what: str,
-    colors: _Colors,
+    colors: Colors,
     *,
     lines: int,
     larger: bool,
@@ -318,7 +195,7 @@ def _two(
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)
-    words = _sides_in_words(ax, names, shapes, SMALL + 0.5)
+    words = sides_in_words(ax, names, shapes, SMALL + 0.5)
     # the height of the forest plot depends on its names; in a figure of default height the other panels keep theirs
     forest_height = rows_height(names)
     below = divider.new_vertical(
@@ -329,98 +206,12 @@ def _two(
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
         add_part(ax, part)
-    _draw_difference(below, shapes, words, colors)
-    below.set_xlabel(_difference_label(names, what, 70, larger=larger), fontsize=SMALL, parse_math=False)
-    _draw_curve(curve, shapes, colors.reference)
+    draw_difference(below, shapes, words, colors)
+    below.set_xlabel(difference_label(names, what, 70, larger=larger), fontsize=SMALL, parse_math=False)
+    draw_curve(curve, shapes, colors.reference)
 
 
-def _difference_label(names: tuple[str, ...], what: str, longest: int, *, larger: bool) -> str:
-    """Return the label of the difference, without long names: the arrows above the axes name the classifiers.
-
-    The better classifier is on the side to which its arrow points: if larger is better, the first value is subtracted.
-    """
-    first, second = reversed(names) if larger else names
-    label = f"{what} of {first} minus that of {second}"
-    return label if len(label) < longest else f"difference of {what}"
-
-
-def _limits(low: float, high: float, rope: float) -> tuple[float, float]:
-    """Return limits that hold the differences and the rope, with a margin on both sides."""
-    low, high = min(low, -1.5 * rope), max(high, 1.5 * rope)
-    margin = 0.04 * (high - low) or 1e-3
-    return low - margin, high + margin
-
-
-def _draw_sides(ax: "Axes", limits: tuple[float, float], rope: float, colors: _Colors) -> None:
-    """Colour both sides of the region of practical equivalence, and the region itself in the third colour."""
-    ax.axvspan(limits[0], -rope, color=colors.main, alpha=0.10, linewidth=0, zorder=0)
-    ax.axvspan(-rope, rope, color=colors.reference, alpha=0.22, linewidth=0, zorder=0, gid="rope")
-    ax.axvspan(rope, limits[1], color=colors.other, alpha=0.10, linewidth=0, zorder=0)
-    ax.axvline(0, color=colors.reference, linewidth=1, linestyle="--", zorder=1)
-    ax.set_xlim(*limits)
-
-
-def _draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str], colors: _Colors, ticks: int = 5) -> None:
-    density = shapes.density
-    assert density is not None
-    ends = [density.low, density.high, *density.x[[0, -1][: len(density.x)]], *density.stem_x]
-    _draw_sides(ax, _limits(min(ends), max(ends), shapes.rope), shapes.rope, colors)
-    draw_density(ax, density, 0.0, 1.0, colors.reference)
-    ax.set_ylim(-0.3, 1.15)
-    ax.set_yticks([])
-    calm(ax, ticks)
-    _write_above(ax, tuple(zip((0.0, 0.5, 1.0), ("left", "center", "right"), words, colors.three, strict=True)))
-
-
-def _write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> None:
-    """Write words above the axes: (position from 0 to 1, alignment, words, colour)."""
-    for x, side, word, colour in words:
-        ax.annotate(
-            word,
-            (x, 1),
-            xycoords="axes fraction",
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha=side,
-            va="bottom",
-            color=colour,
-            fontsize=SMALL + 0.5,
-            parse_math=False,
-        )
-
-
-def _sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes, size: float) -> list[str]:
-    """Return the words above the difference: which classifier is better on each side, with its probability."""
-    third = int(0.9 * characters(ax, size) / 3)
-    left, equal, right = (f"P {_render.probability(float(p))}" for p in shapes.decided[0])
-    first, second = (wrapped(f"{name} better", third) for name in names)
-    return [
-        f"\N{LEFTWARDS ARROW} {first}\n{left}",
-        f"{wrapped(f'equal within {shapes.rope:g}', third)}\n{equal}",
-        f"{second} \N{RIGHTWARDS ARROW}\n{right}",
-    ]
-
-
-def _draw_curve(ax: "Axes", shapes: ComparisonShapes, color: str) -> None:
-    ax.axvspan(0, shapes.rope, color=color, alpha=0.22, linewidth=0, zorder=0)
-    ax.plot(shapes.ropes, shapes.p_equal, color=color, linewidth=1.6, drawstyle="steps-post", gid="curve")
-    ax.plot(
-        shapes.rope,
-        shapes.decided[0, 1],
-        marker="o",
-        markersize=6,
-        color=color,
-        markeredgecolor=background(ax),
-        clip_on=False,
-    )
-    ax.set(xlim=(0, shapes.ropes[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
-    ax.set_xlabel("difference that still counts as equal", fontsize=SMALL)
-    ax.set_ylabel("P(equal)", fontsize=SMALL)
-    calm(ax)
-    ax.tick_params(axis="y", labelsize=SMALL)
-
-
-def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: _Colors, *, lines: int, larger: bool) -> None:
+def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *, lines: int, larger: bool) -> None:
     """Draw ranks, differences and their probabilities beside and below the classifiers, as `_two` does."""
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1 import make_axes_locatable
@@ -442,10 +233,10 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: _Colors, *
     for part in (below, ranks, beside):
         add_part(ax, part)
     rows = shapes.differences
-    ends = _limits(float(rows.low.min()), float(rows.high.max()), shapes.rope)
-    _draw_sides(below, ends, shapes.rope, colors)
+    ends = limits_of(float(rows.low.min()), float(rows.high.max()), shapes.rope)
+    draw_sides(below, ends, shapes.rope, colors)
     draw_forest(below, rows, [colors.reference] * len(rows))
-    _write_above(below, ((0.0, "left", sides[0], colors.main), (1.0, "right", sides[1], colors.other)))
+    write_above(below, ((0.0, "left", sides[0], colors.main), (1.0, "right", sides[1], colors.other)))
     short = wrapped(best, 40)
     difference = f"{what} of {short} minus that of each" if larger else f"{what} minus that of {short}"
     below.set_xlabel(
@@ -453,37 +244,14 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: _Colors, *
         fontsize=SMALL,
         parse_math=False,
     )
-    _draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [colors.main] * n)
+    draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [colors.main] * n)
     empty = f"empty: < {EMPTY:g}"
     ranks.set_xlabel(
         f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'the darker, the more probable'})",
         fontsize=SMALL,
     )
-    _draw_probabilities(beside, shapes.decided, ["better", "equal", "worse"], list(colors.three))
+    draw_probabilities(beside, shapes.decided, ["better", "equal", "worse"], list(colors.three))
     beside.set_xlabel(f"probability\n({empty})", fontsize=SMALL)
-
-
-def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], colours: list[str]) -> None:
-    """Draw a table of probabilities, darker if more probable; rows as in the forest plot at its left."""
-    from matplotlib.colors import to_rgb
-
-    n_rows, n_columns = probabilities.shape
-    row, column = (index.ravel() for index in np.indices(probabilities.shape))
-    p = probabilities.ravel()
-    tint = [(*to_rgb(colours[c]), 0.85 * value) for c, value in zip(column, p.tolist(), strict=True)]
-    ax.bar(column, 0.86, 0.94, bottom=row - 0.43, color=tint, gid="cells")
-    if n_columns <= WRITTEN:
-        for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
-            if value >= EMPTY:
-                written = _render.probability(value).removeprefix("= ")
-                color = text_on(ax, fill)
-                ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER, color=color, gid="probability")
-    step = -(-n_columns // WRITTEN)
-    ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=SMALL)
-    ax.xaxis.tick_top()
-    ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.4, -0.6), yticks=[])
-    ax.tick_params(length=0, pad=2)
-    ax.spines[:].set_visible(False)
 
 
 def _verdict(ax: "Axes", verdict: str, above: float) -> None:
