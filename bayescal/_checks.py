@@ -243,7 +243,10 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
                 surplus = "unexpected keyword" in str(problem)
                 said = str(problem).partition(" Did you mean")[0].rstrip(".")  # Python may suggest a name, too
                 said = said.replace(f"{function.__qualname__}(", f"{named(args)}(", 1)
-                raise TypeError(f"{said}.{of_keywords(given) if surplus else ''} {hint}".rstrip()) from None
+                told = of_keywords(given) if surplus else ""
+                if other := next((word for word in given if word in names and not surplus), None):
+                    told = of_keywords([other]).replace("Here it", f"Here {other!r}")  # in place of a missing argument
+                raise TypeError(f"{said}.{told} {hint}".rstrip()) from None
 
         # with the globals of the other module, since doctest ignores functions that seem to be imported
         same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)

@@ -66,3 +66,127 @@ def test_the_shift_must_be_stated(files):
     done = run(files[0] / "source.csv", files[0] / "target.csv", "--label", "ill", "--prob", "p")
     assert done.exit_code == 2
     assert "state what differs between source and target: --shift label" in done.stderr
+    assert "--shift covariate with --weights COLUMN" in done.stderr
+
+
+@pytest.fixture
+def weighted(tmp_path):
+    rng = np.random.default_rng(3)
+    x, x_target = rng.standard_normal(500), rng.standard_normal(400) + 1
+    y = (rng.random(500) < expit(2 * x)).astype(int)
+    frame = pd.DataFrame({"y": y, "p": expit(x).round(6), "w": np.exp(x).round(6)})
+    frame.to_csv(tmp_path / "source.csv", index=False)
+    target = pd.DataFrame({"p": expit(x_target).round(6)})
+    target.to_csv(tmp_path / "target.csv", index=False)
+    return tmp_path, frame, target["p"].to_numpy()
+
+
+BOTH = ("--label", "y", "--prob", "p")
+
+
+def test_covariate_shift_is_that_of_the_library(weighted):
+    folder, frame, p_target = weighted
+    out = {kind: folder / f"out.{kind}" for kind in ("json", "html", "png", "nc")}
+    given = ["--json", out["json"], "--html", out["html"], "--plot", out["png"], "--netcdf", out["nc"], "--bins", "6"]
+    files = (folder / "source.csv", folder / "target.csv", *BOTH)
+    done = run(*files, "--shift", "covariate", "--weights", "w", *given)
+    assert done.exit_code == 0, done.output
+    y, p, w = (frame[name].to_numpy() for name in ("y", "p", "w"))
+    ev = bc.evaluate_shifted(y, p, p_target, shift="covariate", weights=w, bins=6, rng=1)
+    assert ev.spec in done.stdout
+    assert bc.weight_report(w).sentence() in " ".join(done.stdout.split())
+    assert "effective rows (Kish)" in done.stdout
+    saved = json.loads(out["json"].read_text(encoding="utf-8"))
+    assert str(saved["table"]) == str(json.loads(ev.to_json())["table"])
+    assert saved["weight_report"] == bc.weight_report(w).table()
+    assert (saved["parameters"]["shift"], saved["parameters"]["weights"]) == ("covariate", "w")
+    assert "evidence" not in saved
+    assert all(path.stat().st_size > 1000 for path in out.values())
+    assert "Weights of the source" in out["html"].read_text(encoding="utf-8")
+
+
+def test_weights_that_are_not_reliable_are_reported_once(weighted):
+    folder, frame, _ = weighted
+    frame["w"] = np.where(np.arange(500) < 40, 1.0, 1e-9)
+    frame.to_csv(folder / "source.csv", index=False)
+    files = (folder / "source.csv", folder / "target.csv", *BOTH)
+    done = run(*files, "--shift", "covariate", "--weights", "w", "--draws", "100")
+    assert done.exit_code == 0, done.output
+    assert done.output.count("The 500 rows are worth 40 rows of the target") == 1
+    frame["w"] = np.where(np.arange(500) < 20, 1.0, 0.0)
+    frame.to_csv(folder / "source.csv", index=False)
+    refused = run(*files, "--shift", "covariate", "--weights", "w", "--draws", "100")
+    assert refused.exit_code == 2
+    assert "column 'w' of 'source.csv' must leave at least 30 effective rows" in refused.stderr
+
+
+def test_the_evidence_comes_with_the_evaluation_or_alone(weighted):
+    folder, frame, p_target = weighted
+    y, p = frame["y"].to_numpy(), frame["p"].to_numpy()
+    evidence = bc.shift_evidence(y, p, p_target, rng=2, draws=200)
+    files = (folder / "source.csv", folder / "target.csv", *BOTH, "--evidence", "--seed", "2", "--draws", "200")
+    out, html = folder / "out.json", folder / "out.html"
+    alone = run(*files, "--json", out, "--html", html)
+    assert alone.exit_code == 0, alone.output
+    assert evidence.spec in alone.stdout
+    assert "Calibration Error" not in alone.stdout
+    saved = json.loads(out.read_text(encoding="utf-8"))
+    assert (saved["kind"], saved["parameters"]["seed"]) == ("ShiftEvidence", 2)
+    assert str(saved["table"]) == str(evidence.table())
+    assert "Evidence of a shift" in html.read_text(encoding="utf-8")
+    both = run(*files, "--shift", "label", "--json", out, "--html", html)
+    assert both.exit_code == 0, both.output
+    ev = bc.evaluate_shifted(y, p, p_target, shift="label", rng=2, draws=200)
+    assert both.stdout.index(evidence.spec) < both.stdout.index(ev.priors.spec) < both.stdout.index(ev.spec)
+    saved = json.loads(out.read_text(encoding="utf-8"))
+    assert str(saved["evidence"]["table"]) == str(evidence.table())
+    assert str(saved["table"]) == str(json.loads(ev.to_json())["table"])
+    page = html.read_text(encoding="utf-8")
+    assert "Evidence of a shift" in page
+    assert "Class frequencies of the target" in page
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--shift", "covariate"), "say where the weights of the source are: --weights COLUMN"),
+        (("--shift", "covariate", "--weights", "w", "--using", "cells"), "--using cannot be used with --shift cov"),
+        (("--shift", "label", "--weights", "w"), "--weights cannot be used with --shift label"),
+        (("--evidence", "--bins", "5", "--weights", "w"), "--weights, --bins cannot be used without --shift"),
+        (("--evidence", "--plot", "out.png"), "--plot needs an evaluation: state what differs"),
+        (("--shift", "prior"), "--shift must be one of ['label', 'covariate'], not 'prior'"),
+        (("--shift", "label", "--using", "both"), "--using must be one of ['cells', 'probabilities'], not 'both'"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(weighted, given, message):
+    done = run(weighted[0] / "source.csv", weighted[0] / "target.csv", *BOTH, *given)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not list(weighted[0].glob("out.*"))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("1.5", "column 'p' of 'target.csv' must lie in [0, 1]; 1 of 400 values does not, first in line 6: 1.5"),
+        ("x", "'target.csv': column 'p' must hold numbers; 1 of 400 rows does not, first in line 6: 'x'"),
+    ],
+)
+def test_errors_name_the_file_and_the_line(weighted, value, message):
+    folder = weighted[0]
+    lines = (folder / "target.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "target.csv").write_text("\n".join([*lines[:5], value, *lines[6:]]), encoding="utf-8")
+    done = run(folder / "source.csv", folder / "target.csv", *BOTH, "--shift", "label")
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_a_note_is_shown_once(tmp_path):
+    y, p = np.array([1, 1, 1, *([0] * 60)]), np.linspace(0.05, 0.95, 63).round(6)
+    pd.DataFrame({"y": y, "p": p}).to_csv(tmp_path / "source.csv", index=False)
+    pd.DataFrame({"p": p}).to_csv(tmp_path / "target.csv", index=False)
+    given = ("--shift", "label", "--evidence", "--draws", "100")
+    done = run(tmp_path / "source.csv", tmp_path / "target.csv", *BOTH, *given)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("1 of 2 classes have fewer than 5 labelled rows") == 1
+    assert done.stdout.count("Fewer than 5 labelled rows: class 1.") == 1

@@ -76,6 +76,30 @@ def test_errors_name_lines_and_columns(patients, tmp_path):
     assert "--horizon must not exceed the last time" in late.stderr
 
 
+def test_rows_in_clusters(patients, tmp_path):
+    file, frame = patients
+    frame["site"] = np.char.add("s", (np.arange(500) // 5).astype(str))
+    frame.to_csv(file, index=False)
+    done = run(file, *COLUMNS, "--cluster", "site", "--json", tmp_path / "out.json")
+    assert done.exit_code == 0, done.output
+    ev = bc.evaluate_survival(frame["years"], frame["died"], frame["p"], horizon=1, cluster=frame["site"], rng=1)
+    assert ev.spec in done.stdout
+    assert "in 100 clusters (effective N = " in done.stdout
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["parameters"]["cluster"] == "site"
+    for name, held in (("died", "the kinds of exit"), ("p", "stated risks")):
+        done = run(file, *COLUMNS, "--cluster", name)
+        assert done.exit_code == 2
+        assert f"--cluster must name a column of clusters; '{name}' holds {held}" in done.stderr
+    done = run(file, *COLUMNS, "--risk", "w", "--cluster", "site")
+    assert done.exit_code == 2
+    assert "--cluster cannot be used with several models" in done.stderr
+    frame.loc[3, "site"] = None
+    frame.to_csv(file, index=False)
+    done = run(file, *COLUMNS, "--cluster", "site")
+    assert done.exit_code == 2
+    assert "column 'site' must be complete; it has no value in 1 of 500 rows, first in line 5" in done.stderr
+
+
 def test_help_has_the_defaults_of_the_library():
     done = run("--help")
     assert done.exit_code == 0

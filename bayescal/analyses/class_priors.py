@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
-from bayescal.data.shifted import LABELLED, ShiftedRows
+from bayescal.data.shifted import TARGET_NAMES, ShiftedRows
 from bayescal.posterior.class_priors import ClassPriorPosterior
 from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.results.class_priors import FEW, ClassPriors
@@ -28,11 +28,7 @@ class FewRowsWarning(UserWarning):
 
 @_checks.explained(
     "For counts, use `class_priors_counts(counts)`.",
-    y_source="y_true",
-    P_source="y_prob",
-    P_target="y_prob_target",
-    y_target=LABELLED,
-    y_true_target=LABELLED,
+    **TARGET_NAMES,
     shift="`class_priors` assumes label shift; `evaluate_shifted` has the keyword `shift`.",
 )
 def class_priors(
@@ -132,7 +128,8 @@ def priors_of_rows(
         raise ValueError(f"`y_prob` must have at most {MOST_CLASSES} columns; it has {n_classes}.")
     require_all_classes(np.bincount(rows.label, minlength=n_classes), rows.classes)
     if using == "cells":
-        return class_priors_counts(ShiftCounts.from_rows(rows, cells or default_cells(rows)), draws=draws, rng=rng)
+        counted = ShiftCounts.from_rows(rows, default_cells(rows) if cells is None else cells)
+        return priors_of_counts(counted, draws=draws, rng=rng)
     if cells is not None:
         raise ValueError("`cells` belong to `using='cells'`; `using='probabilities'` needs none.")
     posterior = PriorLikelihoodPosterior(rows)
@@ -148,6 +145,10 @@ def default_cells(rows: ShiftedRows) -> ShiftCells:
     return ShiftCells.of_confidences(rows.source, RANGES)
 
 
+@_checks.explained(
+    "Rows are counted by `ShiftCounts.of_source` and `ShiftCounts.of_target`, whose results are added; "
+    "`class_priors(y_true, y_prob, y_prob_target)` takes rows."
+)
 def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None) -> ClassPriors:
     """Compute the posterior of the class frequencies of a target from counts.
 
@@ -183,29 +184,37 @@ def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = No
             f"`counts` must be ShiftCounts, not {type(counts).__name__}; add `ShiftCounts.of_source(y, p, cells=cells)`"
             " and `ShiftCounts.of_target(p_target, cells=cells)`."
         )
-    draws = _checks.whole_number("draws", draws, at_least=2)
-    require_all_classes(counts.by_class, counts.classes)
+    if not counts.n_source:
+        raise ValueError("`counts` have no rows of the source; add `ShiftCounts.of_source(y, p, cells=cells)`.")
     if not counts.n_target:
         raise ValueError("`counts` have no rows of the target; add `ShiftCounts.of_target(p_target, cells=cells)`.")
+    require_all_classes(counts.by_class, counts.classes, "counts")
+    return priors_of_counts(counts, draws=draws, rng=rng)
+
+
+def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None) -> ClassPriors:
+    """Compute the posterior from counts in which every class has labelled rows."""
+    draws = _checks.whole_number("draws", draws, at_least=2)
     posterior = ClassPriorPosterior(counts)
     notes: tuple[str, ...] = ()
     if posterior.sweeps == posterior.most_sweeps:
         notes = (
-            "The cells retain little information about some frequencies, so that chains converge slowly: intervals may "
-            "be too narrow by a few per cent.",
+            "The cells contain little information about some frequencies, so chains converge slowly: intervals may be "
+            "too narrow by a few per cent.",
         )
     return ClassPriors(counts, posterior.sample(draws, rng=rng), posterior.worth, f"cells: {counts.cells}", notes)
 
 
-def require_all_classes(by_class: NDArray[np.int64], classes: Sequence[Any]) -> None:
+def require_all_classes(by_class: NDArray[np.int64], classes: Sequence[Any], name: str = "y_true") -> None:
     """Refuse classes without labelled rows; warn about classes with few."""
     none = by_class == 0
     if none.any():
         first = quoted(classes[int(none.argmax())])
+        remedy = " If it cannot occur in the target, leave its column out and divide rows by their sums."
+        remedy = remedy if len(none) > 2 else ""
         raise ValueError(
-            f"`y_true` must have rows of every class; {int(none.sum())} of {len(none)} have none, the first is {first}."
-            " Where a class has no labelled row, nothing is known about its predictions. Leave its column out, and "
-            "divide rows by their sums, if the class cannot occur in the target."
+            f"`{name}` must have labelled rows of every class; {int(none.sum())} of {len(none)} classes have none, the "
+            f"first is {first}. Nothing is known about the predictions of a class without labelled rows.{remedy}"
         )
     few = by_class < FEW
     if few.any():

@@ -8,7 +8,7 @@ from bayescal import _checks
 from bayescal._invalid import prefixed
 from bayescal.analyses.compare import named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
-from bayescal.analyses.survival import edges_of_risks, require_followed, warn_of_codes
+from bayescal.analyses.survival import edges_of_risks, refuse_clusters_of_rows, require_followed, warn_of_codes
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import by_column
 from bayescal.data.survival import SurvivalRows
@@ -103,6 +103,7 @@ def compare_survival(
     >>> found.observed_expected_difference("honest", "too high").interval(0.95)
     (0.2..., 0.2...)
     """
+    refuse_clusters_of_rows("compare_survival", options)
     risk = by_column(risk) or risk
     names = named_classifiers("risk", risk)
     width = checked_rope(rope)

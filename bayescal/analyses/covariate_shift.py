@@ -12,7 +12,7 @@ from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.analyses.weight_report import report_of
 from bayescal.data.frames import column_names
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
-from bayescal.data.shifted import TARGET, target_event, target_matrix
+from bayescal.data.shifted import TARGET, refuse_labels, target_event, target_matrix
 from bayescal.results.covariate_shift import CovariateShiftEvaluation
 from bayescal.results.weight_report import FEWEST_ROWS, WeightReport
 from bayescal.stats.bins import Bins, make_bins
@@ -46,10 +46,12 @@ def evaluate_covariate_shift(
     if weights is None:
         raise ValueError(
             "`weights` are needed for `shift='covariate'`: the density of the target divided by that of the source at "
-            "each row of the source, up to a factor. Weights of 1 assume that the probability of the outcome at a "
-            "score is the same in both."
+            "each row of the source, up to a factor. Equal weights, `weights=np.ones(len(y_true))`, assume that the "
+            "probability of the outcome at a score is the same in both."
         )
     given = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
+    if not logits:
+        refuse_labels(y_prob, y_prob_target)
     rows = given.checked().scale_free()
     if isinstance(given, TopLabels):
         confidence = target_matrix(y_prob_target, given.rows.n_classes, column_names(y_prob), logits).max(axis=1)

@@ -18,7 +18,7 @@ from bayescal.posterior.many import compiled_form
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.clusters import require_several_clusters
+from bayescal.stats.clusters import clusters_of, require_several_clusters
 from bayescal.stats.contract import Counts, require_counts
 from bayescal.stats.ranks import Ranks
 
@@ -48,10 +48,9 @@ def count_rows(
     counts = BinnedCounts.from_predictions(rows, bins=bins, binning=binning, clusters=clusters)
     if not ranked:
         return counts
-    ranks = Ranks.of_rows(rows.confidence, rows.outcome, rows.weight)
-    if clusters is not None and ranks.both_outcomes:
-        ranks = ranks.in_clusters(rows.confidence, rows.outcome, rows.weight, clusters.of_row)
-    return replace(counts, ranks=ranks)
+    columns = rows.confidence, rows.outcome, rows.weight
+    ranks = Ranks.of_rows(*columns)
+    return replace(counts, ranks=ranks if clusters is None else ranks.in_clusters(*columns, clusters.of_row))
 
 
 def evaluate_one(
@@ -66,7 +65,7 @@ def evaluate_one(
     """Posterior of one problem from its counts; see `bayescal.evaluate_counts`. `compiled`: one of many problems."""
     require_counts(counts)
     make = posterior_maker(model, compiled, options)
-    total = partial(_total_bins, make) if isinstance(counts, BinnedCounts) and counts.clusters is not None else None
+    total = None if clusters_of(counts) is None else partial(_total_bins, make)
     return evaluation_of(counts, make, model=model, draws=draws, rng=rng, compiled=compiled, total=total)
 
 
@@ -119,5 +118,4 @@ def evaluation_of(
 
 def _total_bins(make: Callable[[Counts], Posterior], counts: Any, draws: int, seed: int) -> BinDraws:
     """Draw the bins given counts whose effective rows are divided by the design effect of the total."""
-    whole = replace(counts, weight_sq=counts.weight_sq * counts.clusters.total_effect, clusters=None)
-    return make(whole).sample(draws, rng=seed)
+    return make(counts.with_total_effect()).sample(draws, rng=seed)

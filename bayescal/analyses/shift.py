@@ -1,26 +1,30 @@
 """Calibration in a target population from labelled rows of a source: dispatches on what differs between them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from bayescal import _checks
 from bayescal.analyses.covariate_shift import evaluate_covariate_shift
 from bayescal.analyses.label_shift import evaluate_label_shift
 from bayescal.analyses.one import DEFAULT_MODEL
-from bayescal.data.shifted import LABELLED
+from bayescal.data.shifted import LABELLED, TARGET_NAMES
 
 #: What differs between source and target -> the function that evaluates the target.
 SHIFTS: dict[str, Callable[..., Any]] = {"label": evaluate_label_shift, "covariate": evaluate_covariate_shift}
-#: Names that labels of the target may be given.
-LABELS = {"y_target", "y_true_target", "labels_target", "target_labels"}
-#: Hint for calls without `shift`.
+#: Options of one kind of shift only.
+OWN = {"label": ("using",), "covariate": ("weights", "target")}
+#: Other names of both shifts.
+CALLED = dict.fromkeys(("prior", "prior probability", "priors", "class", "classes"), "label")
+CALLED |= dict.fromkeys(("feature", "features", "covariates"), "covariate")
+#: Hint for calls with missing or surplus arguments.
 NAMED = (
+    "Call it as `evaluate_shifted(y_true, y_prob, y_prob_target, shift=...)`; labels of the target are not used. "
     "State what differs between source and target: `shift='label'` if it is the class frequencies alone, "
     "`shift='covariate'` with `weights=` if it is the distribution of the features."
 )
 
 
-@_checks.explained(NAMED)
+@_checks.explained(NAMED, **TARGET_NAMES)
 def evaluate_shifted(
     y_true: Any,
     y_prob: Any,
@@ -140,8 +144,22 @@ def evaluate_shifted(
     >>> evaluate_shifted(y, p, p_target, shift="covariate", weights=np.exp(x), rng=1).ece.interval(0.95)
     (0.0..., 0.1...)
     """
-    _checks.one_of("shift", shift, SHIFTS)
-    if labels := sorted(options.keys() & LABELS):
-        raise TypeError(f"`evaluate_shifted` takes no {labels[0]!r}. {LABELLED}")
+    _checks.one_of("shift", shift, SHIFTS, CALLED)
+    _require_options_of(shift, options)
     shared = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng}
     return SHIFTS[shift](y_true, y_prob, y_prob_target, **shared, classes=classes, logits=logits, **options)
+
+
+def _require_options_of(shift: str, options: Collection[str]) -> None:
+    """Refuse labels of the target, options of the other shift, and clusters; the model refuses other options."""
+    other = next(name for name in OWN if name != shift)
+    for word in options:
+        meant = _checks.ELSEWHERE.get(word, word)
+        if TARGET_NAMES.get(word) == LABELLED:
+            raise TypeError(f"`evaluate_shifted` takes no {word!r}. {LABELLED}")
+        if word in _checks.ABSENT:
+            raise TypeError(f"`evaluate_shifted` takes no {word!r}. {_checks.ABSENT[word]}")
+        if meant in OWN[other]:
+            raise TypeError(f"`{meant}=` is an option of `shift={other!r}`, not of `shift={shift!r}`.")
+        if meant != word and meant in OWN[shift]:
+            raise TypeError(f"`evaluate_shifted` takes no {word!r}. Here it is called {meant!r}.")

@@ -7,17 +7,21 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.analyses.class_priors import MOST_CLASSES, require_all_classes
-from bayescal.data.shifted import LABELLED, ShiftedRows
+from bayescal.data.shifted import TARGET_NAMES, ShiftedRows
+from bayescal.estimands.shift_tests import label_shift_test, no_shift_test
 from bayescal.posterior.cell_shift import CellShiftPosterior
-from bayescal.posterior.shift_tests import label_shift_test, no_shift_test
 from bayescal.results.shift_evidence import ShiftEvidence
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+from bayescal.stats.shift_cells import ShiftCells, ShiftCounts, require_cells
 
 #: Ranges of confidence per predicted class: for 2 classes, up to 5 classes, and more.
 RANGES = ((2, 5), (5, 3), (MOST_CLASSES, 2))
 
 
-@_checks.explained("Call it as `shift_evidence(y_true, y_prob, y_prob_target)`.", y_target=LABELLED)
+@_checks.explained(
+    "Call it as `shift_evidence(y_true, y_prob, y_prob_target)`.",
+    shift="`shift_evidence` needs no `shift`: it tests no shift, and label shift alone.",
+    **TARGET_NAMES,
+)
 def shift_evidence(
     y_true: Any,
     y_prob: Any,
@@ -42,8 +46,8 @@ def shift_evidence(
     y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
         Probabilities that the same classifier states for rows of the target, whose labels are unknown.
     cells : ShiftCells, optional
-        Cells of the predictions, more than classes. By default five ranges of confidence per predicted class for two
-        classes, three for up to five classes and two for more, with nearly equal numbers of rows of both sides.
+        Cells of the predictions: more cells than classes. By default five ranges of confidence per predicted class for
+        two classes, three for up to five classes and two for more, with nearly equal numbers of rows of both sides.
     draws : int, default 4000
         Number of independent posterior draws, at least 2.
     simulations : int, default 1000
@@ -63,7 +67,8 @@ def shift_evidence(
     Raises
     ------
     ValueError, TypeError
-        For invalid input, as for `evaluate`; also if a class has no labelled row, or cells are not more than classes.
+        For invalid input, as for `evaluate`; also if a class has no labelled row, or there are no more cells than
+        classes.
 
     Warns
     -----
@@ -110,10 +115,11 @@ def shift_evidence(
     draws = _checks.whole_number("draws", draws, at_least=2)
     simulations = _checks.whole_number("simulations", simulations, at_least=99)
     chosen = _default_cells(rows) if cells is None else cells
+    require_cells(chosen, rows.n_classes)
     if len(chosen) <= rows.n_classes:
         raise ValueError(
-            f"`cells` must be more than classes, so that label shift can be tested; there are {len(chosen)} cells and "
-            f"{rows.n_classes} classes. Use `ShiftCells.of_confidences(y_prob, 3)`."
+            f"`cells` must contain more cells than there are classes, so that label shift can be tested; there are "
+            f"{len(chosen)} cells and {rows.n_classes} classes. Use `ShiftCells.of_confidences(y_prob, 3)`."
         )
     counts = ShiftCounts.from_rows(rows, chosen)
     for_difference, for_none, for_label = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))

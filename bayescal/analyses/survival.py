@@ -13,8 +13,9 @@ from bayescal._invalid import prefixed
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
 from bayescal.data.groups import UNNAMED, Groups
-from bayescal.data.survival import SurvivalRows
+from bayescal.data.survival import OF_CLUSTERS, SurvivalRows
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.survival import SurvivalEvaluation, SurvivalHorizons
@@ -54,6 +55,7 @@ def evaluate_survival(
     cause: int = 1,
     weights: Any = None,
     by: Any = None,
+    cluster: Any = None,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
@@ -87,6 +89,9 @@ def evaluate_survival(
         probability, from a model of censoring, of not being censored before the time or the horizon, and 0 for others.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
         Group of each row; see `evaluate`. It needs a single horizon.
+    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
+        Cluster of each row, such as the patient of a stay or the hospital of a patient, if times of rows of one cluster
+        may depend on each other; see `evaluate`.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
         The posterior; see `evaluate`.
     draws : int, default 4000
@@ -140,6 +145,10 @@ def evaluate_survival(
     mean risk at t. This solves Greenwood's formula for the number of rows without using the bin's own events. Without
     censoring before the horizon, :math:`n_b^* = n_b`, and every number equals that of `evaluate`.
 
+    With `cluster`, effective numbers are divided by design effects, as in `evaluate`. In place of the outcome of a row
+    stands its pseudo-outcome, the derivative of :math:`n_b F_b(t)` by the weight of the row, which is the outcome
+    itself without censoring. The Brier score and the AUC have the variance over clusters.
+
     At one time, events come before censorings. A row censored exactly at the horizon is known to be free of events by
     then. Other programs count such rows as unknown in the Brier score, which changes it where many rows are censored
     at the end of a study.
@@ -168,23 +177,25 @@ def evaluate_survival(
     several = not isinstance(horizon, str) and np.ndim(horizon) > 0
     if several and np.ndim(horizon) > 1:
         raise TypeError(f"`horizon` must be a number or a sequence of numbers, not shape {np.shape(horizon)}.")
-    if "cluster" in options:
-        raise TypeError("`evaluate_survival` takes no 'cluster': there are no intervals for censored rows in clusters.")
     count = len(horizon) if several else None
     rows = SurvivalRows.read(time, event, risk, weights, cause=cause, horizons=count)
     warn_of_codes(rows)
-    arguments = {"model": model, "draws": draws, **options}
+    if several and by is not None:
+        raise ValueError("`by` needs a single `horizon`: call the function once per horizon.")
+    clusters = None
+    if cluster is not None:
+        same_rows({"time": time, "risk": risk, "cluster": cluster})
+        clusters = Clusters.from_column(cluster, len(rows), rows="time")
+    arguments = {"clusters": clusters, "rng": rng, "model": model, "draws": draws, **options}
     if several:
-        if by is not None:
-            raise ValueError("`by` needs a single `horizon`: call the function once per horizon.")
-        return _evaluate_horizons(rows, horizon, bins, binning, rng=rng, **arguments)
+        return _evaluate_horizons(rows, horizon, bins, binning, **arguments)
     at = rows.checked_horizon(horizon)
     edges = edges_of_risks(rows, bins, binning)
     if by is not None:
         same_rows({"time": time, "risk": risk, "by": by})
         groups = Groups.from_column(by, len(rows), rows="time")
-        return _evaluate_groups(rows, groups, at, edges, rng=rng, progress=progress, **arguments)
-    return _evaluate(HorizonCounts.from_rows(rows, at, edges), rng=rng, **arguments)
+        return _evaluate_groups(rows, groups, at, edges, progress=progress, **arguments)
+    return _evaluate_rows(rows, at, edges, **arguments)
 
 
 @overload
@@ -221,7 +232,8 @@ def evaluate_survival_counts(
     Raises
     ------
     TypeError
-        If `counts` is not `SurvivalCounts`, or an option is unknown to the model.
+        If `counts` is not `SurvivalCounts`, or an option is unknown to the model; or for `cluster`, which needs the
+        rows.
     ValueError
         If the horizon is not on the grid or no row reaches it, or as for `evaluate_survival`.
 
@@ -237,6 +249,7 @@ def evaluate_survival_counts(
     >>> evaluate_survival_counts(counts, horizon=26, rng=1).counts
     HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
     """
+    refuse_clusters_of_rows("evaluate_survival_counts", options)
     _checks.no_keywords_of_rows("evaluate_survival_counts", options)
     for each in counts.values() if isinstance(counts, Mapping) else [counts]:
         if not isinstance(each, SurvivalCounts):
@@ -266,9 +279,21 @@ def warn_of_codes(rows: SurvivalRows) -> None:
         )
 
 
+def refuse_clusters_of_rows(function: str, options: Mapping[str, Any]) -> None:
+    """Refuse clusters of rows for a function without them."""
+    if "cluster" in options:
+        raise TypeError(f"`{function}` takes no 'cluster'. {OF_CLUSTERS}")
+
+
 def edges_of_risks(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
     """Return bins of the stated risk."""
     return make_bins(bins, binning=binning, confidence=rows.risk, weights=rows.weight)
+
+
+def _evaluate_rows(
+    rows: SurvivalRows, horizon: float, edges: Bins, *, clusters: Clusters | None, **arguments: Any
+) -> SurvivalEvaluation:
+    return _evaluate(HorizonCounts.from_rows(rows, horizon, edges, clusters), **arguments)
 
 
 def _evaluate(counts: HorizonCounts, **arguments: Any) -> SurvivalEvaluation:
@@ -305,9 +330,7 @@ def _evaluate_horizons(
     found = {}
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
         own = rows.at(i)
-        found[each] = _evaluate(
-            HorizonCounts.from_rows(own, each, edges_of_risks(own, bins, binning)), rng=seed, **arguments
-        )
+        found[each] = _evaluate_rows(own, each, edges_of_risks(own, bins, binning), rng=seed, **arguments)
     return SurvivalHorizons(found, dict(zip(at, seeds, strict=True)))
 
 
@@ -331,10 +354,21 @@ def require_rising(risk: NDArray[Any]) -> None:
 
 
 def _evaluate_groups(
-    rows: SurvivalRows, groups: Groups, horizon: float, edges: Bins, **arguments: Any
+    rows: SurvivalRows,
+    groups: Groups,
+    horizon: float,
+    edges: Bins,
+    *,
+    clusters: Clusters | None,
+    **arguments: Any,
 ) -> GroupedEvaluation:
-    overall = HorizonCounts.from_rows(rows, horizon, edges)
-    parts = (HorizonCounts.from_rows(rows.part(of_group), horizon, edges) for of_group in groups.rows())
+    overall = HorizonCounts.from_rows(rows, horizon, edges, clusters)
+
+    def counted(of_group: NDArray[np.int64]) -> HorizonCounts:
+        within = None if clusters is None else clusters.take(of_group)
+        return HorizonCounts.from_rows(rows.part(of_group), horizon, edges, within)
+
+    parts = map(counted, groups.rows())
     return _evaluated_groups(groups.labels, parts, overall, groups.name, **arguments)
 
 

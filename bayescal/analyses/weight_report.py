@@ -14,6 +14,7 @@ from bayescal.results.weight_report import WeightReport
 FEWEST_SHAPED = 25
 
 
+@_checks.explained("Call it as `weight_report(weights)`: weights need no labels and no predictions.")
 def weight_report(weights: Any) -> WeightReport:
     r"""Report how many rows weighted rows are worth, and whether single weights dominate.
 

@@ -1,5 +1,6 @@
 """Columns of a file that hold labels, probabilities and weights, as options name them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,9 +48,14 @@ class ColumnNames:
     def refuse_as_groups(self, by: str | None) -> None:
         """Refuse a column of groups or of clusters that holds something else."""
         used = {self.label: "the labels", self.prob: "the probabilities", self.options.weights: "the weights"}
-        for option, name, of in (("by", by, "groups"), ("cluster", self.options.cluster, "clusters")):
-            if name is not None and name in used:
-                raise ValueError(f"`{option}` must name a column of {of}; {quoted(name)} holds {used[name]}.")
+        refuse_column("by", by, "groups", used)
+        refuse_column("cluster", self.options.cluster, "clusters", used)
+
+
+def refuse_column(option: str, name: str | None, of: str, used: Mapping[str | None, str]) -> None:
+    """Refuse an option that names a column which holds something else, in the words of `used`."""
+    if name is not None and name in used:
+        raise ValueError(f"`{option}` must name a column of {of}; {quoted(name)} holds {used[name]}.")
 
 
 #: End of messages that refuse all classes at once.

@@ -1,20 +1,18 @@
 """Files of rows or of counts -> their counts, as ``bayescal count`` and ``bayescal merge`` save them."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal._files import existing_file
-from bayescal._invalid import prefixed
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counting import bars
 from bayescal.cli.keywords import keywords_of
 from bayescal.cli.options import ColumnOptions, CountQuestionOptions
-from bayescal.cli.words import say, warnings_as_notes
+from bayescal.cli.words import file_named, say, warnings_as_notes
 from bayescal.data.files.records import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
@@ -171,7 +169,7 @@ def load_files(files: Sequence[Path]) -> CountedFiles:
 
 
 def _count(file: Path, files: Sequence[Path], columns: ColumnNames, how: Counting) -> BinnedCounts | ClasswiseCounts:
-    with _named(file, files):
+    with file_named(file, files):
         stream = columns.open(file)
         with warnings_as_notes(stream, stream.called), bars(file.name) as progress:
             return (count_classes_of_stream if how.target == "classwise" else count_stream)(stream, how, progress)
@@ -180,7 +178,7 @@ def _count(file: Path, files: Sequence[Path], columns: ColumnNames, how: Countin
 def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles:
     total: Any = parts[0]
     for file, counts in zip(files[1:], parts[1:], strict=True):
-        with _named(file, files):
+        with file_named(file, files):
             if type(counts) is not type(total):
                 raise ValueError(
                     f"{_in_words(total)} and {_in_words(counts)} cannot be added; count all files with one target."
@@ -234,17 +232,6 @@ def _require_different(files: Sequence[Path]) -> None:
         if file.resolve() in seen:
             raise ValueError(f"FILE '{file}' is given twice, and its rows would be counted twice.")
         seen.add(file.resolve())
-
-
-@contextmanager
-def _named(file: Path, files: Sequence[Path]) -> Iterator[None]:
-    """Add the name of the file to error messages if there are several files."""
-    try:
-        yield
-    except (ValueError, TypeError) as problem:
-        if len(files) == 1 or f"'{file.name}'" in str(problem):
-            raise
-        raise prefixed(problem, f"'{file.name}': ") from problem
 
 
 def _note_copies(parts: Sequence[SavedCounts], files: Sequence[Path]) -> None:

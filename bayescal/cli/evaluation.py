@@ -1,6 +1,6 @@
 """A file -> the evaluation of its predictions, as ``bayescal report`` saves and shows it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,15 +81,19 @@ class EvaluatedFile(Result):
         show_evaluation(screen, self.evaluation, **self._chosen)
 
 
-def show_evaluation(screen: "Console", evaluation: FileEvaluation, **chosen: Any) -> None:
-    """Print the sentence, the table (of groups with all rows), remarks and the specification."""
+def show_evaluation(screen: "Console", evaluation: Any, shown: Collection[str] = (), **chosen: Any) -> None:
+    """Print the sentence, the table (of groups with all rows), remarks and the specification of a result.
+
+    `shown` are remarks that were printed before.
+    """
     sheet = evaluation.sheet(whole=isinstance(evaluation, GroupedEvaluation), **chosen)
     screen.print()
     screen.print(sheet.sentence)
     screen.print(_render.table(sheet, screen.width), crop=False)
-    for remark in sheet.remarks:
+    remarks = [remark for remark in sheet.remarks if remark not in shown]
+    for remark in remarks:
         screen.print(remark)
-    if sheet.remarks:
+    if remarks:
         screen.print()
     screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, which can be copied
 

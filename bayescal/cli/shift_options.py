@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from bayescal.cli.options import (
     FILE,
     QUESTION,
@@ -26,7 +28,7 @@ TargetFile = Annotated[
 
 @dataclass(frozen=True)
 class ShiftColumnOptions(Options):
-    """Columns of labels and probabilities."""
+    """Columns of labels, probabilities and weights."""
 
     label: Label = None
     prob: Annotated[str | None, column("Predicted probability that the label is 1, in both files.")] = None
@@ -36,21 +38,47 @@ class ShiftColumnOptions(Options):
             "Prefix of the columns of class probabilities, in both files; the rest of each name is the class.", "PREFIX"
         ),
     ] = None
+    weights: Annotated[
+        str | None,
+        column(
+            "Column of SOURCE, with --shift covariate: how frequent the features of the row are in the target, divided "
+            "by how frequent they are in the source. Only ratios of weights matter."
+        ),
+    ] = None
     classes: Classes = None
     logits: Logits = False
 
 
 @dataclass(frozen=True)
 class ShiftQuestionOptions(Options):
-    """The difference between source and target, and bins."""
+    """The difference between source and target, whether its evidence is shown, and bins."""
 
     shift: Annotated[
         str | None,
-        option(QUESTION, "NAME", "What differs between source and target: label, the class frequencies alone."),
+        option(
+            QUESTION,
+            "NAME",
+            "What differs between source and target. [bold]label[/]: only the class frequencies do. "
+            "[bold]covariate[/]: the distribution of the features does, and --weights corrects for it.",
+        ),
     ] = None
+    evidence: Annotated[
+        bool,
+        typer.Option(
+            "--evidence",
+            rich_help_panel=QUESTION,
+            help="Show whether the scores of source and target differ, and whether other class frequencies alone can "
+            "explain it. Without --shift, nothing else is shown.",
+        ),
+    ] = False
     using: Annotated[
         str | None,
-        option(QUESTION, "NAME", "How class frequencies are estimated: cells (default) or probabilities."),
+        option(
+            QUESTION,
+            "NAME",
+            "With --shift label, what class frequencies are estimated from: cells or probabilities. "
+            "[dim]\\[default: cells][/]",
+        ),
     ] = None
     bins: Bins = None
     binning: Binning = None

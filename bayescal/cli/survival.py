@@ -8,6 +8,7 @@ from bayescal._invalid import InvalidRows
 from bayescal.analyses.compare_survival import compare_survival
 from bayescal.analyses.survival import evaluate_survival
 from bayescal.cli.classifiers import named_columns
+from bayescal.cli.columns import refuse_column
 from bayescal.cli.comparison import ComparedFiles
 from bayescal.cli.counts import holds_counts
 from bayescal.cli.evaluation import EvaluatedFile
@@ -44,7 +45,7 @@ class _Read:
     rows : Rows
         Kinds of exit and the risks of the first model, with the file.
     columns : dict of str to ndarray
-        Times, kinds of exit and weights, by the names of arguments.
+        Times, kinds of exit, weights and clusters, by the names of arguments.
     risks : dict of str to ndarray
         Risks by model.
     named : dict of str to str
@@ -58,6 +59,8 @@ class _Read:
     risk_columns: dict[str, str]
 
 
+#: What columns hold, by argument.
+HELD = {"time": "the times", "event": "the kinds of exit", "risk": "stated risks", "weights": "the weights"}
 #: What a column of events holds.
 CODES = "Write 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it."
 
@@ -113,6 +116,7 @@ def compare_survival_file(
 ) -> ComparedSurvivalFile:
     """Compare the models whose stated risks are in a file; arguments and errors as for `evaluate_survival_file`."""
     keywords = keywords_of(compare_survival, question, model)
+    refuse({"cluster": columns.cluster} if columns.cluster is not None else {}, "with several models")
     estimand = as_scalar(keywords.pop("estimand", "ece").replace("-", "_"))
     read = _read(file, columns, question)
     called = {name: f"column {column!r}" for name, column in read.named.items()}
@@ -148,9 +152,12 @@ def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestion
         raise ValueError("say at which time the risks are stated: --horizon NUMBER.")
     models = named_columns([file], "risk", given["risk"], [given["event"]], None)
     risk_columns = {name: str(each.prob) for name, each in models.items()}
-    named: dict[str, str] = {name: given[name] for name in ("time", "event", "weights") if name in given}
+    named: dict[str, str] = {name: given[name] for name in ("time", "event", "weights", "cluster") if name in given}
+    used: dict[str | None, str] = {column: HELD[name] for name, column in named.items() if name != "cluster"}
+    used |= dict.fromkeys(risk_columns.values(), HELD["risk"])
+    refuse_column("cluster", named.get("cluster"), "clusters", used)
     source = open_source(file)
-    kinds: dict[str, Kind] = {"event": "label"}
+    kinds: dict[str, Kind] = {"event": "label", "cluster": "text"}
     wanted = [(column, kinds.get(name, "number")) for name, column in named.items()]
     try:
         values = source.read([*wanted, *((column, "number") for column in risk_columns.values())])

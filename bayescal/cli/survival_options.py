@@ -38,6 +38,13 @@ class SurvivalColumnOptions(Options):
         ),
     ] = None
     weights: Weights = None
+    cluster: Annotated[
+        str | None,
+        column(
+            "Column that names the cluster of each row, such as the hospital of a patient: times of rows of one "
+            "cluster may depend on each other. For a single model."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

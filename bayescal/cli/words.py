@@ -4,9 +4,10 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bayescal import _render
@@ -34,10 +35,11 @@ OPTIONS = (
     "prob_prefix",
     *OPTION_OF,
 )
-OPTIONS += ("horizon", "cause")
+OPTIONS += ("horizon", "cause", "shift", "using")
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulations")
 PER_ROW = ("y_true", "y_prob", "weights", "time", "event", "risk")
+NO_ROWS: "Mapping[str, Rows]" = MappingProxyType({})
 #: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.
 NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000
 
@@ -101,10 +103,25 @@ def say(kind: str, style: str, message: str) -> None:
 
 
 @contextmanager
-def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Iterator[list[str]]:
-    """Show warnings of the library as notes on stderr, and its errors, in the words of the command line.
+def file_named(file: Path, files: Sequence[Path]) -> Iterator[None]:
+    """Add the name of the file to error messages if there are several files."""
+    from bayescal._invalid import prefixed
 
-    The list that it yields contains the notes afterwards.
+    try:
+        yield
+    except (ValueError, TypeError) as problem:
+        if len(files) == 1 or f"'{file.name}'" in str(problem):
+            raise
+        raise prefixed(problem, f"'{file.name}': ") from problem
+
+
+@contextmanager
+def warnings_as_notes(
+    rows: "Rows | RowStream", called: dict[str, str], others: "Mapping[str, Rows]" = NO_ROWS
+) -> Iterator[list[str]]:
+    """Show warnings of the library as notes on stderr, each once, and its errors, in the words of the command line.
+
+    The list that it yields contains the notes afterwards. Arguments are those of `translated`.
     """
     from bayescal._invalid import InvalidRows
 
@@ -115,8 +132,8 @@ def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Itera
             yield notes
     except (ValueError, TypeError) as problem:
         kind = ValueError if isinstance(problem, InvalidRows) else type(problem)
-        raise kind(translated(problem, rows, called)) from problem
-    notes += [translated(warning.message, rows, called) for warning in caught]
+        raise kind(translated(problem, rows, called, others)) from problem
+    notes += dict.fromkeys(translated(warning.message, rows, called, others) for warning in caught)
     for note in notes:
         say("Note", "yellow", note)
 
@@ -125,6 +142,7 @@ def translated(
     problem: Exception | Warning | str,
     rows: "Rows | RowStream | None" = None,
     called: Mapping[str, str] | None = None,
+    others: "Mapping[str, Rows]" = NO_ROWS,
 ) -> str:
     """Write a message of the library in the words of the command line.
 
@@ -137,6 +155,8 @@ def translated(
         The rows that were given to the library, to name lines of their file.
     called : mapping of str to str, optional
         Names of the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
+    others : mapping of str to Rows, optional
+        Rows of other files, by the argument that holds them.
 
     Returns
     -------
@@ -151,8 +171,9 @@ def translated(
     if not isinstance(problem, InvalidRows | RoundingWarning):
         return in_words(str(problem))
     finding = problem.finding
-    of_array = finding.argument in PER_ROW and finding.first is not None and not finding.place
-    place = _place(finding.first or (), rows) if rows is not None and of_array else None
+    held = others.get(finding.argument, rows if finding.argument in PER_ROW else None)
+    of_array = held is not None and finding.first is not None and not finding.place
+    place = _place(finding.first or (), held) if held is not None and of_array else None
     return finding.sentence(in_words(finding.called or f"`{finding.argument}`"), place, in_words)
 
 

@@ -63,7 +63,20 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[An
     return None if numbers is None or _is_range(numbers) else numbers
 
 
-def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | None) -> None:
+def named_by_columns(names: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Return the classes that the names of columns state if labels are unknown; empty if they state none.
+
+    Examples
+    --------
+    >>> named_by_columns(["cat", "dog"]), named_by_columns(["prob_0", "prob_1"]), named_by_columns(["0", "1"])
+    (('cat', 'dog'), (), ())
+    """
+    if names is None or [in_one_form(name) for name in names] == [str(k) for k in range(len(names))]:
+        return ()
+    return () if all(isinstance(name, str) for name in names) and _are_numbered(names) else tuple(names)
+
+
+def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | None, name: str = "y_prob") -> None:
     """Refuse `classes` that share names with the columns but assign them differently.
 
     Columns without a class among their names, such as ``prob_a`` beside the class ``a``, do not contradict `classes`,
@@ -72,9 +85,11 @@ def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | N
     Parameters
     ----------
     names : sequence or None
-        Names of the columns of `y_prob`; None if it is an array.
+        Names of the columns; None if it is an array.
     classes : sequence or None
         The argument `classes`.
+    name : str, default "y_prob"
+        The argument that holds the columns.
 
     Raises
     ------
@@ -83,26 +98,26 @@ def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | N
     """
     if names is None or classes is None:
         return
-    columns, wanted = [_in_one_form(c) for c in names], [_in_one_form(c) for c in classes]
+    columns, wanted = [in_one_form(c) for c in names], [in_one_form(c) for c in classes]
     if columns == wanted:
         return
     if sorted(columns) == sorted(wanted):
         raise ValueError(
-            f"`y_prob` has the columns {columns} and `classes` is {wanted}: the same names in another order. With "
-            "`classes`, columns are taken by position: pass `y_prob[classes]`, or give `classes` in the order of the "
+            f"`{name}` has the columns {columns} and `classes` is {wanted}: the same names in another order. With "
+            f"`classes`, columns are taken by position: pass `{name}[classes]`, or give `classes` in the order of the "
             "columns."
         )
-    shared = [name for name in columns if name in set(wanted)]
+    shared = [column for column in columns if column in set(wanted)]
     if len(columns) != len(wanted) or not shared or columns == [str(k) for k in range(len(columns))]:
         return
     raise ValueError(
-        f"`classes` {quoted(wanted[:10])} contradicts the columns of `y_prob`, {quoted(columns[:10])}: "
+        f"`classes` {quoted(wanted[:10])} contradicts the columns of `{name}`, {quoted(columns[:10])}: "
         f"{len(shared)} of {len(columns)} columns have the name of a class, first {shared[0]!r}. Rename the columns, "
-        "or pass `y_prob.to_numpy()` if `classes` is right."
+        f"or pass `{name}.to_numpy()` if `classes` is right."
     )
 
 
-def _in_one_form(name: Any) -> str:
+def in_one_form(name: Any) -> str:
     """Return a name as text that is equal for equal numbers: 1, 1.0, True, "1" and "1.0"."""
     try:
         number = float(name)

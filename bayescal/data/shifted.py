@@ -24,6 +24,13 @@ TARGET = "y_prob_target"
 LABELLED = (
     "Labels of the target are not used here. If they are known, `evaluate(y_target, y_prob_target)` needs no shift."
 )
+#: Other names of the arguments, and what to do about labels of the target.
+TARGET_NAMES = {
+    "y_source": "y_true",
+    **dict.fromkeys(("P_source", "p_source", "y_prob_source"), "y_prob"),
+    **dict.fromkeys(("P_target", "p_target", "target_prob", "y_target_prob", "prob_target"), TARGET),
+    **dict.fromkeys(("y_target", "y_true_target", "labels_target", "target_labels"), LABELLED),
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,7 +74,9 @@ class ShiftedRows:
     ) -> "ShiftedRows":
         """Validate all values; parameters as for `class_priors`."""
         names = column_names(y_prob)
-        if to_array("y_prob", y_prob).ndim < 2 or (names is not None and len(names) == 1):
+        if not logits:
+            refuse_labels(y_prob, y_prob_target)
+        if is_event("y_prob", y_prob):
             rows = Predictions.from_outcomes(
                 y_true, y_prob, names=("y_true", "y_prob"), target="event", classes=classes, logits=logits
             )
@@ -82,6 +91,23 @@ class ShiftedRows:
         return cls(label=matrix.label, source=source, target=target, classes=matrix.classes, event=False)
 
 
+def is_event(name: str, values: Any) -> bool:
+    """Return whether probabilities are one column, those of an event, in place of one column per class."""
+    names = column_names(values)
+    return to_array(name, values).ndim < 2 or (names is not None and len(names) == 1)
+
+
+def refuse_labels(y_prob: Any, y_prob_target: Any) -> None:
+    """Refuse integers and booleans as predictions of the target if those of the source are fractions: labels."""
+    source, target = to_array("y_prob", y_prob).dtype, to_array(TARGET, y_prob_target).dtype
+    if source.kind == "f" and target.kind in "biu":
+        raise TypeError(
+            f"`{TARGET}` must hold probabilities, as `y_prob` does; it holds "
+            f"{'booleans' if target.kind == 'b' else 'integers'} (dtype {target}), as labels do. {LABELLED} If they "
+            f"are probabilities of 0 and 1, pass `{TARGET}.astype(float)`."
+        )
+
+
 def both_columns(p: Array) -> Floats:
     """Return the probabilities of both classes of an event, shape (n_rows, 2)."""
     p = p.astype(np.float64, copy=False)
@@ -92,10 +118,10 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> Float
     """Validate the probabilities of an event in the target; return those of both classes, shape (n_target, 2)."""
     given = to_array(name, values)
     if given.ndim == 2 and given.shape[1] > 1:
-        raise ValueError(
-            f"`{name}` must be one column, as `y_prob` is; its shape is {given.shape}. Pass the column of the event, "
-            f"`{name}[:, 1]`."
-        )
+        hint = "Pass `y_prob` with one column per class, too."
+        if given.shape[1] == 2:
+            hint = f"Pass the column of the event, `{name}[:, 1]`."
+        raise ValueError(f"`{name}` must be one column, as `y_prob` is; its shape is {given.shape}. {hint}")
     given = column(name, given)
     _checks.not_empty(name, len(given), hint=", without its label")
     p = sigmoid(name, given) if logits else numbers(name, given)

@@ -23,6 +23,11 @@ MOST_CAUSES = 1000
 EVENT_RULE = "must be 0 (censored), 1 (the event) or 2, 3, ... (other causes)"
 #: What to do with survival curves in place of risks.
 OF_CURVES = "For survival curves, pass `risk_at_horizon(curves, horizon)`."
+#: What to use for censored rows in clusters.
+OF_CLUSTERS = (
+    "For censored rows in clusters use `evaluate_survival(time, event, risk, horizon=5, cluster=patient)`, which takes "
+    "the rows of one model."
+)
 #: What to pass as kinds of exits.
 KINDS_OF_EXIT = (
     "Pass 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it, as in "

@@ -31,6 +31,34 @@ class SimulatedClusters(Simulated):
         return super().__repr__().replace(" rows,", f" rows in {int(self.cluster[-1]) + 1} clusters,")
 
 
+def uniform_in_clusters(cluster: Ints, share: float, rng: np.random.Generator) -> Floats:
+    r"""Draw uniform numbers whose latent Normal variables are correlated within clusters.
+
+    Parameters
+    ----------
+    cluster : ndarray of int64, shape (n_rows,)
+        Number of the cluster of each row, from 0.
+    share : float
+        Correlation of the latent variables of two rows of one cluster, in [0, 1].
+    rng : Generator
+        Generator.
+
+    Returns
+    -------
+    ndarray, shape (n_rows,)
+        :math:`\Phi(\sqrt\rho\, a_j + \sqrt{1 - \rho}\, e_i)` with standard Normal numbers of clusters and of rows.
+
+    Examples
+    --------
+    >>> uniform_in_clusters(np.array([0, 0, 1]), 1.0, np.random.default_rng(1))
+    array([0.63..., 0.63..., 0.79...])
+    """
+    from scipy.special import ndtr
+
+    common, own = rng.standard_normal(int(cluster.max()) + 1)[cluster], rng.standard_normal(len(cluster))
+    return np.asarray(ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * own))
+
+
 def simulate_clusters(
     sizes: ArrayLike,
     *,
@@ -85,8 +113,6 @@ def simulate_clusters(
     >>> evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, rng=1).counts.clusters.icc
     0.2...
     """
-    from scipy.special import ndtr
-
     of_cluster = np.asarray(sizes)
     if of_cluster.ndim != 1 or of_cluster.dtype.kind not in "iu" or not len(of_cluster) or of_cluster.min() < 1:
         raise ValueError("`sizes` must be a list of whole numbers >= 1, one per cluster.")
@@ -99,11 +125,6 @@ def simulate_clusters(
     rng = _checks.generator(rng)
     cluster = np.repeat(np.arange(len(of_cluster)), of_cluster)
 
-    def uniform(share: float) -> Floats:
-        """Uniform numbers of all rows, from latent variables with this correlation within clusters."""
-        common, own = rng.standard_normal(len(of_cluster))[cluster], rng.standard_normal(len(cluster))
-        return ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * own)
-
-    confidence = population.quantile(uniform(alike))
-    outcome = (uniform(dependence) < drawn(confidence)).astype(np.int64)
+    confidence = population.quantile(uniform_in_clusters(cluster, alike, rng))
+    outcome = (uniform_in_clusters(cluster, dependence, rng) < drawn(confidence)).astype(np.int64)
     return SimulatedClusters(confidence, outcome, population, drawn, cluster)

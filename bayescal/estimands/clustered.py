@@ -16,7 +16,7 @@ UNKNOWN = "the variance of a mean loss between clusters is unknown: one cluster 
 
 
 def mean_loss_draws(
-    clusters: ClusterSums, losses: LossSums, sums: Floats, n_draws: int, rng: np.random.Generator, largest: float
+    clusters: ClusterSums, mean: float, sums: Floats, n_draws: int, rng: np.random.Generator, largest: float
 ) -> Floats:
     r"""Draw the mean loss of rows in clusters.
 
@@ -24,8 +24,8 @@ def mean_loss_draws(
     ----------
     clusters : ClusterSums
         Sums over clusters.
-    losses : LossSums
-        Sums of the losses of all rows, which are finite.
+    mean : float
+        Observed mean loss of all rows.
     sums : ndarray, shape (2,)
         The sums over clusters of this loss: `losses` or `log_losses` of `clusters`.
     n_draws : int
@@ -56,12 +56,11 @@ def mean_loss_draws(
     ----------
     .. [1] W. G. Cochran (1977), Sampling Techniques, 3rd edition, Wiley, equation 9A.5 (ratio to size).
     """
-    total = float(losses.total.sum())
-    variance = clusters.variance_of_mean(total, sums)
+    variance = clusters.variance_of_mean(mean, sums)
     if not np.isfinite(variance):
         raise ValueError(UNKNOWN)
     drawn = rng.standard_t(clusters.effective_number - 1, n_draws)
-    return np.clip(total / float(clusters.weight.sum()) + np.sqrt(variance) * drawn, 0.0, largest)
+    return np.clip(mean + np.sqrt(variance) * drawn, 0.0, largest)
 
 
 def covariance_over_clusters(
@@ -92,15 +91,15 @@ def covariance_over_clusters(
         If a single cluster has nearly all rows.
     """
     clusters = [each for each in map(clusters_of, counts) if each is not None]
-    totals = [float(sums.total.sum()) for sums in losses]
+    means = [float(sums.total.sum()) / float(c.weight.sum()) for c, sums in zip(clusters, losses, strict=True)]
     number = clusters[0].effective_number
-    variance = [c.variance_of_mean(t, getattr(c, member)) for c, t in zip(clusters, totals, strict=True)]
+    variance = [c.variance_of_mean(mean, getattr(c, member)) for c, mean in zip(clusters, means, strict=True)]
     if not np.isfinite(variance).all():
         raise ValueError(UNKNOWN)
     covariance = np.diag(variance)
     for (i, j), pair in pairs.items():
         assert pair.clusters is not None
         product = float(getattr(pair.clusters, member))
-        both = covariance_of_means(clusters[i], clusters[j], (totals[i], totals[j]), member, product)
+        both = covariance_of_means(clusters[i], clusters[j], (means[i], means[j]), member, product)
         covariance[i, j] = covariance[j, i] = both
     return covariance * (number - 1), number

@@ -280,8 +280,8 @@ def _of_clusters(counts: Counts, score: _Score, n_draws: int, rng: np.random.Gen
     clusters = clusters_of(counts)
     if clusters is None:
         return None
-    sums = getattr(clusters, score.member)
-    return mean_loss_draws(clusters, _losses(counts, score), sums, n_draws, rng, score.largest)
+    mean = float(_losses(counts, score).total.sum()) / float(counts.weight.sum())
+    return mean_loss_draws(clusters, mean, getattr(clusters, score.member), n_draws, rng, score.largest)
 
 
 def _require_finite(losses: LossSums, n_rows: int) -> None:

@@ -12,6 +12,7 @@ from bayescal._version import __version__
 from bayescal.estimands.registry import EstimandLike
 from bayescal.report.page_content import content_of
 from bayescal.report.svg import inline_svg
+from bayescal.report.tables import Table
 
 #: Words for the parameters of the command line, in this order; further ones keep their name.
 WORDS = {
@@ -37,6 +38,7 @@ def page(
     estimand: EstimandLike = "ece",
     parameters: Mapping[str, Any] | None = None,
     notes: Iterable[str] = (),
+    more: Iterable[Table] = (),
 ) -> str:
     """Return the page of a result.
 
@@ -50,6 +52,8 @@ def page(
         Parameters of the command line, which say what was read.
     notes : iterable of str, optional
         Notes on what was read.
+    more : iterable of Table, optional
+        Tables that follow those of the result.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def page(
         title=content.title,
         file=_in_words((parameters or {}).get("file", "")),
         sheet=content.sheet,
-        tables=content.tables,
+        tables=[*content.tables, *more],
         pictures=[
             {"caption": each.caption, "wide": each.wide, "svg": inline_svg(each.draw, f"picture{i}")}
             for i, each in enumerate(content.pictures, start=1)

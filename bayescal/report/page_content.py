@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _presented, _render
 from bayescal.analyses.monitor import CalibrationMonitor
@@ -44,16 +44,16 @@ from bayescal.results.decomposition import CorpDecomposition, MurphyDecompositio
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.label_shift import LabelShiftClasses
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.screen import SubpopulationScreen
+from bayescal.results.shift_evidence import ShiftEvidence
 from bayescal.stats.contract import Counts
+from bayescal.stats.label_shift import LabelShiftedCounts
 from bayescal.stats.target_counts import TargetCounts
-
-if TYPE_CHECKING:
-    pass
 
 #: Maximum number of classes in a forest plot, which needs the evaluation of each class, and of reliability diagrams.
 CLASSES_DRAWN, DIAGRAMS = 40, 6
@@ -93,6 +93,8 @@ def _table(title: str, sheet: _render.Sheet) -> Table:
 
 
 def _rows(counts: Counts) -> dict[str, object]:
+    if isinstance(counts, LabelShiftedCounts):
+        return {"target rows": f"{counts.effective_rows:.0f}", "source rows": counts.n_rows}
     rows: dict[str, object] = {"rows": counts.n_rows}
     if isinstance(counts, TargetCounts):
         labelled = {"source rows": counts.n_rows, "effective source rows": f"{counts.labelled_rows:.0f}"}
@@ -112,9 +114,24 @@ def _content(result: Any) -> Content:
 @_content.register
 def _(result: Evaluation) -> Content:
     sheet = result.sheet(whole=True)
-    shown = [_table("Calibration errors", sheet), *tables.discrimination(result), tables.bins(result)]
+    shown = [_table("Calibration errors", sheet), *tables.discrimination(result), *tables.of_shift(result)]
+    shown.append(tables.bins(result))
     pictures = [reliability_picture(result), posterior_picture(result)]
     return Content("Calibration report", sheet, shown, _rows(result.counts), pictures)
+
+
+@_content.register
+def _(result: LabelShiftClasses) -> Content:
+    sheet = result.sheet(whole=True)
+    shown = [_table("Classes", sheet), _table("Class frequencies of the target", result.priors.sheet(whole=True))]
+    return Content("Calibration of all classes in a target", sheet, shown, _rows(next(iter(result.values())).counts))
+
+
+@_content.register
+def _(result: ShiftEvidence) -> Content:
+    sheet, counts = result.sheet(whole=True), result.counts
+    rows = {"source rows": counts.n_source, "target rows": counts.n_target}
+    return Content("Evidence of a shift", sheet, [_table("Cells of the predictions", sheet)], rows)
 
 
 @_content.register

@@ -11,7 +11,9 @@ from bayescal.report.diagram import axis_words
 from bayescal.report.document import PROB, bin_table
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
+from bayescal.results.covariate_shift import CovariateShiftEvaluation
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.label_shift import LabelShiftEvaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.remarks import grid_remarks
 from bayescal.results.score_comparison import ScoreComparison
@@ -43,6 +45,17 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
+
+
+def of_shift(result: Evaluation) -> list[Table]:
+    """Return the class frequencies or the weights on which the evaluation of a target without labels depends."""
+    if isinstance(result, LabelShiftEvaluation):
+        sheet = result.priors.sheet(whole=True)
+        return [Table("Class frequencies of the target", sheet.header, sheet.rows, sheet.sentence)]
+    if isinstance(result, CovariateShiftEvaluation) and result.weight_report is not None:
+        sheet = result.weight_report.sheet()
+        return [Table("Weights of the source", sheet.header, sheet.rows, sheet.sentence)]
+    return []
 
 
 def difference_rows(comparison: Comparison, estimand: Estimand) -> list[tuple[str, str, list[str]]]:

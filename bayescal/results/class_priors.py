@@ -139,7 +139,8 @@ class ClassPriors(Presented):
         Raises
         ------
         ValueError, TypeError
-            If values are missing or not in [0, 1], or the number of columns is not that of the classes.
+            If values are missing or not in [0, 1], the number of columns is not that of the classes, or the columns of
+            a data frame name the classes in another order.
 
         Examples
         --------
@@ -148,13 +149,17 @@ class ClassPriors(Presented):
         >>> priors.adapt([0.5]).round(1)
         array([0.3])
         """
-        from bayescal.data.shifted import target_event, target_matrix
+        from bayescal.data.class_names import refuse_contradiction
+        from bayescal.data.frames import column_names
+        from bayescal.data.shifted import is_event, target_event, target_matrix
 
-        given = np.ndim(y_prob) < 2 and len(self) == 2
         name = "y_prob"
-        matrix = target_event(y_prob, name=name) if given else target_matrix(y_prob, len(self), name=name)
+        one_column = len(self) == 2 and is_event(name, y_prob)
+        if not one_column:
+            refuse_contradiction(column_names(y_prob), self.classes)
+        matrix = target_event(y_prob, name=name) if one_column else target_matrix(y_prob, len(self), name=name)
         changed = adapted(matrix, self.mean() / self.source)
-        return changed[:, 1] if given else changed
+        return changed[:, 1] if one_column else changed
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return one dict per class, as data.

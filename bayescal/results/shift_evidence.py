@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bayescal import _render
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
+from bayescal.estimands.shift_tests import ShiftTest
 from bayescal.posterior.cell_shift import total_variation
-from bayescal.posterior.shift_tests import ShiftTest
 from bayescal.results.cumulative import p_words
 from bayescal.stats.shift_cells import ShiftCounts
 

@@ -14,6 +14,7 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.observed_expected import expects_events, observed_expected, observed_ratio
 from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.posterior.copula import with_ranks_of
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several
@@ -83,7 +84,11 @@ class SurvivalEvaluation(Evaluation):
         It raises a ValueError if all stated risks are 0. See `bayescal.estimands.observed_expected.observed_expected`.
         """
         rng = np.random.SeedSequence((self.bin_draws_seed, RATIO))
-        return replace(observed_expected(self.bin_draws, self.counts, rng=rng), origin=self.bin_draws.fingerprint)
+        drawn = observed_expected(self.bin_draws, self.counts, rng=rng)
+        if self.draw_total_bins is not None:
+            total = observed_expected(self.draw_total_bins(), self.counts.with_total_effect(), rng=rng)
+            drawn = replace(drawn, values=with_ranks_of(drawn.values, total.values))
+        return replace(drawn, origin=self.bin_draws.fingerprint)
 
     def _draw(self, record: Estimand) -> Draws:
         self._require(record)
@@ -118,11 +123,12 @@ class SurvivalEvaluation(Evaluation):
     def question(self) -> str:
         """Horizon, bins, rows and model, in words."""
         counts, before = self.counts, int(self.counts.n_censored.sum())
-        model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
-        weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
-        return (
-            f"ECE{self._of_label} at horizon {self.horizon:g}, {counts.bins}, N = {counts.n_rows}{weighted}, "
-            f"{int(counts.k.sum())} events by the horizon, {before} censored before, {model}"
+        return wording.question(
+            f"ECE{self._of_label} at horizon {self.horizon:g}",
+            [counts],
+            self.model,
+            self.posterior.prior,
+            f"{int(counts.k.sum())} events by the horizon, {before} censored before, ",
         )
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -223,7 +229,8 @@ def _of_censoring(counts: HorizonCounts) -> list[str]:
     """Return what censoring does to the evidence, and how many rows are not followed."""
     if not counts.n_censored.any():
         return []
-    worth = f"The {counts.n_rows} rows are worth {counts.effective_n.sum():.0f} rows without censoring."
+    independent = "" if counts.clusters is None else "independent "
+    worth = f"The {counts.n_rows} rows are worth {counts.effective_n.sum():.0f} {independent}rows without censoring."
     lost = int(np.count_nonzero(~counts.followed))
     if not lost:
         return [worth]

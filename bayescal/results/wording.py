@@ -72,15 +72,15 @@ def specification(question: str, ece: Draws, null: Draws | None) -> str:
     return f"{question}: {with_interval(ece, d)}, {chance}P(ECE < {SMALL_ECE:g}) {small}"
 
 
-def question(quantity: str, counts: Sequence[Counts], model: str, prior: str) -> str:
-    """Describe an evaluation, or several on the same rows: quantity, bins, rows and model."""
+def question(quantity: str, counts: Sequence[Counts], model: str, prior: str, more: str = "") -> str:
+    """Describe an evaluation, or several on the same rows: quantity, bins, rows, `more` about them, and model."""
     first = counts[0]
     clusters = clusters_of(first)
     inside = "" if clusters is None else f" in {clusters.number} clusters"
     words = "weighted, " * first.weighted
     weighted = f" ({words}effective N = {first.effective_rows:.0f})" if first.weighted or clusters else ""
     with_prior = f"{model} model ({prior})" if prior else f"{model} model"
-    return f"{quantity}, {_bins(counts)}, N = {first.n_rows}{inside}{weighted}, {with_prior}"
+    return f"{quantity}, {_bins(counts)}, N = {first.n_rows}{inside}{weighted}, {more}{with_prior}"
 
 
 def _bins(counts: Sequence[Counts]) -> str:

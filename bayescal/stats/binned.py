@@ -452,6 +452,12 @@ class BinnedCounts:
         squares = float(self._squares.sum())
         return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
 
+    def with_total_effect(self) -> "BinnedCounts":
+        """Return counts of rows without clusters that have the design effect of the total in each bin."""
+        if self.clusters is None:
+            return self
+        return replace(self, weight_sq=self.weight_sq * self.clusters.total_effect, clusters=None)
+
     def coarsen(self, edges: ArrayLike | Bins) -> "BinnedCounts":
         """Merge neighbouring bins, without another pass over the rows.
 

@@ -54,14 +54,33 @@ class ClusterCells:
             part = slice(start, start + CHUNK)
             confidence, outcome = np.clip(rows.confidence[part], 0, 1), rows.outcome[part]
             place = bin_index(confidence, bins)
-            key, cell = np.unique(of_row[part] * size + place, return_inverse=True)
             residual = outcome - confidence.astype(np.float64)
-            square, (log_loss, _) = residual * residual, log_losses(confidence, outcome)
+            losses = residual * residual, log_losses(confidence, outcome)[0]
             weight = np.ones(len(residual)) if rows.weight is None else rows.weight[part].astype(np.float64)
-            sums = (np.bincount(cell, weight * values, len(key)) for values in (1.0, residual, square, log_loss))
-            own = (np.bincount(place, weight**2 * values, size) for values in (1.0, residual, square))
-            parts.append(cls(key, np.stack(list(sums)), *own))
+            parts.append(cls.of_residuals(of_row[part], place, size, weight, residual, losses))
         return cls.joined(parts)
+
+    @classmethod
+    def of_residuals(
+        cls, of_row: Array, place: Ints, n_bins: int, weight: Floats, residual: Floats, losses: tuple[Floats, Floats]
+    ) -> "ClusterCells":
+        """Sum rows with any residuals and losses.
+
+        Parameters
+        ----------
+        of_row, place : ndarray of int64, shape (n_rows,)
+            Code of the cluster, and bin, of each row.
+        n_bins : int
+            Number of bins.
+        weight, residual : ndarray, shape (n_rows,)
+            Weight and residual of each row.
+        losses : pair of ndarray, shape (n_rows,)
+            What stands for the squared error and for the log loss of each row.
+        """
+        key, cell = np.unique(of_row * n_bins + place, return_inverse=True)
+        sums = (np.bincount(cell, weight * values, len(key)) for values in (1.0, residual, *losses))
+        own = (np.bincount(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
+        return cls(key, np.stack(list(sums)), *own)
 
     @classmethod
     def joined(cls, parts: Sequence["ClusterCells"]) -> "ClusterCells":

@@ -252,13 +252,13 @@ class ClusterSums:
         squares = float(self.nn.sum())
         return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
 
-    def variance_of_mean(self, total: float, sums: Floats) -> float:
+    def variance_of_mean(self, mean: float, sums: Floats) -> float:
         r"""Variance of the mean of a loss over rows, from its sums over clusters.
 
         Parameters
         ----------
-        total : float
-            Sum of weight times loss.
+        mean : float
+            The weighted mean of the loss.
         sums : ndarray, shape (2,)
             `losses` or `log_losses`.
 
@@ -271,7 +271,6 @@ class ClusterSums:
         weight, number = float(self.weight.sum()), self.effective_number
         if number <= 1 + 1e-9:
             return float("inf")
-        mean = total / weight
         squares = float(sums[0]) - 2 * mean * float(sums[1]) + mean**2 * float(self.nn.sum())
         return max(squares, 0.0) / weight**2 * number / (number - 1)
 

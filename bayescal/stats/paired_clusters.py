@@ -85,7 +85,7 @@ def square(clusters: ClusterSums, of_gap: Floats, of_mass: Floats) -> float:
 
 
 def covariance_of_means(
-    first: ClusterSums, second: ClusterSums, totals: tuple[float, float], member: str, product: float
+    first: ClusterSums, second: ClusterSums, means: tuple[float, float], member: str, product: float
 ) -> float:
     """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`.
 
@@ -93,14 +93,14 @@ def covariance_of_means(
     ----------
     first, second : ClusterSums
         Sums of each classifier on the same rows.
-    totals : (float, float)
-        Sum of weight times loss of each.
+    means : (float, float)
+        The mean loss of each.
     member : {"losses", "log_losses"}
         The kind of losses.
     product : float
         The sum over clusters of the product of both losses.
     """
     weight, number = float(first.weight.sum()), first.effective_number
-    one, other = totals[0] / weight, totals[1] / weight
+    one, other = means
     mixed = one * float(getattr(second, member)[1]) + other * float(getattr(first, member)[1])
     return (product - mixed + one * other * float(first.nn.sum())) / weight**2 * number / (number - 1)

@@ -193,12 +193,34 @@ class Ranks:
         return float(self.spread @ (self.total.sum() / self.total))
 
     def in_clusters(self, confidence: Array, outcome: Array, weight: Array | None, of_row: Ints) -> "Ranks":
-        r"""Return these ranks with the design effect of clusters, from the rows that they count.
+        """Return these ranks with the design effect of clusters, from the rows that they count.
 
         Parameters
         ----------
         confidence, outcome, weight : ndarray, shape (n_rows,)
-            As for `of_rows`; both outcomes occur.
+            As for `of_rows`.
+        of_row : ndarray of int64, shape (n_rows,)
+            Code of the cluster of each row, >= 0.
+
+        Returns
+        -------
+        Ranks
+            See `with_clusters`; unchanged if only one outcome occurs, for which there is no area.
+        """
+        if not self.both_outcomes:
+            return self
+        own = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
+        return self.with_clusters(self._weighted_influences(confidence, outcome, own), own, of_row)
+
+    def with_clusters(self, influence: Floats, weight: Floats, of_row: Ints) -> "Ranks":
+        r"""Return these ranks with the design effect of clusters, from what each row adds to the area.
+
+        Parameters
+        ----------
+        influence : ndarray, shape (n_rows,)
+            Influence of each row on the area, times its weight; any constant factor.
+        weight : ndarray, shape (n_rows,)
+            Weights of the rows.
         of_row : ndarray of int64, shape (n_rows,)
             Code of the cluster of each row, >= 0.
 
@@ -215,10 +237,8 @@ class Ranks:
         """
         from scipy.special import ndtri, stdtrit
 
-        own = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
-        influence = self._weighted_influences(confidence, outcome, own)
-        size = np.bincount(of_row, own)
-        number = float(own.sum() ** 2 / (size @ size))
+        size = np.bincount(of_row, weight)
+        number = float(weight.sum() ** 2 / (size @ size))
         squares = float(influence @ influence)
         if squares == 0 or number <= 1 + ROUNDING:
             return replace(self, design_effect=1.0 if squares == 0 else np.inf)

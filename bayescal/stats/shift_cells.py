@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.data.shifted import ShiftedRows, target_event, target_matrix
+from bayescal._invalid import quoted
+from bayescal.data.class_names import in_one_form, named_by_columns, refuse_contradiction
+from bayescal.data.frames import column_names, to_array
+from bayescal.data.shifted import ShiftedRows, is_event, target_event, target_matrix
 from bayescal.stats.row_counts import added, row_counts
 
 Floats = NDArray[np.float64]
@@ -16,6 +19,11 @@ Ints = NDArray[np.int64]
 
 #: Entries of the matrix that are assigned to cells at a time.
 CHUNK = 2**20
+#: Hint for calls with missing or surplus arguments.
+NAMED = (
+    "Call them as `ShiftCounts.of_source(y, p, cells=cells)` and `ShiftCounts.of_target(p_target, cells=cells)`, with "
+    "cells such as `ShiftCells.predicted_class(n_classes)`."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +48,16 @@ class ShiftCells:
     def __post_init__(self) -> None:
         cuts = np.array(self.cuts, dtype=np.float64)
         if cuts.ndim != 2 or len(cuts) < 2:
-            raise ValueError(f"`cuts` must have shape (n_classes, n_ranges - 1); its shape is {cuts.shape}.")
+            raise ValueError(
+                f"`cuts` must have shape (n_classes, n_ranges - 1), for at least 2 classes; its shape is {cuts.shape}. "
+                "`ShiftCells.predicted_class(n_classes)` makes cells without cuts."
+            )
         bad = ~((cuts >= 0) & (cuts <= 1))
         if bad.any():
             _checks.refuse("cuts", "must be probabilities in [0, 1]", bad, cuts)
-        if (np.diff(cuts, axis=1) < 0).any():
-            raise ValueError("`cuts` must not decrease within a predicted class.")
+        decreases = np.diff(cuts, axis=1, prepend=0) < 0
+        if decreases.any():
+            _checks.refuse("cuts", "must not decrease within a predicted class", decreases, cuts)
         cuts.setflags(write=False)
         object.__setattr__(self, "cuts", cuts)
 
@@ -55,17 +67,33 @@ class ShiftCells:
         return cls(np.empty((_checks.whole_number("n_classes", n_classes, at_least=2), 0)))
 
     @classmethod
-    def of_confidences(cls, matrix: Floats, n_ranges: int) -> "ShiftCells":
+    def of_confidences(cls, y_prob: Any, n_ranges: int) -> "ShiftCells":
         """Divide the rows of each predicted class into ranges of its probability with nearly equal numbers of rows.
 
         Parameters
         ----------
-        matrix : ndarray, shape (n_rows, n_classes)
-            Probabilities of the source.
+        y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
+            Probabilities of the source; a column holds those of the event.
         n_ranges : int
-            Number of ranges per predicted class. A class that no row has as its most probable one has the cuts of all
+            Number of ranges per predicted class, at least 1. A class that is predicted for no row has the cuts of all
             rows.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If probabilities are invalid, or `n_ranges` is no positive integer.
+
+        Examples
+        --------
+        >>> ShiftCells.of_confidences([0.1, 0.2, 0.3, 0.6, 0.7, 0.8], 2).cuts
+        array([[0.8],
+               [0.7]])
         """
+        n_ranges = _checks.whole_number("n_ranges", n_ranges)
+        if is_event("y_prob", y_prob):
+            matrix = target_event(y_prob, name="y_prob")
+        else:
+            matrix = target_matrix(y_prob, to_array("y_prob", y_prob).shape[1], name="y_prob")
         top, confidence = matrix.argmax(axis=1), matrix.max(axis=1)
         levels = np.arange(1, n_ranges) / n_ranges
         cuts = np.tile(np.quantile(confidence, levels), (matrix.shape[1], 1))
@@ -98,6 +126,11 @@ class ShiftCells:
 
     def of_rows(self, matrix: Floats) -> Ints:
         """Return the cell of each row of probabilities, shape (n_rows,); the first class wins ties."""
+        if np.ndim(matrix) != 2 or np.shape(matrix)[1] != self.n_classes:
+            raise ValueError(
+                f"`matrix` must have one column per class, shape (n_rows, {self.n_classes}); its shape is "
+                f"{np.shape(matrix)}."
+            )
         cell = np.empty(len(matrix), np.int64)
         step = max(CHUNK // (self.n_classes + self.n_ranges), 1)
         for start in range(0, len(matrix), step):
@@ -142,6 +175,7 @@ class ShiftCounts:
     classes: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
+        require_cells(self.cells)
         k, j = self.cells.n_classes, len(self.cells)
         for name, shape in (("source", (k, j)), ("target", (j,))):
             values = np.asarray(getattr(self, name))
@@ -157,11 +191,13 @@ class ShiftCounts:
     @classmethod
     def from_rows(cls, rows: ShiftedRows, cells: ShiftCells) -> "ShiftCounts":
         """Count validated rows of both sides."""
+        require_cells(cells, rows.n_classes)
         source = _by_class(rows.label, cells.of_rows(rows.source), cells)
         target = np.bincount(cells.of_rows(rows.target), minlength=len(cells))
         return cls(source, target, cells, rows.classes)
 
     @classmethod
+    @_checks.explained(NAMED)
     def of_source(
         cls,
         y_true: Any,
@@ -172,22 +208,29 @@ class ShiftCounts:
         logits: bool = False,
     ) -> "ShiftCounts":
         """Count labelled rows of the source; parameters as for `class_priors`."""
+        require_cells(cells)
         rows = ShiftedRows.read(y_true, y_prob, y_prob, classes=classes, logits=logits)
-        _require_classes(rows.n_classes, cells)
+        require_cells(cells, rows.n_classes)
         source = _by_class(rows.label, cells.of_rows(rows.source), cells)
         return cls(source, np.zeros(len(cells), np.int64), cells, rows.classes)
 
     @classmethod
+    @_checks.explained(NAMED)
     def of_target(
         cls, y_prob_target: Any, *, cells: ShiftCells, classes: Sequence[Any] | None = None, logits: bool = False
     ) -> "ShiftCounts":
-        """Count rows of the target, which have no labels; parameters as for `class_priors`."""
-        event = cells.n_classes == 2 and np.ndim(y_prob_target) < 2
-        matrix = (
-            target_event(y_prob_target, logits)
-            if event
-            else target_matrix(y_prob_target, cells.n_classes, logits=logits)
-        )
+        """Count rows of the target, which have no labels; parameters as for `class_priors`.
+
+        Without `classes`, the columns of a data frame name the classes. Counts with other names cannot be added.
+        """
+        require_cells(cells)
+        if cells.n_classes == 2 and is_event("y_prob_target", y_prob_target):
+            matrix = target_event(y_prob_target, logits)
+        else:
+            names = column_names(y_prob_target)
+            refuse_contradiction(names, classes, name="y_prob_target")
+            matrix = target_matrix(y_prob_target, cells.n_classes, logits=logits)
+            classes = named_by_columns(names) if classes is None else classes
         target = np.bincount(cells.of_rows(matrix), minlength=len(cells))
         none = np.zeros((cells.n_classes, len(cells)), np.int64)
         return cls(none, target, cells, tuple(classes or ()))
@@ -217,13 +260,10 @@ class ShiftCounts:
                 f"counts can be added only if they have the same cells; these have {self.cells} and {other.cells}. "
                 "Pass one `cells=` to all of them."
             )
-        numbered = tuple(range(self.cells.n_classes))
-        named = [each.classes for each in (self, other) if each.classes != numbered]
-        if len(named) == 2 and named[0] != named[1]:
-            raise ValueError(f"counts can be added only if they have the same classes, not {named[0]} and {named[1]}.")
+        classes = _common_names(self, other)
         source = row_counts("source", added(self.source, other.source))
         target = row_counts("target", added(self.target, other.target))
-        return ShiftCounts(source, target, self.cells, named[0] if named else numbered)
+        return ShiftCounts(source, target, self.cells, classes)
 
     __radd__ = __add__
 
@@ -236,6 +276,29 @@ def _by_class(label: Ints, cell: Ints, cells: ShiftCells) -> Ints:
     return np.bincount(label * j + cell, minlength=k * j).reshape(k, j)
 
 
-def _require_classes(n_classes: int, cells: ShiftCells) -> None:
-    if n_classes != cells.n_classes:
-        raise ValueError(f"`cells` are those of {cells.n_classes} classes; `y_prob` has {n_classes}.")
+def _common_names(first: ShiftCounts, second: ShiftCounts) -> tuple[Any, ...]:
+    """Return the classes of a sum; refuse other classes, and another order. Numbers of classes give way to names."""
+    forms = [[in_one_form(name) for name in each.classes] for each in (first, second)]
+    numbered = tuple(range(first.cells.n_classes))
+    if forms[0] == forms[1]:
+        return first.classes if first.n_source else second.classes
+    if sorted(forms[0]) == sorted(forms[1]) or numbered not in (first.classes, second.classes):
+        raise ValueError(
+            "counts can be added only if they have the same classes in the same order, not "
+            f"{quoted(list(first.classes)[:10])} and {quoted(list(second.classes)[:10])}. Without `classes=`, the "
+            "columns of a data frame name them."
+        )
+    return second.classes if first.classes == numbered else first.classes
+
+
+def require_cells(cells: Any, n_classes: int | None = None) -> None:
+    """Require cells, and those of this number of classes."""
+    if not isinstance(cells, ShiftCells):
+        raise TypeError(
+            f"`cells` must be ShiftCells, not {quoted(cells)} ({type(cells).__name__}); make them with "
+            "`ShiftCells.predicted_class(n_classes)` or `ShiftCells.of_confidences(y_prob, n_ranges)`."
+        )
+    if n_classes is not None and n_classes != cells.n_classes:
+        raise ValueError(
+            f"`cells` must be those of the {n_classes} classes of `y_prob`; they have {cells.n_classes} classes."
+        )

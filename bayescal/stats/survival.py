@@ -1,16 +1,19 @@
 """HorizonCounts: right-censored rows at one horizon, as counts that posteriors take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.data.survival import SurvivalRows
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.cluster_cells import ClusterCells
+from bayescal.stats.clusters import ClusterSums, require_few
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.survival_curves import Exits
@@ -32,14 +35,15 @@ class HorizonCounts:
     Parameters
     ----------
     rows : BinnedCounts
-        All rows, with outcome 1 for events of the cause that were observed by the horizon.
+        All rows, with outcome 1 for events of the cause that were observed by the horizon. Their `clusters` are sums
+        of pseudo-outcomes minus stated risks; see `cluster_sums`.
     horizon : float
         The horizon.
     accuracy : ndarray, shape (n_bins,)
         Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon. In a bin that is not
         followed, the estimate at the last time of the bin. NaN in empty bins.
     effective_n : ndarray, shape (n_bins,)
-        Number of uncensored rows that the rows are worth; 0 in bins that are not followed.
+        Number of uncensored, independent rows that the rows are worth; 0 in bins that are not followed.
     followed : ndarray of bool, shape (n_bins,)
         Whether the bin has rows at the horizon or its last row has an event; True for empty bins.
     n_censored : ndarray of int, shape (n_bins,)
@@ -67,23 +71,27 @@ class HorizonCounts:
     occupied, share = (property(attrgetter(f"rows.{name}")) for name in ("occupied", "share"))
     mean_confidence = property(attrgetter("rows.mean_confidence"))
     effective_rows = property(attrgetter("rows.effective_rows"))
+    clusters = property(attrgetter("rows.clusters"))
 
     @classmethod
-    def from_rows(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "HorizonCounts":
-        """Count rows with times; `bins` are those of the stated risk."""
-        counted = BinnedCounts.from_predictions(observed_rows(rows, horizon), bins=bins)
-        if not censored_before(rows, horizon).any():
-            hit = (rows.event == rows.cause) & (rows.time <= horizon)
-            return uncensored_counts(counted, horizon, Ranks.of_rows(rows.risk, hit, rows.weight))
-        return cls.from_horizon_rows(HorizonRows.of_rows(rows, horizon, bins), rows.risk, counted, horizon)
-
-    @classmethod
-    def from_horizon_rows(
-        cls, at: HorizonRows, risk: NDArray[Any], counted: BinnedCounts, horizon: float
+    def from_rows(
+        cls, rows: SurvivalRows, horizon: float, bins: Bins, clusters: Clusters | None = None
     ) -> "HorizonCounts":
-        """Count rows of which some are censored; `counted` are those with the observed outcomes."""
-        n_censored = np.bincount(at.bin_of[at.censored], minlength=len(counted.bins))
-        return censored_counts(counted, horizon, at.exits, n_censored, _known(at, risk))
+        """Count rows with times; `bins` are those of the stated risk."""
+        observed = observed_rows(rows, horizon)
+        if not censored_before(rows, horizon).any():
+            counted = BinnedCounts.from_predictions(observed, bins=bins, clusters=clusters)
+            columns = rows.risk, observed.outcome, rows.weight
+            ranks = Ranks.of_rows(*columns)
+            ranks = ranks if clusters is None else ranks.in_clusters(*columns, clusters.of_row)
+            return uncensored_counts(counted, horizon, ranks)
+        counted = BinnedCounts.from_predictions(observed, bins=bins)
+        at = HorizonRows.of_rows(rows, horizon, bins)
+        n_censored = np.bincount(at.bin_of[at.censored], minlength=len(bins))
+        of_row = None if clusters is None else clusters.of_row
+        if of_row is not None:
+            counted = replace(counted, clusters=cluster_sums(at, rows.risk, of_row))
+        return censored_counts(counted, horizon, at.exits, n_censored, _known(at, rows.risk, of_row))
 
     @property
     def effective_k(self) -> Floats:
@@ -105,6 +113,14 @@ class HorizonCounts:
     def lacking(self) -> frozenset[str]:
         """Needs of estimands that these counts do not meet; see `Estimand.available`."""
         return frozenset({"losses", "outcomes"}) if self.not_followed > MOST_NOT_FOLLOWED else frozenset()
+
+    def with_total_effect(self) -> "HorizonCounts":
+        """Return counts of rows without clusters that have the design effect of the total in each bin."""
+        if self.clusters is None:
+            return self
+        rows = self.rows.with_total_effect()
+        censored = self.effective_n * (self.clusters.effects / self.clusters.total_effect)
+        return replace(self, rows=rows, effective_n=np.where(self.n_censored == 0, rows.effective_n, censored))
 
     def __add__(self, other: Any) -> "HorizonCounts":
         if isinstance(other, int) and other == 0:
@@ -157,18 +173,49 @@ class Known:
     ranks: Ranks | None
 
 
-def _known(at: HorizonRows, risk: NDArray[Any]) -> Known:
-    """Sum rows with known outcome."""
+def _known(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64] | None) -> Known:
+    """Sum rows with known outcome; `of_row` is the cluster of each row, if there are clusters."""
     inverse, outcome, n_bins = at.inverse_censoring, at.outcome, len(at.exits.staying)
     cell = at.bin_of + n_bins * outcome
-    loss = (outcome - risk) ** 2
+    loss = at.squared_errors(risk)
 
     def summed(values: Floats) -> Floats:
         return np.bincount(cell, values, 2 * n_bins).reshape(2, n_bins)
 
     known = inverse > 0
     ranks = Ranks.of_rows(risk[known], outcome[known], inverse[known])
+    if of_row is not None and ranks.both_outcomes:
+        ranks = ranks.with_clusters(at.weight * at.on_area(ranks, risk), at.weight, of_row)
     return Known(summed(inverse), LossSums(summed(inverse * loss), summed(inverse * loss**2)), ranks)
+
+
+def cluster_sums(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64]) -> ClusterSums:
+    """Return sums over clusters of rows of which some are censored.
+
+    The outcome of a row is replaced by its pseudo-outcome, the derivative of the product-limit number of events in its
+    bin by the weight of the row (`HorizonRows.influences`), and its squared error by the derivative of their sum, so
+    that weighted means are the estimates from all rows. Both equal outcome and squared error if no row is censored.
+
+    Parameters
+    ----------
+    at : HorizonRows
+        The rows.
+    risk : ndarray, shape (n_rows,)
+        Stated risks.
+    of_row : ndarray of int64, shape (n_rows,)
+        Code of the cluster of each row.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 512 bins.
+    """
+    n_bins = len(at.exits.staying)
+    require_few(n_bins)
+    residual = at.influences(at.outcome.astype(np.float64)) - risk
+    mean, on_mean = at.on_mean(at.squared_errors(risk))
+    losses = mean + on_mean, np.zeros(len(residual))
+    return ClusterSums.from_cells(ClusterCells.of_residuals(of_row, at.bin_of, n_bins, at.weight, residual, losses))
 
 
 def censored_counts(

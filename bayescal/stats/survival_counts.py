@@ -11,7 +11,7 @@ from bayescal import _checks
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import allowed_weights, refuse_scale, weight_column
 from bayescal.data.frames import to_array
-from bayescal.data.survival import SurvivalRows, require_horizon
+from bayescal.data.survival import OF_CLUSTERS, SurvivalRows, require_horizon
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
@@ -109,6 +109,7 @@ class SurvivalCounts:
         return cls(edges, grid, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), cause)
 
     @classmethod
+    @_checks.explained("", cluster=OF_CLUSTERS)
     def from_arrays(
         cls, time: Any, event: Any, risk: Any, *, times: Any, bins: Any = 10, cause: int = 1, weights: Any = None
     ) -> "SurvivalCounts":
@@ -170,6 +171,7 @@ class SurvivalCounts:
         return cls(bins, times, *sums, summed(weight), np.bincount(bin_of, weight**2, len(bins)))
 
     @classmethod
+    @_checks.explained("", cluster=OF_CLUSTERS)
     def from_frame(
         cls,
         frame: Any,

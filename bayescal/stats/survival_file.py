@@ -12,6 +12,7 @@ from bayescal._invalid import AllZero, InvalidRows
 from bayescal.data.files.findings import BlockFindings
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.source import Kind, Source
+from bayescal.data.survival import OF_CLUSTERS
 from bayescal.stats.bins import make_bins
 from bayescal.stats.files import COUNTING, Progress
 from bayescal.stats.survival_counts import SurvivalCounts, checked_times
@@ -38,6 +39,7 @@ class _Named:
         return self.source.place(row)
 
 
+@_checks.explained("", cluster=OF_CLUSTERS)
 def count_survival_file(
     path: str | Path,
     *,

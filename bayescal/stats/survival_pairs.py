@@ -157,21 +157,14 @@ class ModelRows:
         """Influence of each row on the Brier score; None if the score is not available."""
         if self.counts.losses is None:
             return None
-        loss = (self.at.outcome - self.rows.risk.astype(np.float64)) ** 2
-        # the score is a mean over the known rows, so that their total weight varies too
-        factor = float(self.at.weight.sum()) / float(self.counts.weight.sum())
-        return self.at.influences(loss - self.brier_score) * factor
+        return self.at.on_mean(self.at.squared_errors(self.rows.risk))[1]
 
     def on_area(self) -> Floats | None:
         """Influence of each row on the area under the ROC curve; None if the area is not available."""
         ranks = self.counts.ranks
         if ranks is None or not ranks.both_outcomes:
             return None
-        known = self.at.inverse_censoring > 0
-        place = ranks.cell_of(self.rows.risk[known])
-        of_known = np.zeros(len(self.rows))
-        of_known[known] = ranks.influences[self.at.outcome[known].astype(np.int64), place]
-        return self.at.influences(of_known)
+        return self.at.on_area(ranks, self.rows.risk)
 
 
 def paired_horizons(first: ModelRows, second: ModelRows) -> PairedHorizons:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayescal.data.survival import SurvivalRows
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
+from bayescal.stats.ranks import Ranks
 from bayescal.stats.survival_curves import Exits
 
 Floats = NDArray[np.float64]
@@ -60,9 +61,9 @@ class HorizonRows:
         )
         return cls(bin_of, hit & of_cause, censored, stay, weight, exits, leaving[order])
 
-    def by_bin(self, values: NDArray[Any]) -> Floats:
-        """Sum values of all rows by bin."""
-        return np.bincount(self.bin_of, values, len(self.exits.staying))
+    def squared_errors(self, risk: NDArray[Any]) -> Floats:
+        """Squared error of the stated risk of each row; that of rows with unknown outcome as if without the event."""
+        return (self.outcome - risk.astype(np.float64)) ** 2
 
     @property
     def inverse_censoring(self) -> Floats:
@@ -98,6 +99,41 @@ class HorizonRows:
         found[self.leaving] = of_exits
         found[self.stay] = of_stay / exits.uncensored_at_horizon[at] - of_censoring[at]
         return found
+
+    def on_mean(self, values: Floats) -> tuple[float, Floats]:
+        """Return a mean over rows with known outcome, weighted for censoring, and the influence of each row on it.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows,)
+            Value of each row; those of rows with unknown outcome do not matter.
+
+        Returns
+        -------
+        (mean, influences) : tuple of float and ndarray, shape (n_rows,)
+            The influences are derivatives of the mean by the weight of each row, times the weight of all rows; their
+            weighted mean is 0.
+        """
+        inverse = self.inverse_censoring
+        known = float(inverse.sum())
+        mean = float(inverse @ values) / known
+        # the total weight of the known rows varies too
+        return mean, self.influences(values - mean) * (float(self.weight.sum()) / known)
+
+    def on_area(self, ranks: Ranks, risk: NDArray[Any]) -> Floats:
+        """Return the influence of each row on the area under the ROC curve of the known rows, up to a constant factor.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            Ranks of the rows with known outcome, weighted for censoring; both outcomes occur.
+        risk : ndarray, shape (n_rows,)
+            Stated risk of each row.
+        """
+        known = self.inverse_censoring > 0
+        of_known = np.zeros(len(risk))
+        of_known[known] = ranks.influences[self.outcome[known].astype(np.int64), ranks.cell_of(risk[known])]
+        return self.influences(of_known)
 
 
 def censored_before(rows: SurvivalRows, horizon: float) -> Bools:

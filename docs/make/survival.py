@@ -70,14 +70,20 @@ class Cell:
         """Censoring hazard relative to that at a risk of 1/3."""
         return np.exp(DEPENDENCE * self.dependent * (risk - 1 / 3))
 
-    def events(self, true: Floats, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-        """Draw times and causes of events whose probability by the horizon is `true`."""
+    def events(
+        self, true: Floats, rng: np.random.Generator, uniform: Floats | None = None
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Draw times and causes of events whose probability by the horizon is `true`.
+
+        `uniform` numbers may depend on each other: they decide on the times, or on the causes if there are two.
+        """
         size = len(true)
+        uniform = rng.random(size) if uniform is None else uniform
         if self.causes == 1:
-            time = (np.log(rng.random(size)) / np.log1p(-true)) ** (1 / SHAPE)
+            time = (np.log(uniform) / np.log1p(-true)) ** (1 / SHAPE)
             return time, np.ones(size, np.int64)
         ever = 1 - (1 - true) ** EVENTUALLY
-        first = rng.random(size) < ever
+        first = uniform < ever
         rate = np.where(first, -np.log1p(-true / ever), OTHER_HAZARD)
         return rng.exponential(1.0, size) / rate, np.where(first, 1, 2)
 

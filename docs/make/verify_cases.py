@@ -16,6 +16,7 @@ from bayescal.posterior.recalibration import recalibration_posterior
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
+from bayescal.verify.cell_shift import CellShiftSimulator, four_cells
 from bayescal.verify.class_priors import ClassPriorSimulator, three_classes
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefitTwin
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
@@ -90,6 +91,7 @@ def of_named_quantities() -> Iterator[Case]:
     yield Case("survival curve of one bin", "132 simulated rows", simulated_rows)
     yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
     yield Case("class frequencies from cells", "three classes in six cells", three_classes)
+    yield Case("shift of cells", "four cells, 60 and 50 rows", four_cells)
     yield Case("groups with own components", "three small groups", lambda: pooling_twin(together=False))
     yield Case("groups with the same component", "three small groups", lambda: pooling_twin(together=True))
 
@@ -172,5 +174,7 @@ def simulators() -> dict[str, Any]:
         "net benefit of one model, 200 rows": NetBenefitSimulator(("a",), rows=200),
         "class frequencies, 2 classes": ClassPriorSimulator(),
         "class frequencies, 3 classes": ClassPriorSimulator(3, n_ranges=1),
+        "shift of cells, 4 cells": CellShiftSimulator(),
+        "shift of cells, 10 cells": CellShiftSimulator(10, rows=(300, 200)),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
     }

@@ -167,9 +167,21 @@ def test_probabilities_are_narrower():
         ({"y_prob_target": [0.2, 1.2]}, ValueError, r"`y_prob_target` must .*\[0, 1\]; 1 of 2 .* index 1: 1.2"),
         ({"y_prob_target": [0.2, np.nan]}, ValueError, "`y_prob_target`"),
         ({"y_prob_target": [[0.2, 0.8]]}, ValueError, "one column, as `y_prob` is"),
-        ({"y_true": [0, 0, 0, 0]}, ValueError, "1 of 2 have none, the first is 1"),
+        ({"y_true": [0, 0, 0, 0]}, ValueError, "1 of 2 classes have none, the first is 1"),
         ({"y_prob": [[0.2, 0.8]] * 4}, ValueError, "`y_prob_target` must have the 2 columns"),
         ({"draws": 1}, ValueError, "`draws`"),
+        ({"y_prob_target": [0, 1, 1]}, TypeError, r"holds integers \(dtype int64\), as labels do.*`evaluate\("),
+        ({"y_prob_target": np.array([False, True])}, TypeError, "holds booleans"),
+        (
+            {"weights": [1, 1, 1, 1]},
+            TypeError,
+            "`weights=` is .* `shift='covariate'`, not of `shift='label'`",
+        ),
+        ({"sample_weight": [1, 1, 1, 1]}, TypeError, "`weights=` is an option of `shift='covariate'`"),
+        ({"shift": "covariate", "using": "cells"}, TypeError, "`using=` is an option of `shift='label'`"),
+        ({"shift": "covariate", "sample_weight": [1]}, TypeError, "Here it is called 'weights'"),
+        ({"shift": "covariate", "weights": [1] * 4, "y_prob_target": [0, 1]}, TypeError, "as labels do"),
+        ({"cluster": [1, 2, 3, 4]}, TypeError, "takes no 'cluster'. Its intervals are those of independent rows"),
     ],
 )
 def test_invalid_input_is_refused(change, error, message):
@@ -182,6 +194,17 @@ def test_invalid_input_is_refused(change, error, message):
 def test_shift_has_no_default():
     with pytest.raises(TypeError, match="State what differs between source and target"):
         bc.evaluate_shifted([0, 1], [0.1, 0.9], [0.5])
+    with pytest.raises(TypeError, match="labels of the target are not used"):
+        bc.evaluate_shifted([0, 1], [0.1, 0.9], [1], [0.5], shift="label")
+
+
+def test_other_names_of_arguments_are_told():
+    with pytest.raises(TypeError, match="Here 'p_target' is called 'y_prob_target'"):
+        bc.evaluate_shifted([0, 1], [0.1, 0.9], p_target=[0.5], shift="label")
+    with pytest.raises(TypeError, match="Here it is called 'y_true'"):
+        bc.class_priors(y_source=[0, 1], P_source=[0.1, 0.9], P_target=[0.5])
+    with pytest.raises(TypeError, match=r"Call it as `weight_report\(weights\)`"):
+        bc.weight_report([0, 1], [0.1, 0.9], [1, 2])
 
 
 def test_columns_of_data_frames_must_agree():
@@ -192,10 +215,42 @@ def test_columns_of_data_frames_must_agree():
         bc.class_priors(y, source, target)
 
 
+def test_columns_of_data_frames_name_the_classes_of_counts():
+    pd = pytest.importorskip("pandas")
+    y, p, p_target, _ = several(60, np.random.default_rng(7))
+    cells = bc.ShiftCells.predicted_class(3)
+    for order in (["0", "1", "2"], ["x", "y", "z"], [10, 20, 30]):
+        source, target = pd.DataFrame(p, columns=order), pd.DataFrame(p_target, columns=order)
+        labels = y if order[0] == "0" else np.array(order)[y]
+        counts = bc.ShiftCounts.of_source(labels, source, cells=cells)
+        text = bc.ShiftCounts.of_target(target.rename(columns=str), cells=cells)
+        assert (text + counts).classes == ((0, 1, 2) if order[0] == "0" else tuple(order))
+        with pytest.raises(ValueError, match="same classes in the same order"):
+            counts + bc.ShiftCounts.of_target(target[[order[1], order[0], order[2]]], cells=cells)
+    priors = bc.class_priors_counts(counts + text, rng=1)
+    np.testing.assert_array_equal(priors.adapt(target), priors.adapt(p_target))
+    with pytest.raises(ValueError, match="the same names in another order"):
+        priors.adapt(target[[20, 10, 30]])
+
+
+def test_one_column_of_a_data_frame_is_an_event():
+    pd = pytest.importorskip("pandas")
+    y, p, p_target = event(200, 0.5, np.random.default_rng(7))[:3]
+    columns = pd.DataFrame({"p": p}), pd.DataFrame({"p": p_target})
+    priors = bc.class_priors(y, *columns, rng=1)
+    np.testing.assert_array_equal(priors.drawn, bc.class_priors(y, p, p_target, rng=1).drawn)
+    np.testing.assert_array_equal(priors.adapt(columns[1]), priors.adapt(p_target))
+    cells = bc.ShiftCells.of_confidences(columns[0], 3)
+    assert cells == bc.ShiftCells.of_confidences(np.stack([1 - p, p], axis=1), 3)
+    counts = bc.ShiftCounts.of_target(columns[1], cells=cells)
+    np.testing.assert_array_equal(counts.target, bc.ShiftCounts.of_target(p_target, cells=cells).target)
+
+
 def test_few_rows_of_a_class_warn():
     y, p = [0] * 20 + [1] * 3, np.linspace(0.05, 0.95, 23)
-    with pytest.warns(FewRowsWarning, match="1 of 2 classes have fewer than 5 labelled rows, the first is 1"):
+    with pytest.warns(FewRowsWarning, match="1 of 2 classes have fewer than 5 labelled rows, the first is 1") as told:
         found = bc.class_priors(y, p, p, rng=1)
+    assert len(told) == 1
     assert any("Fewer than 5 labelled rows: class 1" in remark for remark in found.remarks)
 
 

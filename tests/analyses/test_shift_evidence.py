@@ -11,8 +11,8 @@ from scipy.special import betaln, expit, xlogy
 from scipy.stats import beta, binomtest
 
 import bayescal as bc
+from bayescal.estimands.shift_tests import ShiftTest, _beyond_label_shift, label_shift_test, no_shift_test
 from bayescal.posterior.cell_shift import CellShiftPosterior, total_variation
-from bayescal.posterior.shift_tests import ShiftTest, _beyond_label_shift, label_shift_test, no_shift_test
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
 
 
@@ -223,9 +223,9 @@ def test_many_classes():
 
 def test_refused():
     y, p, q = problem(np.random.default_rng(9))
-    with pytest.raises(ValueError, match=r"`cells` must be more than classes.*2 cells and 2 classes"):
+    with pytest.raises(ValueError, match=r"`cells` must contain more cells than.*2 cells and 2 classes"):
         bc.shift_evidence(y, p, q, cells=ShiftCells.predicted_class(2))
-    with pytest.raises(ValueError, match="`y_true` must have rows of every class"):
+    with pytest.raises(ValueError, match="`y_true` must have labelled rows of every class"):
         bc.shift_evidence(np.zeros(500), p, q)
     with pytest.raises(ValueError, match="`simulations` must be an integer >= 99"):
         bc.shift_evidence(y, p, q, simulations=10)

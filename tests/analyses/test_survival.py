@@ -283,8 +283,6 @@ def test_more_errors_of_arguments():
     time, event, risk = simulated(100)
     with pytest.raises(TypeError, match=r"`horizon` must be a number or a sequence of numbers, not shape \(1, 2\)"):
         bc.evaluate_survival(time, event, np.stack([risk, risk], axis=1), horizon=[[0.2, 0.5]])
-    with pytest.raises(TypeError, match="takes no 'cluster': there are no intervals for censored rows in clusters"):
-        bc.evaluate_survival(time, event, risk, horizon=0.5, cluster=np.arange(100) // 2)
 
 
 def test_groups_that_are_not_followed():

@@ -54,12 +54,42 @@ def test_counts_with_other_cells_or_classes_are_refused():
     [
         ([0.5, 0.6], "shape"),
         ([[0.5], [1.5]], r"`cuts` must be probabilities.*\(1, 0\): 1.5"),
-        ([[0.6, 0.5]] * 2, "decrease"),
+        ([[0.5, 0.6], [0.6, 0.5]], r"decrease.*1 of 4 values does not, first at index \(1, 1\): 0.5"),
     ],
 )
 def test_impossible_cuts_are_refused(cuts, message):
     with pytest.raises(ValueError, match=message):
         bc.ShiftCells(np.array(cuts))
+
+
+def test_other_things_than_cells_are_refused():
+    y, p = [0, 1], [0.2, 0.9]
+    for call in (
+        lambda cells: bc.ShiftCounts.of_source(y, p, cells=cells),
+        lambda cells: bc.ShiftCounts.of_target(p, cells=cells),
+        lambda cells: bc.ShiftCounts([[1, 0], [0, 1]], [1, 1], cells),
+        lambda cells: bc.class_priors([0, 1] * 5, p * 5, p, cells=cells),
+        lambda cells: bc.shift_evidence([0, 1] * 5, p * 5, p, cells=cells),
+    ):
+        with pytest.raises(TypeError, match=r"`cells` must be ShiftCells, not 10 \(int\)"):
+            call(10)
+    with pytest.raises(ValueError, match="`cells` must be those of the 2 classes of `y_prob`; they have 3 classes"):
+        bc.class_priors(y * 5, p * 5, p, cells=bc.ShiftCells.predicted_class(3))
+    with pytest.raises(ValueError, match="`y_prob` must"):
+        bc.ShiftCells.of_confidences([0.2, np.nan], 2)
+    with pytest.raises(ValueError, match="`n_ranges` must be an integer >= 1, not 0"):
+        bc.ShiftCells.of_confidences(p, 0)
+    with pytest.raises(ValueError, match="`matrix` must have one column per class"):
+        PREDICTED.of_rows([0.2, 0.9])
+    with pytest.raises(TypeError, match=r"Call them as `ShiftCounts\.of_source"):
+        bc.ShiftCounts.of_source(y, p)
+
+
+def test_counts_of_one_side_are_named():
+    source = bc.ShiftCounts.of_source([0, 1], [0.2, 0.9], cells=PREDICTED)
+    for counts, side in ((source, "target"), (bc.ShiftCounts.of_target([0.2], cells=PREDICTED), "source")):
+        with pytest.raises(ValueError, match=f"`counts` have no rows of the {side}"):
+            bc.class_priors_counts(counts)
 
 
 def shifted(label, source, target, of=1, n_classes=2):

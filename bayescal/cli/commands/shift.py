@@ -9,6 +9,11 @@ EXAMPLES = """\b
 [dim]a model tested in a hospital, used in screening, where the disease is rarer[/]
   bayescal shift hospital.csv screening.csv --label ill --prob p \\
       --shift label
+[dim]do the scores differ, and do other class frequencies explain it?[/]
+  bayescal shift hospital.csv screening.csv --label ill --prob p --evidence
+[dim]older patients: column w has the ratios of the densities of the features[/]
+  bayescal shift hospital.csv clinic.csv --label ill --prob p \\
+      --shift covariate --weights w
 [dim]several classes; all numbers as JSON[/]
   bayescal shift source.parquet target.parquet --label y --prob-prefix p_ \\
       --shift label --json shift.json
@@ -25,11 +30,17 @@ def shift(
 ) -> Job:
     """Estimate the calibration error in a target without labels, from labelled rows of a source.
 
-    Prints the class frequencies of the target, and the calibration error there, with 95 % credible intervals.
+    State with --shift what differs between source and target, which scores alone cannot show.
 
-    The table also has the error of predictions that are adapted to the target.
+    With --shift label, prints the class frequencies of the target and the calibration error there.
 
-    State with --shift what differs between source and target.
+    The table then also has the error of predictions that are adapted to the target.
+
+    With --shift covariate, prints how many rows the weighted source is worth, and the error in the target.
+
+    With --evidence, first prints whether the scores of source and target differ.
+
+    All intervals are 95 % credible intervals.
 
     The rows must fit into memory.
     """

@@ -6,10 +6,12 @@ import numpy as np
 
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED
+from bayescal.verify.cell_shift import CellShiftSimulator
 from bayescal.verify.class_priors import ClassPriorSimulator
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator
 from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator
+from bayescal.verify.mistakes.cell_shift import CELL_SHIFT_MISTAKES
 from bayescal.verify.mistakes.class_priors import CLASS_PRIOR_MISTAKES
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
@@ -63,6 +65,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "smooth curve": SmoothCurveSimulator(),
         "random effects": RandomEffectsSimulator(),
         "class frequencies": ClassPriorSimulator(),
+        "shift of cells": CellShiftSimulator(),
         OWN: PoolingSimulator(),
         SAME: PoolingSimulator(together=True),
     }
@@ -79,7 +82,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     ----------
     of : str, optional
         Name of the sampler: "dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects",
-        "pooling" or "class frequencies". By default all.
+        "pooling", "class frequencies" or "shift of cells". By default all.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     Examples
     --------
     >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects")
-    >>> samplers += ("pooling", "class frequencies")
+    >>> samplers += ("pooling", "class frequencies", "shift of cells")
     >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
@@ -103,6 +106,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
         *RANDOM_EFFECTS_MISTAKES,
         *POOLING_MISTAKES,
         *CLASS_PRIOR_MISTAKES,
+        *CELL_SHIFT_MISTAKES,
     )
     return tuple(c for c in every if of in (None, c.of))
 
