@@ -133,3 +133,17 @@ def test_evaluations_of_the_same_rows_are_not_taken_for_independent_silently():
     each = {n: bc.evaluate_survival(time, event, risks[n], horizon=1, draws=100, rng=1) for n in "AC"}
     with pytest.warns(SameRowsWarning, match="'A' and 'C' have 300 rows each.*use `compare_survival`"):
         bc.compare_independent(each, rng=1)
+
+
+def test_evaluations_of_two_horizons_are_not_compared():
+    time, event, risks = simulated(600)
+    half = np.arange(600) < 300
+    at = {0.5: half, 1.0: ~half}
+    each = {
+        str(horizon): bc.evaluate_survival(time[rows], event[rows], risks["A"][rows], horizon=horizon, draws=100, rng=1)
+        for horizon, rows in at.items()
+    }
+    with pytest.raises(ValueError, match=r"must agree in horizon: '0.5' has 0.5, '1.0' has 1.0"):
+        bc.compare_independent(each, rng=1)
+    known = bc.evaluate((time < 1)[half], risks["A"][half], bins=10, draws=100, rng=1)
+    assert bc.compare_independent({"known": known, "1.0": each["1.0"]}, rng=1).names == ("known", "1.0")
