@@ -149,3 +149,33 @@ def test_options_of_a_comparison_need_several_risks(patients):
     done = run(patients[0], *COLUMNS, "--rope", "0.1")
     assert done.exit_code == 2
     assert "--rope cannot be used with a single model: repeat --risk to compare several" in done.stderr
+
+
+def test_groups_are_those_of_the_library(patients, tmp_path):
+    _, frame = patients
+    frame["site"] = np.arange(500) % 3 * 5  # 0, 5 and 10: not in the order of texts
+    frame.to_csv(tmp_path / "sites.csv", index=False)
+    out = {kind: tmp_path / f"out.{kind}" for kind in ("json", "html", "png", "nc")}
+    given = ["--json", out["json"], "--html", out["html"], "--plot", out["png"], "--netcdf", out["nc"]]
+    done = run(tmp_path / "sites.csv", *COLUMNS, "--by", "site", *given)
+    assert done.exit_code == 0, done.output
+    found = bc.evaluate_survival(frame["years"], frame["died"], frame["p"], horizon=1, by=frame["site"], rng=1)
+    assert list(found) == [0, 5, 10]
+    assert found.spec in done.stdout
+    saved = json.loads(out["json"].read_text(encoding="utf-8"))
+    assert str(saved["groups"]) == str(json.loads(found.to_json())["groups"])
+    assert (saved["parameters"]["by"], saved["parameters"]["rows"]) == ("site", 500)
+    assert all(path.stat().st_size > 1000 for path in out.values())
+
+
+def test_columns_of_groups_that_cannot_be_meant(patients):
+    file, _ = patients
+    done = run(file, *COLUMNS, "--by", "w")
+    assert done.exit_code == 2
+    assert "--by must name a column of group labels; it holds" in done.stderr
+    done = run(file, *COLUMNS, "--by", "died")
+    assert "--by must name a column of groups; 'died' holds the kinds of exit" in done.stderr
+    done = run(file, *COLUMNS, "--risk", "w", "--by", "p")
+    assert "--by cannot be used with several models" in done.stderr
+    done = run(file, *COLUMNS, "--by", "site")
+    assert "has no column 'site'" in done.stderr

@@ -439,6 +439,12 @@ def test_counts_say_what_rows_say():
     [
         (lambda ab, ac: {("A", "B"): ab, ("A", "C"): ac}, ValueError, r"\('B', 'C'\) is missing"),
         (lambda ab, ac: {("A", "B"): ab, ("B", "A"): ac}, ValueError, "different counts in two of them"),
+        (lambda ab, ac: {"A": ab}, TypeError, r"pairs of names as keys, such as \('A', 'B'\), not 'A'"),
+        (
+            lambda ab, ac: {"A": bc.SurvivalCounts.empty(times=[1])},
+            TypeError,
+            r"not SurvivalCounts. They are .*compare_survival\(time, event,",
+        ),
         (lambda ab, ac: {("A", "B"): ab.first}, TypeError, "must hold PairedCounts, not BinnedCounts"),
         (lambda ab, ac: ab, TypeError, "must be a mapping"),
         (lambda ab, ac: {}, TypeError, "must be a mapping"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._invalid import prefixed
+from bayescal._invalid import prefixed, quoted
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
@@ -20,6 +20,14 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts, require_paired
+from bayescal.stats.survival import HorizonCounts
+from bayescal.stats.survival_counts import SurvivalCounts
+
+#: Why counts of censored rows cannot be compared, and what to use.
+OF_CENSORED_ROWS = (
+    "They are counts of one model, and a difference also depends on how the risks of both models go together: compare "
+    "rows, with `compare_survival(time, event, {'A': a, 'B': b}, horizon=5)`."
+)
 
 
 class SameRowsWarning(UserWarning):
@@ -174,9 +182,13 @@ def compare_counts(
     if not isinstance(pairs, Mapping) or not pairs:
         raise TypeError("`pairs` must be a mapping like {('A', 'B'): PairedCounts}.")
     counts: dict[str, BinnedCounts] = {}
-    for (first, second), pair in pairs.items():
+    for names, pair in pairs.items():
+        if isinstance(pair, SurvivalCounts):
+            raise TypeError(f"`pairs` must hold PairedCounts, not SurvivalCounts. {OF_CENSORED_ROWS}")
         require_paired(pair)
-        for name, margin in ((first, pair.first), (second, pair.second)):
+        if not (isinstance(names, tuple) and len(names) == 2):
+            raise TypeError(f"`pairs` must have pairs of names as keys, such as ('A', 'B'), not {quoted(names)}.")
+        for name, margin in zip(names, (pair.first, pair.second), strict=True):
             if not _same(counts.setdefault(name, margin), margin):
                 raise ValueError(f"`pairs` must be of the same rows; {name!r} has different counts in two of them.")
     joint = {}
@@ -219,8 +231,8 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation
-        From `evaluate` or `evaluate_counts`; at least two, with the same target, model, kind and number of bins, and
-        number of draws.
+        From `evaluate`, `evaluate_counts` or `evaluate_survival`; at least two, with the same target, model, kind and
+        number of bins, and number of draws.
     rope : float, default 0.01
         As for `compare`.
     rng : None, int, SeedSequence or Generator
@@ -269,8 +281,9 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
         # whether an event occurs does not depend on the classifier; whether the top label is right does
         alike = a.n_rows == b.n_rows > 0 and (a.target != "event" or int(a.k.sum()) == int(b.k.sum()))
         if alike:
+            paired = "compare_survival" if isinstance(a, HorizonCounts) else "compare"
             warnings.warn(
-                f"{first!r} and {second!r} have {a.n_rows} rows each; if these are the same rows, use `compare`.",
+                f"{first!r} and {second!r} have {a.n_rows} rows each; if these are the same rows, use `{paired}`.",
                 SameRowsWarning,
                 stacklevel=2,
             )

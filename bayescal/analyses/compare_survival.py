@@ -71,6 +71,7 @@ def compare_survival(
     See Also
     --------
     compare : The same for outcomes that are all known.
+    compare_independent : Compares evaluations of different rows, as from `evaluate_survival_counts`.
 
     Notes
     -----

@@ -240,6 +240,7 @@ def evaluate_survival_counts(
     See Also
     --------
     evaluate_survival : The same from rows.
+    compare_survival : Compares models, from rows; counts of two models do not say how their risks go together.
 
     Examples
     --------

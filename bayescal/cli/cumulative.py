@@ -17,6 +17,7 @@ from bayescal.cli.counts import holds_counts, read_counts
 from bayescal.cli.cumulative_options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
 from bayescal.cli.options import ColumnOptions, refuse
 from bayescal.cli.words import warnings_as_notes
+from bayescal.data.files.labels import require_group_labels
 from bayescal.data.files.predictions import Rows
 from bayescal.data.groups import equation
 from bayescal.data.predictions import read_rows
@@ -30,7 +31,6 @@ from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.results.subpopulation import difference_of
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.files import require_group_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,11 +1,13 @@
 """A file with times -> an evaluation or a comparison of stated risks, as ``bayescal survival`` saves and shows it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal._invalid import InvalidRows
 from bayescal.analyses.compare_survival import compare_survival
+from bayescal.analyses.groups import most_groups
 from bayescal.analyses.survival import evaluate_survival
 from bayescal.cli.classifiers import named_columns
 from bayescal.cli.columns import refuse_column
@@ -17,9 +19,12 @@ from bayescal.cli.options import ModelOptions, refuse
 from bayescal.cli.survival_options import SurvivalColumnOptions, SurvivalQuestionOptions
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.formats import open_source
+from bayescal.data.files.labels import in_order, require_group_labels
 from bayescal.data.files.predictions import Rows
 from bayescal.data.files.source import Kind
 from bayescal.estimands.registry import as_scalar
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.stats.bins import make_bins
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +50,7 @@ class _Read:
     rows : Rows
         Kinds of exit and the risks of the first model, with the file.
     columns : dict of str to ndarray
-        Times, kinds of exit, weights and clusters, by the names of arguments.
+        Times, kinds of exit, weights, clusters and groups, by the names of arguments.
     risks : dict of str to ndarray
         Risks by model.
     named : dict of str to str
@@ -96,17 +101,19 @@ def evaluate_survival_file(
     read = _read(file, columns, question)
     keywords = keywords_of(evaluate_survival, question, model)
     risk_column, risk = next(iter(read.risk_columns.values())), next(iter(read.risks.values()))
-    called = {name: f"column {column!r}" for name, column in (read.named | {"risk": risk_column}).items()}
+    named = read.named | {"risk": risk_column}
+    called = {name: f"column {column!r}" for name, column in named.items() if name != "by"}
     with warnings_as_notes(read.rows, called) as notes:
-        evaluation = evaluate_survival(risk=risk, **keywords | read.columns)
+        evaluation = evaluate_survival(risk=risk, **keywords | read.columns | _groups(read, keywords))
+    counts = (evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation).counts
     parameters = {
         "file": file.name,
-        "rows": evaluation.counts.n_rows,
+        "rows": counts.n_rows,
         **read.named,
         "risk": risk_column,
         "horizon": question.horizon,
         "cause": keywords["cause"],
-        **settings(evaluation.counts, keywords, len(evaluation.counts.bins)),
+        **settings(counts, keywords, len(counts.bins)),
     }
     return EvaluatedFile(evaluation, parameters, notes)
 
@@ -116,7 +123,8 @@ def compare_survival_file(
 ) -> ComparedSurvivalFile:
     """Compare the models whose stated risks are in a file; arguments and errors as for `evaluate_survival_file`."""
     keywords = keywords_of(compare_survival, question, model)
-    refuse({"cluster": columns.cluster} if columns.cluster is not None else {}, "with several models")
+    alone = {name: column for name, column in columns.given().items() if name in ("cluster", "by")}
+    refuse(alone, "with several models")
     estimand = as_scalar(keywords.pop("estimand", "ece").replace("-", "_"))
     read = _read(file, columns, question)
     called = {name: f"column {column!r}" for name, column in read.named.items()}
@@ -139,6 +147,20 @@ def compare_survival_file(
     return ComparedSurvivalFile(comparison, estimand, parameters, notes)
 
 
+def _groups(read: _Read, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the labels of groups in the order of `in_order`, with the name of their column; nothing without groups."""
+    if "by" not in read.columns:
+        return {}
+    import pandas as pd
+
+    labels = read.columns["by"]
+    distinct = dict.fromkeys(labels.tolist())
+    require_group_labels(distinct, most_groups(keywords["draws"], len(make_bins(keywords["bins"]))))
+    label_of = {text: label for label, text in in_order(distinct).items()}
+    by = pd.Categorical(labels, categories=list(label_of), ordered=True).rename_categories(label_of)
+    return {"by": pd.Series(by, name=read.named["by"])}
+
+
 def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions) -> _Read:
     """Read the columns, all of which are needed, and those of several risks at once."""
     if holds_counts(file):
@@ -152,12 +174,13 @@ def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestion
         raise ValueError("say at which time the risks are stated: --horizon NUMBER.")
     models = named_columns([file], "risk", given["risk"], [given["event"]], None)
     risk_columns = {name: str(each.prob) for name, each in models.items()}
-    named: dict[str, str] = {name: given[name] for name in ("time", "event", "weights", "cluster") if name in given}
-    used: dict[str | None, str] = {column: HELD[name] for name, column in named.items() if name != "cluster"}
+    named: dict[str, str] = {name: given[name] for name in (*HELD, "cluster", "by") if name in given and name != "risk"}
+    used: dict[str | None, str] = {column: HELD[name] for name, column in named.items() if name in HELD}
     used |= dict.fromkeys(risk_columns.values(), HELD["risk"])
     refuse_column("cluster", named.get("cluster"), "clusters", used)
+    refuse_column("by", named.get("by"), "groups", used)
     source = open_source(file)
-    kinds: dict[str, Kind] = {"event": "label", "cluster": "text"}
+    kinds: dict[str, Kind] = {"event": "label", "cluster": "text", "by": "text"}
     wanted = [(column, kinds.get(name, "number")) for name, column in named.items()]
     try:
         values = source.read([*wanted, *((column, "number") for column in risk_columns.values())])

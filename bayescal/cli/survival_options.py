@@ -45,6 +45,12 @@ class SurvivalColumnOptions(Options):
             "cluster may depend on each other. For a single model."
         ),
     ] = None
+    by: Annotated[
+        str | None,
+        column(
+            "Column of groups: one evaluation per value, and one of all rows, with the same bins. For a single model."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal.estimands.registry import as_scalar
 from bayescal.report.drawing import axes_or_new, key_above, palette, titled
 from bayescal.report.room import is_small, keep_within, small_words
-from bayescal.results.survival import LABEL, NAME, SurvivalHorizons
+from bayescal.results.survival import NAME, SurvivalHorizons, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,13 +82,19 @@ def plot_horizons(
     if np.isfinite(plug_in).all():
         crosses = ax.plot(at, plug_in, "x", color=colours.orange, markersize=5, zorder=3, gid="plug-in")[0]
         entries.append((crosses, "plug-in"))
-    shown = LABEL if ratio else as_scalar(estimand).words("event")
+    shown = words_of(estimand)
     ax.set(xlabel="horizon", ylabel=shown)
     ax.margins(x=0.08)
     if low.min() >= 0 and not ratio:
         ax.set_ylim(bottom=-0.04 * max(float(high.max()), float(np.nanmax(plug_in)), 1e-9))
     above = key_above(ax, entries, small=small)
-    titled(ax, f"{shown} at {len(table)} horizons", [] if small else [horizons.spec], above=above, small=small)
+    titled(
+        ax,
+        f"{shown} at {len(table)} horizons",
+        [] if small else [horizons.specification(estimand=estimand)],
+        above=above,
+        small=small,
+    )
     if small:
         small_words(ax)
     keep_within(ax)

@@ -116,13 +116,13 @@ def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
 
 
 def same_spec(evaluations: Mapping[str, Evaluation], argument: str = "evaluations") -> None:
-    """Raise ValueError unless all evaluations have the same target, model, bins and number of draws."""
+    """Raise ValueError unless all evaluations have the same target, horizon, model, bins and number of draws."""
     named: Sequence[tuple[str, Evaluation]] = list(evaluations.items())
     first_name, first = named[0]
     for name, other in named[1:]:
         for quality, get in _MUST_AGREE.items():
             a, b = get(first), get(other)
-            if a != b:
+            if a != b and not (quality == "horizon" and None in (a, b)):  # outcomes that are all known have none
                 raise ValueError(
                     f"`{argument}` must agree in {quality}: {first_name!r} has {a}, {name!r} has {b}. "
                     "Evaluate both with the same arguments."
@@ -131,6 +131,7 @@ def same_spec(evaluations: Mapping[str, Evaluation], argument: str = "evaluation
 
 _MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
     "target": lambda e: e.counts.target,
+    "horizon": lambda e: getattr(e.counts, "horizon", None),
     "model": lambda e: f"{e.model} {e.posterior.prior}".strip(),
     "number of bins": lambda e: len(e.counts.bins),
     "kind of bins": lambda e: e.counts.bins.kind,

@@ -281,9 +281,25 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
     @property
     def spec(self) -> str:
         """Horizons, bins and rows on one line."""
+        return self.specification()
+
+    def specification(self, *, estimand: EstimandLike = "ece") -> str:
+        """Describe the quantity, horizons, bins and rows on one line.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
+
+        Returns
+        -------
+        str
+            The line; `spec` is that of the ECE.
+        """
         first = next(iter(self.values()))
         listed = ", ".join(f"{horizon:g}" for horizon in self)
-        return f"ECE at horizons {listed}, {first.counts.bins}, N = {first.counts.n_rows}, {first.model} model"
+        of = words_of(estimand)
+        return f"{of} at horizons {listed}, {first.counts.bins}, N = {first.counts.n_rows}, {first.model} model"
 
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per horizon, as data.
@@ -339,7 +355,12 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
             for row in self.table(estimand=estimand)
         ]
         remarks = of_several({f"horizon {horizon:g}": each.remarks for horizon, each in self.items()})
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+        return _render.Sheet(self.sentence(), self.specification(estimand=estimand), HEADER, rows, remarks)
+
+
+def words_of(estimand: EstimandLike) -> str:
+    """Return the short name of a quantity at a horizon, or of the ratio of observed to expected events."""
+    return LABEL if estimand == NAME else as_scalar(estimand).words("event")
 
 
 def _ratio_in_words(evaluation: SurvivalEvaluation) -> str:

@@ -1,9 +1,7 @@
 """Counting the rows of a file in blocks: memory does not grow with the number of rows."""
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import AllZero, InvalidRows, quoted
+from bayescal._invalid import AllZero, InvalidRows
 from bayescal._rules import LARGEST_WEIGHT, too_small
 from bayescal.data.clusters import ClusterCodes
 from bayescal.data.files.findings import BlockFindings, in_file
+from bayescal.data.files.labels import in_order, numbers_of_measurement, require_group_labels, without_weight
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
-from bayescal.data.groups import Groups, fractions_of_measurement
+from bayescal.data.files.source import require_column_names
+from bayescal.data.groups import Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.stats.binned import BinnedCounts
@@ -53,9 +53,6 @@ class Progress:
     rows: int
     about: int | None
 
-
-#: Numbers as text: decimal ones, and integers in the form that `str` writes.
-_DECIMAL, _INTEGER = re.compile(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?"), re.compile(r"0|-?[1-9]\d{0,17}")
 
 type OnProgress = Callable[[Progress], None] | None
 
@@ -188,9 +185,7 @@ def count_file(
     ('event', array([1, 2]))
     """
     columns = {"prob": prob, "prob_prefix": prob_prefix, "weights": weights, "cluster": cluster}
-    for name, given in ({"label": label} | columns).items():
-        if given is not None and not isinstance(given, str):
-            raise TypeError(f"`{name}` must be the name of a column of the file, not {type(given).__name__}.")
+    require_column_names({"label": label} | columns)
     stream = open_predictions(path, label=label, classes=classes, **columns)
     counted = count_classes_of_stream if target == "classwise" else count_stream
     return counted(stream, Counting(target, bins, binning, logits), progress)
@@ -277,12 +272,9 @@ def count_groups_of_stream(
     _require_weight(total, stream)
     for label, counts in groups.items():
         if not counts.occupied.any():
-            raise ValueError(
-                f"`weights` must not all be zero in a group; they are in all {counts.n_rows} rows of group "
-                f"{quoted(label)}. Take these rows out."
-            )
+            raise without_weight(label, counts.n_rows)
     groups = {label: clusters.added_to(label, counts) for label, counts in groups.items()}
-    return _by_label(groups), clusters.added_to(None, total)
+    return {label: groups[text] for label, text in in_order(groups).items()}, clusters.added_to(None, total)
 
 
 class _Clusters:
@@ -306,8 +298,7 @@ class _Clusters:
         return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
 
     def _refuse_measurement(self) -> None:
-        labels = islice(self._codes, LABELS_SEEN)
-        numbers = fractions_of_measurement([float(label) for label in labels if _DECIMAL.fullmatch(label)])
+        numbers = numbers_of_measurement(islice(self._codes, LABELS_SEEN))
         if numbers:
             raise ValueError(
                 "`cluster` must name a column of cluster labels, such as numbers of questions or patients; it holds "
@@ -326,33 +317,6 @@ def _count_groups(
         of_group = None if columns.weight is None else columns.weight[chosen]
         part = replace(rows, confidence=rows.confidence[chosen], outcome=rows.outcome[chosen], weight=of_group)
         yield label, _count(part, bins), part, chosen
-
-
-def require_group_labels(labels: Collection[str], most: int) -> None:
-    """Raise ValueError if there are more groups than `most`, or if the labels are numbers of a measurement."""
-    numbers = fractions_of_measurement([float(label) for label in labels if _DECIMAL.fullmatch(label)])
-    if numbers:
-        raise ValueError(
-            f"`by` must name a column of group labels; it holds {len(labels)} or more distinct values, of which "
-            f"{len(numbers)} are numbers that are not integers, such as {numbers[0]:.8g}. Add a column of ranges to "
-            "the file."
-        )
-    if len(labels) > most:
-        first = ", ".join(quoted(label) for label in islice(labels, 3))
-        raise ValueError(
-            f"`by` must name a column with at most {most} groups, since the draws of more do not fit into memory; "
-            f"there are {len(labels)} or more, such as {first}. Use fewer `draws` or `bins`, or a column with fewer "
-            "values."
-        )
-
-
-def _by_label(groups: Mapping[str, BinnedCounts]) -> dict[Any, BinnedCounts]:
-    """Sort groups by their labels: as numbers if all are numbers; integers without leading zeros become integers."""
-    if all(_INTEGER.fullmatch(label) for label in groups):
-        return {label: groups[str(label)] for label in sorted(map(int, groups))}
-    if all(_DECIMAL.fullmatch(label) for label in groups):
-        return {label: groups[label] for label in sorted(groups, key=lambda label: (Decimal(label), label))}
-    return {label: groups[label] for label in sorted(groups)}
 
 
 def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> ClasswiseCounts:

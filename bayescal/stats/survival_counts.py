@@ -144,11 +144,8 @@ class SurvivalCounts:
         SurvivalCounts(10 equal-width bins [a, b), 2 times from 1 to 2, 2 rows)
         """
         grid, edges = checked_times(times), make_bins(bins)
-        rows = SurvivalRows.read(time, event, risk)
-        weight = weight_column(weights, len(rows), "time")
-        if weight is not None and not 1 / LARGEST_WEIGHT < allowed_weights(weight).max() < LARGEST_WEIGHT:
-            refuse_scale(weight)
-        return cls.from_rows(replace(rows, weight=weight), grid, edges, _checks.whole_number("cause", cause))
+        rows = countable_rows(time, event, risk, weights)
+        return cls.from_rows(rows, grid, edges, _checks.whole_number("cause", cause))
 
     @classmethod
     def from_rows(cls, rows: SurvivalRows, times: Floats, bins: Bins, cause: int) -> "SurvivalCounts":
@@ -415,6 +412,15 @@ def _losses(bins: Bins, weight: Floats, deviation: Floats, deviation_sq: Floats)
     variance = np.maximum(deviation_sq / some - (deviation / some) ** 2, 0.0)
     error = np.array([[0.0], [1.0]]) - (bins.midpoints + deviation / some)
     return LossSums(total, total**2 / some + 4 * error**2 * variance * weight)
+
+
+def countable_rows(time: Any, event: Any, risk: Any, weights: Any = None) -> SurvivalRows:
+    """Check columns and their values; squares of weights can be summed."""
+    rows = SurvivalRows.read(time, event, risk)
+    weight = weight_column(weights, len(rows), "time")
+    if weight is not None and not 1 / LARGEST_WEIGHT < allowed_weights(weight).max() < LARGEST_WEIGHT:
+        refuse_scale(weight)
+    return replace(rows, weight=weight)
 
 
 def checked_times(times: Any) -> Floats:

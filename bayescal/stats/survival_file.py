@@ -1,21 +1,32 @@
 """Counting right-censored rows of a file in blocks: memory does not grow with the number of rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import AllZero, InvalidRows
 from bayescal.data.files.findings import BlockFindings
 from bayescal.data.files.formats import open_source
-from bayescal.data.files.source import Kind, Source
-from bayescal.data.survival import OF_CLUSTERS
+from bayescal.data.files.labels import in_order, require_group_labels, without_weight
+from bayescal.data.files.source import Kind, Source, require_column_names
+from bayescal.data.groups import Groups
+from bayescal.data.survival import OF_CLUSTERS, SurvivalRows
 from bayescal.stats.bins import make_bins
 from bayescal.stats.files import COUNTING, Progress
-from bayescal.stats.survival_counts import SurvivalCounts, checked_times
+from bayescal.stats.survival_counts import MOST_CELLS, SurvivalCounts, checked_times, countable_rows
+
+#: Why there is a largest number of groups, and what to do.
+OF_CELLS = (
+    "the counts of more do not fit into memory",
+    "Use fewer `times` or `bins`, or a column with fewer values.",
+)
+#: How columns are read that hold no numbers.
+KINDS: dict[str, Kind] = {"event": "label", "by": "text"}
 
 
 @dataclass(frozen=True)
@@ -48,10 +59,11 @@ def count_survival_file(
     risk: str,
     times: Any,
     weights: str | None = None,
+    by: str | None = None,
     bins: Any = 10,
     cause: int = 1,
     progress: Callable[[Progress], None] | None = None,
-) -> SurvivalCounts:
+) -> Any:
     r"""Count the right-censored rows of a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
 
     Parameters
@@ -64,6 +76,9 @@ def count_survival_file(
         The grid of times, strictly increasing and > 0; horizons are taken from it.
     weights : str, optional
         Column of importance weights >= 0.
+    by : str, optional
+        Column of group labels: rows are counted by label, in the same pass. Labels are integers if all of them are
+        written as integers, otherwise text.
     bins : int, array-like or Bins, default 10
         Number of equal-width bins of the risk, or edges.
     cause : int, default 1
@@ -73,14 +88,16 @@ def count_survival_file(
 
     Returns
     -------
-    SurvivalCounts
-        The counts of all rows.
+    SurvivalCounts, or dict of label to SurvivalCounts
+        The counts of all rows; with `by`, those of each group in the order of the labels, which
+        `evaluate_survival_counts` takes.
 
     Raises
     ------
     ValueError, TypeError
         If the file lacks a column or has no rows, or values are invalid. The message names the column, the rule, the
-        number of invalid values in the whole file, and the line of the first.
+        number of invalid values in the whole file, and the line of the first. Also if groups are so many that their
+        counts do not fit into memory, the column of groups is a measurement, or all weights of a group are zero.
     FileNotFoundError, IsADirectoryError
         If there is no such file.
 
@@ -99,31 +116,52 @@ def count_survival_file(
     SurvivalCounts(2 equal-width bins [a, b), 2 times from 3 to 5, 3 rows)
     """
     grid, edges, own = checked_times(times), make_bins(bins), _checks.whole_number("cause", cause)
-    columns = {"time": time, "event": event, "risk": risk} | ({} if weights is None else {"weights": weights})
+    columns = {"time": time, "event": event, "risk": risk}
+    columns |= {name: column for name, column in {"weights": weights, "by": by}.items() if column is not None}
+    require_column_names(columns)
     source = open_source(Path(path))
-    kinds: dict[str, Kind] = {"event": "label"}
     named = _Named(source, {name: f"column {column!r}" for name, column in columns.items()})
-    found, total, rows, heaviest = BlockFindings(named), SurvivalCounts.empty(times=grid, bins=edges, cause=own), 0, 0.0
-    for values in source.blocks([(column, kinds.get(name, "number")) for name, column in columns.items()]):
-        block = dict(zip(columns, values, strict=True))
-        weight = block.get("weights")
-        if weight is not None and len(weight) and not np.any(weight):
-            block["weights"] = np.ones(len(weight))  # rows of weight 0 are checked and counted, without weight
+    nothing = SurvivalCounts.empty(times=grid, bins=edges, cause=own)
+    found, totals, rows = BlockFindings(named), dict[Any, SurvivalCounts](), 0
+    most = MOST_CELLS // nothing.exits.size
+    for values in source.blocks([(column, KINDS.get(name, "number")) for name, column in columns.items()]):
         with found.block(len(values[0])):
-            counts = SurvivalCounts.from_arrays(**block, times=grid, bins=edges, cause=own)
-            total = total + (counts if weight is None or np.any(weight) else _without_weight(counts))
+            for label, part in _parts(dict(zip(columns, values, strict=True)), totals, most):
+                totals[label] = totals.get(label, nothing) + SurvivalCounts.from_rows(part, grid, edges, own)
         rows += len(values[0])
-        heaviest = heaviest if weight is None else max(heaviest, float(np.max(weight, initial=0.0)))
         if progress is not None:
             progress(Progress(COUNTING, rows, source.rows_about()))
     found.report()
-    if weights is not None and heaviest == 0:
+    if weights is not None:
+        _require_weights(totals, rows, named)
+    return totals[None] if by is None else {label: totals[text] for label, text in in_order(totals).items()}
+
+
+def _parts(block: Mapping[str, NDArray[Any]], counted: Iterable[Any], most: int) -> Iterator[tuple[Any, SurvivalRows]]:
+    """Check the rows of a block together, and yield those of each group with its label; all with None without groups.
+
+    Groups must not be more than `most` together with those that are counted already.
+
+    Rows of weight 0 are checked and counted, even if all rows of the block are.
+    """
+    weight, by = block.get("weights"), block.get("by")
+    columns = {name: values for name, values in block.items() if name != "by"}
+    if weight is None or np.any(weight):
+        rows = countable_rows(**columns)
+    else:
+        rows = replace(countable_rows(**columns | {"weights": np.ones(len(weight))}), weight=np.zeros(len(weight)))
+    if by is None:
+        yield None, rows
+    else:
+        groups = Groups.from_column(by, len(rows), rows="time")
+        require_group_labels(dict.fromkeys([*counted, *groups.labels]), most, OF_CELLS)
+        yield from zip(groups.labels, map(rows.part, groups.rows()), strict=True)
+
+
+def _require_weights(totals: Mapping[Any, SurvivalCounts], rows: int, named: _Named) -> None:
+    """Refuse weights that are all zero, in the file or in a group."""
+    weightless = {label: counts.n_rows for label, counts in totals.items() if not counts.weights[0].any()}
+    if len(weightless) == len(totals):
         raise InvalidRows(AllZero(count=rows, size=rows, called=named.called["weights"]))
-    return total
-
-
-def _without_weight(counts: SurvivalCounts) -> SurvivalCounts:
-    """Return counts of the same rows with weight 0."""
-    none = np.zeros_like(counts.deviation)
-    assert counts.weight_sq is not None
-    return replace(counts, deviation=none, deviation_sq=none, weight=none, weight_sq=0 * counts.weight_sq)
+    for label, n_rows in weightless.items():
+        raise without_weight(label, n_rows)

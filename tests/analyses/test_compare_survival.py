@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
+from bayescal.analyses.compare import SameRowsWarning
 from bayescal.analyses.survival import NotFollowedWarning
 from bayescal.estimands.registry import registered
 from bayescal.stats.survival_pairs import PairedHorizons
@@ -125,3 +126,24 @@ def test_scores_are_refused_if_many_rows_are_not_followed():
         with pytest.raises(ValueError, match="no valid interval"):
             found.difference(estimand=name)
     assert "brier_score" not in found.to_datatree()["posterior"]
+
+
+def test_evaluations_of_the_same_rows_are_not_taken_for_independent_silently():
+    time, event, risks = simulated(300)
+    each = {n: bc.evaluate_survival(time, event, risks[n], horizon=1, draws=100, rng=1) for n in "AC"}
+    with pytest.warns(SameRowsWarning, match="'A' and 'C' have 300 rows each.*use `compare_survival`"):
+        bc.compare_independent(each, rng=1)
+
+
+def test_evaluations_of_two_horizons_are_not_compared():
+    time, event, risks = simulated(600)
+    half = np.arange(600) < 300
+    at = {0.5: half, 1.0: ~half}
+    each = {
+        str(horizon): bc.evaluate_survival(time[rows], event[rows], risks["A"][rows], horizon=horizon, draws=100, rng=1)
+        for horizon, rows in at.items()
+    }
+    with pytest.raises(ValueError, match=r"must agree in horizon: '0.5' has 0.5, '1.0' has 1.0"):
+        bc.compare_independent(each, rng=1)
+    known = bc.evaluate((time < 1)[half], risks["A"][half], bins=10, draws=100, rng=1)
+    assert bc.compare_independent({"known": known, "1.0": each["1.0"]}, rng=1).names == ("known", "1.0")

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import bayescal as bc
 from bayescal.analyses.survival import NotFollowedWarning
@@ -75,6 +76,12 @@ def test_several_horizons(found, estimand):
     ends = [[float(y) for _, y in path] for path in by_gid["intervals"].get_segments()]
     assert ends == [[row["low"], row["high"]] for row in table]
     assert by_gid["calibrated"].get_ydata()[0] == (1.0 if estimand == "observed_expected" else 0.0)
+    words = {"ece": "ECE", "signed_error": "signed error", "observed_expected": "observed / expected"}[estimand]
+    assert ax.get_ylabel() == words
+    assert found.specification(estimand=estimand).startswith(f"{words} at horizons 0.4, 0.8, 10 equal-width bins")
+    written = " ".join(text.get_text() for text in ax.figure.findobj(Text)).replace("\n", " ")
+    assert found.specification(estimand=estimand) in written
+    assert found.sheet(estimand=estimand).spec == found.specification(estimand=estimand)
 
 
 def test_other_arguments_are_refused(found):

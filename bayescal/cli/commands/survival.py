@@ -12,6 +12,9 @@ EXAMPLES = """\b
 [dim]a page for the browser, and the reliability diagram[/]
   bayescal survival patients.parquet --time years --event died \\
       --risk risk5 --horizon 5 --html survival.html --plot survival.png
+[dim]one evaluation per hospital[/]
+  bayescal survival patients.csv --time years --event died --risk risk5 \\
+      --horizon 5 --by hospital
 [dim]two models that state risks for the same patients[/]
   bayescal survival patients.csv --time years --event died \\
       --risk Old=risk_a --risk New=risk_b --horizon 5

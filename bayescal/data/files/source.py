@@ -5,7 +5,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -36,6 +36,13 @@ def listed(names: Sequence[str]) -> str:
     """Return the first names, quoted, and the number of the others."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return ", ".join(quoted(name) for name in names[:NAMES_SHOWN]) + more
+
+
+def require_column_names(columns: Mapping[str, Any]) -> None:
+    """Require that arguments are names of columns, or None."""
+    for name, column in columns.items():
+        if column is not None and not isinstance(column, str):
+            raise TypeError(f"`{name}` must be the name of a column of the file, not {type(column).__name__}.")
 
 
 class FileError(ValueError):
