@@ -1,6 +1,6 @@
 """Class frequencies of a target without labels, from cells: conditionally conjugate, drawn by short parallel chains."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._loops import compiles, in_threads
+from bayescal._loops import in_threads
 from bayescal.stats.shift_cells import ShiftCounts
 
 Floats = NDArray[np.float64]
@@ -25,8 +25,6 @@ FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
 LENGTHS = 6
 #: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
 HELD = 50_000
-#: From this number of entries of C times sweeps on, some ten seconds of numpy, chains run in compiled loops.
-COMPILED = 200_000_000
 #: Least share of a class or cell, so that logarithms and ratios are finite.
 TINY = 1e-300
 #: Smaller eigenvalues and squared entries of eigenvectors are rounding errors.
@@ -56,10 +54,6 @@ class ClassPriorPosterior:
     Given the unknown classes of the target rows, everything is conjugate: data augmentation [1]_ draws these classes,
     :math:`\pi` and C in turn. Each draw is the last state of a chain of its own, so that draws are independent. A chain
     starts with a draw of C given the source and the most probable :math:`\pi` given that C [2]_.
-
-    Many draws with many classes, such as 1000 draws with 60 classes, come from compiled loops, which are about twice as
-    fast. Their draws differ from those of numpy and agree with them to Monte Carlo error.
-    ``BAYESCAL_COMPILE=never`` switches them off.
 
     References
     ----------
@@ -137,36 +131,20 @@ class ClassPriorPosterior:
         step = max(HELD // self.counts.source.size, 1)
         chains = np.diff(np.append(np.arange(0, n_draws, step), n_draws)).tolist()
         own = _checks.generator(rng).spawn(len(chains))  # so that draws do not depend on the number of threads
-        pays = n_draws * self.sweeps * self.counts.source.size >= COMPILED
-        move = self._compiled_sweeps if compiles(len(self.counts.source) > 2, pays) else self._sweeps
-        return in_threads(lambda i: self._chains(chains[i], own[i], move), range(len(chains)))
+        return in_threads(lambda i: self._chains(chains[i], own[i]), range(len(chains)))
 
-    def _chains(
-        self, chains: int, rng: np.random.Generator, move: Callable[..., tuple[Floats, Floats]]
-    ) -> tuple[Floats, Floats]:
+    def _chains(self, chains: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         target = self.counts.target
         own = self._of_source
         cells = dirichlet(np.broadcast_to(own, (chains, *own.shape)), rng)
         if not self.counts.n_target:
             return dirichlet(np.full((chains, len(own)), self.alpha), rng), cells
-        return move(most_probable(cells, target, self.alpha), cells, rng)
-
-    def _sweeps(self, pi: Floats, cells: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Draw the classes of the target rows, the frequencies and the cells in turn."""
+        pi = most_probable(cells, target, self.alpha)
         for _ in range(self.sweeps):
-            drawn = classes_of(self.counts.target, pi[:, :, None] * cells, rng)
+            drawn = classes_of(target, pi[:, :, None] * cells, rng)
             pi = dirichlet(self.alpha + drawn.sum(axis=2), rng)
-            cells = dirichlet(self._of_source + drawn, rng)
+            cells = dirichlet(own + drawn, rng)
         return pi, cells
-
-    def _compiled_sweeps(self, pi: Floats, cells: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Do the same in compiled loops, with other random numbers."""
-        from bayescal.posterior.compiled_chains import sweep_chains
-
-        by_cell = np.ascontiguousarray(np.swapaxes(cells, 1, 2))
-        own = np.ascontiguousarray(self._of_source.T)
-        sweep_chains(rng, pi, by_cell, own, self.counts.target.copy(), float(self.alpha), self.sweeps)
-        return pi, np.swapaxes(by_cell, 1, 2)
 
 
 def worth_of(information: Floats, pi: Floats) -> Floats:
