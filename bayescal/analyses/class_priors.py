@@ -198,10 +198,10 @@ def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None)
     draws = _checks.whole_number("draws", draws, at_least=2)
     posterior = ClassPriorPosterior(counts)
     notes: tuple[str, ...] = ()
-    if posterior.sweeps == posterior.most_sweeps:
+    if posterior.slow:
         notes = (
-            "The cells contain little information about some frequencies, so chains converge slowly: intervals may be "
-            "too narrow by a few per cent.",
+            f"Chains converge slowly, because {posterior.slow}: means of up to 0.7 standard deviations from those of "
+            "long chains were seen.",
         )
     return ClassPriors(counts, posterior.sample(draws, rng=rng), posterior.worth, f"cells: {counts.cells}", notes)
 

@@ -21,6 +21,13 @@ CELL_ALPHA, CELL_ROWS = 0.5, 3.0
 STEPS = 40
 #: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
 FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
+#: Sweeps with two classes, whose chains also exchange rows; with 100 labelled rows and 50 000 of the target, means are
+#: then within 0.13 standard deviations of those of long chains, and within 0.6 without the exchange.
+MOST_OF_TWO = 40
+#: With more than two classes, and more than so many rows of the target per row of the source, chains converge slowly.
+FAR = 10
+#: Steps of an exchange lie between exp(-6) and 1 of what is possible, at equal chances per factor.
+STEP_RANGE = 6.0
 #: Sweeps in units of the correlation length of a chain, so that exp(-6) of the distance of its start remains.
 LENGTHS = 6
 #: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
@@ -54,6 +61,10 @@ class ClassPriorPosterior:
     Given the unknown classes of the target rows, everything is conjugate: data augmentation [1]_ draws these classes,
     :math:`\pi` and C in turn. Each draw is the last state of a chain of its own, so that draws are independent. A chain
     starts with a draw of C given the source and the most probable :math:`\pi` given that C [2]_.
+
+    If the target has many times the rows of the source, :math:`\sum_k \pi_k C_k` is nearly known, and data augmentation
+    moves slowly along the :math:`\pi` and C that give the same sum. With two classes, a Metropolis step along them
+    follows each sweep; see `exchanged`.
 
     References
     ----------
@@ -116,7 +127,22 @@ class ClassPriorPosterior:
     @property
     def most_sweeps(self) -> int:
         """Most sweeps of a chain, which limits the time if the cells retain little information."""
+        if self._two:
+            return MOST_OF_TWO
         return int(np.clip(BUDGET // self.counts.source.size, MOST_OF_MANY, MOST))
+
+    @property
+    def slow(self) -> str:
+        """Why chains may not have reached the posterior; empty if they have."""
+        if self._two:
+            return ""
+        if self.counts.n_target > FAR * self.counts.n_source:
+            return f"the target has more than {FAR} times the rows of the source"
+        return "the cells contain little information about some frequencies" * (self.sweeps == self.most_sweeps)
+
+    @property
+    def _two(self) -> bool:
+        return len(self.counts.source) == 2
 
     def sample(self, n_draws: int = 1000, *, rng: Any = None) -> Floats:
         """Draw the class frequencies, shape (n_draws, n_classes)."""
@@ -144,6 +170,8 @@ class ClassPriorPosterior:
             drawn = classes_of(target, pi[:, :, None] * cells, rng)
             pi = dirichlet(self.alpha + drawn.sum(axis=2), rng)
             cells = dirichlet(own + drawn, rng)
+            if self._two:
+                pi, cells = exchanged(pi, cells, own, self.alpha, rng)
         return pi, cells
 
 
@@ -182,6 +210,53 @@ def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps
         ratio = target / np.maximum(mixed, TINY)
         pi = (pi * np.einsum("...kj,...j->...k", cells, ratio) + alpha) / total
     return pi
+
+
+def exchanged(pi: Floats, cells: Floats, own: Floats, alpha: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    r"""Exchange rows between two classes so that the distribution of the target over cells stays the same.
+
+    Parameters
+    ----------
+    pi : ndarray, shape (n_chains, 2)
+        Class frequencies.
+    cells : ndarray, shape (n_chains, 2, n_cells)
+        Distribution of each class over cells.
+    own : ndarray, shape (2, n_cells)
+        Dirichlet parameters of the cells given the source.
+    alpha : float
+        Dirichlet parameter of the class frequencies.
+    rng : Generator
+        Randomness.
+
+    Returns
+    -------
+    pi, cells : ndarray
+        The next state of each chain.
+
+    Notes
+    -----
+    With :math:`w = \pi_a C_a` for a class a, chosen at random, and the other class b, the step is
+    :math:`w' = w + \delta C_b` and :math:`\pi_b' = \pi_b - \delta`: the sum :math:`w + \pi_b C_b` stays. In terms of w
+    and :math:`C_b` it is a translation, and :math:`\pi_a = \sum w`, so that the density is that of :math:`\pi` and C
+    divided by :math:`\pi_a^{J - 1}`. The interval of possible :math:`\delta` moves with the state and keeps its length.
+    It scales the proposals, which are therefore symmetric.
+    """
+    at = np.arange(len(pi))
+    a = rng.integers(2, size=len(pi))
+    part, other, rest = np.maximum(pi[at, a][:, None] * cells[at, a], TINY), cells[at, 1 - a], pi[at, 1 - a]
+    least = -(part / other).min(axis=1)
+    step = (rest - least) * np.exp(-STEP_RANGE * rng.random(len(pi))) * rng.uniform(-1, 1, len(pi))
+    moved = part + step[:, None] * other
+    possible = (step < rest) & (moved > TINY).all(axis=1)
+    step, moved = np.where(possible, step, 0.0), np.where(possible[:, None], moved, part)
+    before, after = part.sum(axis=1), moved.sum(axis=1)
+    log = ((own[a] - 1) * np.log(moved / part)).sum(axis=1) - (own[a].sum(axis=1) - 1) * np.log(after / before)
+    log += (alpha - 1) * (np.log(after / before) + np.log((rest - step) / rest))
+    taken = np.flatnonzero(possible & (np.log(rng.random(len(pi))) < log))
+    pi, cells, a = pi.copy(), cells.copy(), a[taken]
+    pi[taken, a], pi[taken, 1 - a] = after[taken], (rest - step)[taken]
+    cells[taken, a] = moved[taken] / after[taken, None]
+    return pi, cells
 
 
 def dirichlet(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:

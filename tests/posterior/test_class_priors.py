@@ -6,7 +6,7 @@ from scipy import stats
 
 import bayescal as bc
 from bayescal.data.shifted import ShiftedRows
-from bayescal.posterior.class_priors import ClassPriorPosterior, most_probable
+from bayescal.posterior.class_priors import ClassPriorPosterior, exchanged, most_probable
 from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior, fit_recalibration, sample_given_ratios
 
 PREDICTED = bc.ShiftCells.predicted_class(2)
@@ -132,3 +132,50 @@ def test_probabilities_that_are_too_extreme_are_recalibrated():
     assert found.recalibration[0][0] == pytest.approx(-0.5, abs=0.1)
     low, high = np.quantile(found.sample(1000, rng=1)[:, 1], [0.025, 0.975])
     assert low < y_target.mean() < high
+
+
+# --- the exchange between two classes
+
+
+def test_an_exchange_keeps_the_cells_of_the_target_and_the_distribution():
+    """Frequencies and cells that are independent of each other stay so, since no row of the target is used."""
+    rng = np.random.default_rng(8)
+    own = np.array([[3.0, 1.0, 0.5], [0.5, 2.0, 6.0]])
+    first = np.stack([rng.dirichlet(each, 20_000) for each in own], axis=1)
+    start = rng.dirichlet([2.0, 2.0], 20_000)
+    pi, cells = start, first
+    for _ in range(10):
+        pi, cells = exchanged(pi, cells, own, 2.0, rng)
+    np.testing.assert_allclose((pi[:, :, None] * cells).sum(axis=1), (start[:, :, None] * first).sum(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(cells.sum(axis=2), 1, rtol=1e-12)
+    assert np.mean(pi != start) > 0.9
+    of_pi = stats.kstest(pi[:, 0], stats.beta(2, 2).cdf).pvalue
+    of_cells = [
+        stats.kstest(cells[:, k, j], stats.beta(own[k, j], own[k].sum() - own[k, j]).cdf).pvalue
+        for k in range(2)
+        for j in range(3)
+    ]
+    assert min(of_pi, *of_cells) > 1e-5  # seven tests: false alarms below 1 in 10 000
+    assert abs(np.corrcoef(pi[:, 0], cells[:, 0, 0])[0, 1]) < 5 / np.sqrt(20_000)
+
+
+def test_frequencies_of_many_target_rows_are_those_of_quadrature():
+    """Two cells: the posterior is an integral over the cells of both classes and the distribution of the target."""
+    found = posterior([[40, 10], [15, 35]], [11_000, 9000])
+    middle = (np.arange(400) + 0.5) / 400
+    c0, c1 = (stats.beta(*row[::-1] + found.cell_alpha).ppf(middle) for row in found.counts.source)
+    c0, c1 = c0[:, None, None], c1[None, :, None]
+    q = stats.beta(9001, 11_001).ppf((np.arange(40) + 0.5) / 40)
+    pi = (q - c0) / (c1 - c0)
+    weight = np.where((pi > 0) & (pi < 1), 1 / np.abs(c1 - c0), 0.0)
+    weight /= weight.sum()
+    mean = (weight * pi).sum()
+    sd = np.sqrt((weight * (pi - mean) ** 2).sum())
+    drawn = found.sample(4000, rng=1)[:, 1]
+    assert drawn.mean() == pytest.approx(mean, abs=5 * sd / np.sqrt(4000))
+    assert drawn.std() == pytest.approx(sd, rel=0.06)
+    order = np.argsort(pi, axis=None)
+    below = np.cumsum(weight.ravel()[order])
+    for share in (0.025, 0.25, 0.75, 0.975):
+        expected = pi.ravel()[order][np.searchsorted(below, share)]
+        assert np.mean(drawn < expected) == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / 4000))
