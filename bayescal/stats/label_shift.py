@@ -128,9 +128,9 @@ class ShiftedBins:
         weight = np.ones(2) if len(priors) == 2 else priors / self.frequency
         own = np.arange(len(priors)) == self.of
         sums = np.stack([(weight * side) @ self.by_class for side in (~own, own)])
-        squares = np.array([(weight**2 * side) @ self.by_class.sum(axis=1) for side in (~own, own)])
+        squares = np.stack([(weight**2 * side) @ self.by_class for side in (~own, own)])
         occupied = np.flatnonzero(sums.any(axis=0))
-        return Ranks(self.bins, occupied, sums[:, occupied], squares)
+        return Ranks(self.bins, occupied, sums[:, occupied], squares[:, occupied])
 
     def odds_ratio(self, priors: Floats) -> Floats:
         r"""Odds of the class in the target divided by those in the source, within each bin; shape (n_bins,).
@@ -256,6 +256,14 @@ class LabelShiftedCounts:
     def weight(self) -> Floats:
         """Sums of weights of the labelled rows without and with the class, shape (2, n_bins)."""
         return self._class_weight * self.rows.source.weight
+
+    @property
+    def rows_by_outcome(self) -> Floats:
+        """Labelled rows without and with the class, shape (2, n_bins): the evidence of mean losses within outcomes.
+
+        Frequencies do not change the distribution of losses within an outcome, as they change `effective_n`.
+        """
+        return np.stack([self.n - self.k, self.k]).astype(np.float64)
 
     @property
     def losses(self) -> LossSums | None:
