@@ -190,3 +190,30 @@ def test_a_note_is_shown_once(tmp_path):
     assert done.exit_code == 0, done.output
     assert done.stderr.count("1 of 2 classes have fewer than 5 labelled rows") == 1
     assert done.stdout.count("Fewer than 5 labelled rows: class 1.") == 1
+
+
+def test_counts_of_two_sites_are_merged_and_no_report_takes_them(weighted):
+    folder, frame, p_target = weighted
+    cells = bc.ShiftCells.predicted_class(2)
+    sides = {
+        "source": bc.ShiftCounts.of_source(frame["y"], frame["p"], cells=cells, bins=5),
+        "target": bc.ShiftCounts.of_target(p_target, cells=cells, bins=5),
+    }
+    files = [bc.save_counts(counts, folder / f"{name}.json") for name, counts in sides.items()]
+
+    def bayescal(*arguments):
+        return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "200", "TERM": "dumb"})
+
+    done = bayescal("merge", *files, "-o", folder / "both.json")
+    assert done.exit_code == 0, done.output
+    assert "900 rows of 2 files: target label shift, 500 rows of the source, 400 of the target" in done.stdout
+    assert bc.load_counts(folder / "both.json") == sides["source"] + sides["target"]
+    refused = bayescal("report", folder / "both.json")
+    assert refused.exit_code == 2
+    assert "`bayescal.evaluate_shifted_counts` evaluates them in Python" in refused.stderr
+    other = bc.save_counts(bc.BinnedCounts.from_arrays(frame["y"], frame["p"], bins=5), folder / "other.json")
+    mixed = bayescal("merge", files[0], other, "-o", folder / "no.json")
+    assert mixed.exit_code == 2
+    assert "counts of a source and a target and counts of one classifier cannot be added" in mixed.stderr
+    rows = run(folder / "both.json", folder / "target.csv", *BOTH, "--shift", "label")
+    assert "'both.json' holds counts; the rows of both files are needed" in rows.stderr

@@ -233,9 +233,7 @@ class _Problem:
         label: str,
     ) -> LabelShiftEvaluation:
         """Evaluate stated probabilities, and prepare the evaluation of adapted ones."""
-        counts = counted.at(priors.mean())
-        empty = np.count_nonzero(counts.occupied & (counts.n == 0))
-        require_overlap(counts.without_labels, int(counts.effective_rows), int(empty))
+        _require_overlap(counted.at(priors.mean()))  # of scores as stated, which tell what is wrong with the rows
         found = self._found(counted, priors, seeds[0])
         adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], label)
         return LabelShiftEvaluation.of(found, priors, adapt, label)
@@ -248,6 +246,11 @@ class _Problem:
     def _found(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
         make = partial(pooled, self.make, priors.drawn)
         return evaluation_of(counted.at(priors.mean()), make, model=self.model, draws=self.draws, rng=seed)
+
+
+def _require_overlap(counts: LabelShiftedCounts) -> None:
+    empty = int(np.count_nonzero(counts.occupied & (counts.n == 0)))
+    require_overlap(counts.without_labels, counts.rows.unlabelled.n_rows, empty)
 
 
 def pooled(make: Callable[[Counts], Posterior], drawn: Floats, counts: LabelShiftedCounts) -> OverPriors:

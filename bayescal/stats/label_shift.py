@@ -128,9 +128,9 @@ class ShiftedBins:
         weight = np.ones(2) if len(priors) == 2 else priors / self.frequency
         own = np.arange(len(priors)) == self.of
         sums = np.stack([(weight * side) @ self.by_class for side in (~own, own)])
-        squares = np.array([(weight**2 * side) @ self.by_class.sum(axis=1) for side in (~own, own)])
+        squares = np.stack([(weight**2 * side) @ self.by_class for side in (~own, own)])
         occupied = np.flatnonzero(sums.any(axis=0))
-        return Ranks(self.bins, occupied, sums[:, occupied], squares)
+        return Ranks(self.bins, occupied, sums[:, occupied], squares[:, occupied])
 
     def odds_ratio(self, priors: Floats) -> Floats:
         r"""Odds of the class in the target divided by those in the source, within each bin; shape (n_bins,).

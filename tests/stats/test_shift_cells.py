@@ -330,3 +330,13 @@ def test_weighted_or_clustered_sums_are_refused():
 def test_labels_that_are_no_text_are_not_stored(tmp_path):
     with pytest.raises(TypeError, match="`classes` must be text or numbers to be stored"):
         bc.save_counts(bc.ShiftCounts.of_target([0.2], cells=PREDICTED, classes=(None, "b")), tmp_path / "c.json")
+
+
+def test_labels_of_the_target_are_refused():
+    """Possible sums of rows of the target, one of which has outcome 1."""
+    document = counts_document(two(bins=3))
+    outcome = np.arange(90) == 7
+    counts = bc.BinnedCounts.from_arrays(outcome, np.random.default_rng(5).random(90), bins=3, target="event")
+    sums = {k: v for k, v in counts_document(counts).items() if k not in ("schema", "kind", "target", "bins")}
+    with pytest.raises(ValueError, match=r"`binned\[0\].target.cells` must have outcome 0, because labels are unknown"):
+        counts_from_document(changed(document, ("binned", 0, "target"), lambda v: sums))
