@@ -100,6 +100,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/survival.py $(SHORT)
 	$(RUN) python docs/make/survival_comparison.py $(SHORT)
 	$(RUN) python docs/make/survival_weak.py $(SHORT)
+	$(RUN) python docs/make/survival_clusters.py $(SHORT)
 	$(RUN) python docs/make/label_shift.py $(SHORT)
 	$(RUN) python docs/make/several_data_sets.py $(SHORT)
 	$(RUN) python docs/make/pooling.py $(SHORT)

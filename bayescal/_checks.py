@@ -369,7 +369,8 @@ def known_keywords(
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for word in given:
         if word not in known:
-            hint = f" {PLACES[word]}" if word in PLACES else did_you_mean(word, [*known, *OF_ROWS])
+            similar = "" if word in OF_ROWS else did_you_mean(word, [*known, *OF_ROWS])
+            hint = f" {PLACES[word]}" if word in PLACES else similar
             hint = f" Here it is called {ELSEWHERE[word]!r}." if word in ELSEWHERE else hint
             raise TypeError(f"{where} takes no {quoted(word)}.{hint} {known_are} {known}.")
 

@@ -112,6 +112,7 @@ class Presented:
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
               `prob` has no effect on these three, whose tables have no intervals;
             - `Plan`: ``rows``;
+            - `ClassPriors` and `LabelShiftClasses`: ``class``;
             - `ShiftEvidence`: ``cell``;
             - `WeightReport`: ``quantity``, without intervals.
 

@@ -158,6 +158,18 @@ def number(value: float, decimals: int = 4) -> str:
     return "-" if value != value else f"{value:z.{decimals}f}"
 
 
+def percent(share: float) -> str:
+    """Format a share as a percentage with two significant digits.
+
+    Examples
+    --------
+    >>> percent(0.00625), percent(0.539), percent(0.999)
+    ('0.62 %', '54 %', '100 %')
+    """
+    value = 100 * share
+    return f"{value:.2g} %" if value < 99.5 else f"{value:.0f} %"
+
+
 def decimals(width: float, least: int = 3) -> int:
     """Return the number of decimals that shows the first digit of the width of an interval; at least `least`."""
     return least if not 0 < width < 10.0**-least else min(least + 9, math.ceil(-math.log10(width)))

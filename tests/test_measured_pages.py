@@ -42,6 +42,7 @@ def numbers_of(name):
         ("covariate_shift", "covariate_shift.json", "covariate_shift.md"),
         ("survival_comparison", "survival_comparison.json", "survival.md"),
         ("survival_weak", "survival_weak.json", "survival.md"),
+        ("survival_clusters", "survival_clusters.json", "survival.md"),
         ("label_shift", "label_shift.json", "shift.md"),
         ("label_shift_whole", "label_shift_whole.json", "shift.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
@@ -564,3 +565,29 @@ def test_alarms_of_shift():
         assert max(alarms) < 0.15
     assert np.mean([row["coverage"] for row in rows]) >= 0.93
     assert min(row["coverage"] for row in rows) >= 0.85
+
+
+def test_censored_rows_in_clusters(script):
+    """Observed / expected, Brier score and AUC keep their level; the ECE does, except for errors of one sign."""
+    numbers = numbers_of("survival_clusters.json")
+    rows = script("pages").rows_again(numbers)
+    assert (numbers["repeats"], len({tuple(row[name] for name in list(row)[:5]) for row in rows})) == (100, 38)
+    own = [row for row in rows if row["method"] == "evaluate_survival" and row["size"] != 1]
+    for quantity in ("observed_expected", "brier_score", "auc"):
+        coverage = [row["coverage"] for row in own if row["quantity"] == quantity]
+        assert np.mean(coverage) >= 0.94
+        assert min(coverage) >= 0.88
+    calibrated = [row["coverage"] for row in own if row["quantity"] == "ece" and row["truth"] == "calibrated"]
+    assert min(calibrated) >= 0.96
+    # weak: the page says so
+    one_sign = [row for row in own if row["quantity"] == "ece" and row["truth"] == "HR 1.3"]
+    assert min(row["coverage"] for row in one_sign) == 0.71
+    known = [row["coverage"] for row in one_sign if row["data"] == "all outcomes known"]
+    assert known == [0.83, 0.8]
+    (alone,) = [
+        row["coverage"]
+        for row in rows
+        if (row["size"], row["truth"], row["quantity"], row["method"])
+        == (1, "HR 1.3", "signed_error", "evaluate_survival")
+    ]
+    assert alone == 0.83

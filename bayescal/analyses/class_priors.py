@@ -98,8 +98,9 @@ def class_priors(
 
     Notes
     -----
-    `ClassPriorPosterior` and `PriorLikelihoodPosterior` describe the models. The predicted class alone gives the
-    estimate of [1]_, which inverts the confusion matrix, if no frequency is near 0.
+    `ClassPriorPosterior` and `PriorLikelihoodPosterior` describe the models. With the
+    predicted classes as cells, the posterior mean is close to the estimate of [1]_, which inverts the confusion matrix,
+    unless a frequency is near 0.
 
     References
     ----------

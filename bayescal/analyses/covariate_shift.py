@@ -1,25 +1,21 @@
 """Covariate shift: weighted source rows and confidences of a target -> counts -> evaluation of the target."""
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _render
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.analyses.weight_report import report_of
 from bayescal.data.frames import column_names
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
-from bayescal.data.shifted import TARGET, refuse_labels, target_event, target_matrix
+from bayescal.data.shifted import refuse_labels, require_overlap, target_event, target_matrix
 from bayescal.results.covariate_shift import CovariateShiftEvaluation
 from bayescal.results.weight_report import FEWEST_ROWS, WeightReport
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.target_counts import TargetCounts
-
-#: Largest share of the target rows in bins without source rows.
-REFUSED = 0.5
 
 
 class WeightsWarning(UserWarning):
@@ -61,11 +57,9 @@ def evaluate_covariate_shift(
     report = report_of(rows.weight)
     _require_evidence(report)
     source = count_rows(rows, _edges(rows, confidence, bins, binning), "equal-width", ranked=True)
-    if source.ranks is not None and source.ranks.both_outcomes:
-        uneven = source.ranks.with_uneven_weights(rows.confidence, rows.outcome, rows.weight)
-        source = replace(source, ranks=uneven)
     counts = TargetCounts.from_confidences(source, confidence)
-    _require_overlap(counts)
+    empty = int(np.count_nonzero(counts.occupied & ~counts.source.occupied))
+    require_overlap(counts.uncovered, counts.n_target_rows, empty)
     evaluation = evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
     return CovariateShiftEvaluation.of(evaluation, report)
 
@@ -82,19 +76,8 @@ def _require_evidence(report: WeightReport) -> None:
     if report.effective_rows < FEWEST_ROWS:
         raise ValueError(
             f"`weights` must leave at least {FEWEST_ROWS} effective rows; the {report.n_rows} rows are worth "
-            f"{report.effective_rows:.3g}, and the largest weight has {100 * report.largest_share:.2g} % of the total. "
-            "Source and target overlap too little: label rows of the target, and use `evaluate`."
+            f"{report.effective_rows:.3g}, and the largest weight has {_render.percent(report.largest_share)} of the "
+            "total. Source and target overlap too little: label rows of the target, and use `evaluate`."
         )
-    for text in report.warnings:
+    for text in report.remarks:
         warnings.warn(f"{text} See `weight_report`.", WeightsWarning, skip_file_prefixes=_checks.PACKAGE)
-
-
-def _require_overlap(counts: TargetCounts) -> None:
-    """Refuse a target most of whose rows have scores that no source row has."""
-    if counts.uncovered > REFUSED:
-        empty = int(np.count_nonzero(counts.occupied & ~counts.source.occupied))
-        raise ValueError(
-            f"`{TARGET}` must have scores like those of the source: {100 * counts.uncovered:.0f} % of its "
-            f"{counts.n_target_rows} rows are in {empty} bins without source rows of positive weight, and at most "
-            f"{100 * REFUSED:g} % may be. Use fewer bins, or label rows of the target."
-        )

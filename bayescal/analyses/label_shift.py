@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.analyses.class_priors import priors_of_rows
 from bayescal.analyses.one import evaluation_of, posterior_maker
-from bayescal.data.shifted import ShiftedRows
+from bayescal.data.shifted import ShiftedRows, require_overlap
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.over_priors import OverPriors, over_priors
 from bayescal.results.class_priors import ClassPriors, adapted
@@ -84,8 +84,13 @@ class _Problem:
         edges = make_bins(self.bins, binning=self.binning, confidence=target)
         mean = self.priors.mean()
         counted = ShiftedBins.from_rows(self.rows.label, source, target, of, edges, mean)
+        counts = counted.at(mean)
+        if later is not None:  # scores as stated, which tell what is wrong with the rows
+            require_overlap(
+                counts.without_labels, len(target), int(np.count_nonzero(counts.occupied & (counts.n == 0)))
+            )
         make = partial(pooled, self.make, self.priors.drawn)
-        found = evaluation_of(counted.at(mean), make, model=self.model, draws=self.draws, rng=seed)
+        found = evaluation_of(counts, make, model=self.model, draws=self.draws, rng=seed)
         return LabelShiftEvaluation.of(found, self.priors, later, label)
 
 

@@ -54,13 +54,13 @@ def evaluate_shifted(
     shift : {"label", "covariate"}
         What differs between source and target. It has no default, because predictions cannot show it.
 
-        - ``label``: the class frequencies, as when a disease is rarer among those who are screened. The rows of one
+        - ``label``: the class frequencies, as when a disease is rarer among those who are screened. The rows of each
           class have the same distribution in both.
         - ``covariate``: the distribution of the features. Rows with equal features have the same probability of each
           class in both. It needs `weights`.
     bins, binning, model, draws, rng, classes, logits
-        As for `evaluate`. Edges of ``binning="equal-mass"`` are those of the target. For ``label``, draws
-        are divided evenly between 16 draws of the class frequencies.
+        As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target. For ``label``, `draws` must be at
+        least 16, and are divided evenly between 16 draws of the class frequencies.
     **options
         Options of the model, see `evaluate`; for ``label``, ``using``, which is a keyword of `class_priors`; for
         ``covariate``, ``target`` as for `evaluate`, and ``weights``: the density of the target divided by that of the
@@ -78,8 +78,8 @@ def evaluate_shifted(
     ------
     ValueError, TypeError
         For invalid input, as for `evaluate`; if `shift` is not given or unknown, or a class has no labelled row;
-        if `weights` are missing or leave fewer than 30 effective rows, or most rows of the target have scores that no
-        row of the source has.
+        if most rows of the target have scores that no row of the source has; for ``covariate``, if `weights` are
+        missing or leave fewer than 30 effective rows.
 
     Warns
     -----
@@ -136,7 +136,7 @@ def evaluate_shifted(
     >>> evaluation.adapted.ece.interval(0.95)
     (0.0, 0.0...)
 
-    A feature has the mean 0 in the source and 1 in the target, and the classifier ignores the half of its effect:
+    A feature has the mean 0 in the source and 1 in the target, and the classifier ignores half of its effect:
 
     >>> x, x_target = rng.standard_normal(2000), rng.standard_normal(5000) + 1
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * x))

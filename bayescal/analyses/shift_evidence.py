@@ -34,7 +34,7 @@ def shift_evidence(
     classes: Sequence[Any] | None = None,
     logits: bool = False,
 ) -> ShiftEvidence:
-    """Compare the scores of a target with those of a source, and test whether label shift alone explains their shift.
+    """Compare the scores of a target with those of a source; test whether label shift alone explains the difference.
 
     Parameters
     ----------

@@ -20,6 +20,8 @@ Ints = NDArray[np.int64]
 
 #: The argument that holds the predictions of the target.
 TARGET = "y_prob_target"
+#: Largest share of the target rows in bins without source rows.
+REFUSED = 0.5
 #: Hint for labels of the target.
 LABELLED = (
     "Labels of the target are not used here. If they are known, `evaluate(y_target, y_prob_target)` needs no shift."
@@ -80,15 +82,28 @@ class ShiftedRows:
             rows = Predictions.from_outcomes(
                 y_true, y_prob, names=("y_true", "y_prob"), target="event", classes=classes, logits=logits
             )
-            label, source = rows.outcome.astype(np.int64), both_columns(rows.confidence)
+            label, target = rows.outcome.astype(np.int64), target_event(y_prob_target, logits)
+            p, p_target = same_precision((y_prob, y_prob_target), rows.confidence, target[:, 1])
             named = (0, 1) if classes is None else tuple(classes)
-            return cls(
-                label=label, source=source, target=target_event(y_prob_target, logits), classes=named, event=True
-            )
+            return cls(label=label, source=both_columns(p), target=both_columns(p_target), classes=named, event=True)
         matrix = ClassRows.read(y_true, y_prob, classes=classes, logits=logits).checked()
         target = target_matrix(y_prob_target, matrix.n_classes, names, logits)
-        source = matrix.matrix.astype(np.float64, copy=False)
+        source, target = same_precision((y_prob, y_prob_target), matrix.matrix, target)
         return cls(label=matrix.label, source=source, target=target, classes=matrix.classes, event=False)
+
+
+def same_precision(given: tuple[Any, Any], *sides: Array) -> tuple[Floats, ...]:
+    """Return probabilities of source and target as float64, rounded to the precision of the coarser side.
+
+    Else equal scores, such as 0.7 in float32 and float64, would be in different cells and bins. `given` are the
+    arguments from which the sides were read.
+    """
+    kinds = [np.asarray(to_array(TARGET, each)).dtype for each in given]
+    floating = [kind for kind in kinds if kind.kind == "f"]
+    coarse = min(floating, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
+    if len(floating) < 2 or floating[0] == floating[1]:
+        coarse = np.dtype(np.float64)
+    return tuple(side.astype(coarse, copy=False).astype(np.float64, copy=False) for side in sides)
 
 
 def is_event(name: str, values: Any) -> bool:
@@ -108,6 +123,26 @@ def refuse_labels(y_prob: Any, y_prob_target: Any) -> None:
         )
 
 
+def require_overlap(uncovered: float, n_rows: int, empty: int) -> None:
+    """Refuse a target most of whose rows have scores that no source row has.
+
+    Parameters
+    ----------
+    uncovered : float
+        Share of the target rows in bins without source rows of positive weight.
+    n_rows : int
+        Number of target rows.
+    empty : int
+        Number of such bins.
+    """
+    if uncovered > REFUSED:
+        raise ValueError(
+            f"`{TARGET}` must have scores like those of the source: {100 * uncovered:.0f} % of its {n_rows} rows are "
+            f"in {empty} bins without source rows of positive weight, and at most {100 * REFUSED:g} % may be. Use "
+            "fewer bins, or label rows of the target."
+        )
+
+
 def both_columns(p: Array) -> Floats:
     """Return the probabilities of both classes of an event, shape (n_rows, 2)."""
     p = p.astype(np.float64, copy=False)
@@ -123,7 +158,7 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> Float
             hint = f"Pass the column of the event, `{name}[:, 1]`."
         raise ValueError(f"`{name}` must be one column, as `y_prob` is; its shape is {given.shape}. {hint}")
     given = column(name, given)
-    _checks.not_empty(name, len(given), hint=", without its label")
+    _checks.not_empty(name, len(given), hint="")
     p = sigmoid(name, given) if logits else numbers(name, given)
     return both_columns(_checks.probabilities(name, p))
 
@@ -143,11 +178,9 @@ def target_matrix(
         )
     given = to_array(name, values)
     if given.ndim != 2 or given.shape[1] != n_classes:
-        raise ValueError(
-            f"`{name}` must have the {n_classes} columns of `y_prob`, shape (n_target, {n_classes}); its shape is "
-            f"{given.shape}."
-        )
-    _checks.not_empty(name, len(given), hint=", without its label")
+        hint = " Pass both columns, `np.column_stack([1 - p, p])`." if n_classes == 2 and given.ndim == 1 else ""
+        raise ValueError(f"`{name}` must have {n_classes} columns, one per class; its shape is {given.shape}.{hint}")
+    _checks.not_empty(name, len(given), hint="")
     matrix = softmax(name, given) if logits else numbers(name, given)
     matrix = _checks.probabilities(name, matrix)
     _checks.rows_sum_to_one(name, matrix)

@@ -92,7 +92,7 @@ def delong_variance(ranks: Ranks) -> float:
         number of rows of the outcome. NaN if one outcome has a single row.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(ranks.rows > 1, ranks.spread / (ranks.rows - 1), np.nan)
+        parts = np.where(ranks.rows > 1, ranks.sampling_spread / (ranks.rows - 1), np.nan)
     return float(parts.sum())
 
 
@@ -108,7 +108,7 @@ def beta_parameters(ranks: Ranks) -> tuple[float, float]:
 def _variance(ranks: Ranks) -> float:
     """Compute the variance of the AUC, with one row per outcome whose placement is uniform."""
     of_uniform = 1 / 3 - ranks.auc + ranks.auc**2
-    return float(((ranks.rows * ranks.spread + of_uniform) / ranks.rows**2).sum())
+    return float(((ranks.rows * ranks.sampling_spread + of_uniform) / ranks.rows**2).sum())
 
 
 def _require_clusters_in_ranks(counts: Counts, ranks: Ranks) -> None:
@@ -243,7 +243,9 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     uniform placement: with few rows or an AUC near 1, incorrectly ranked rows may not have been observed yet. T is
     the number of binomial trials whose proportion has the variance V, and 1/2 is the Jeffreys prior. :math:`A' = (A h +
     1/2) / (h + 1)`, with :math:`h = n_0 n_1 / (n_0 + n_1)`, lies between 0 and 1. With weights, :math:`n_z` are the
-    effective numbers of rows (Kish). For rows in clusters, V is multiplied by `Ranks.design_effect` [3]_.
+    effective numbers of rows (Kish), and :math:`S_z` is the larger one of the variances of the placements weighted by
+    w and by w\ :sup:`2`: the latter divided by :math:`n_z` is the variance of their weighted mean, also if weights
+    depend on scores. For rows in clusters, V is multiplied by `Ranks.design_effect` [3]_.
 
     Rows in the same cell of the grid of `counts` count as ties. If the grid has an error (see `auc_grid_error`), a
     uniform number between minus and plus this error is added to each draw, and the sum is clipped to [0, 1].

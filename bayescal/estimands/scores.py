@@ -257,11 +257,17 @@ def mean_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
 def _with_a_row(counts: Counts, score: _Score, mean: Floats, square: Floats) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of the mean loss of each cell, to which a row with these moments is added."""
     losses = _losses(counts, score)
-    rows = np.stack([counts.effective_n - counts.effective_k, counts.effective_k])
+    rows = _rows_by_outcome(counts)
     per_weight = np.divide(rows, counts.weight, out=np.zeros_like(rows), where=counts.weight > 0)
     mean = (per_weight * losses.total + mean) / (rows + 1)
     square = (per_weight * losses.squares + square) / (rows + 1)
     return mean, np.sqrt(np.maximum(square - mean**2, 0) / (rows + 2))
+
+
+def _rows_by_outcome(counts: Counts) -> Floats:
+    """Return the effective rows whose losses were summed, shape (2, n_bins); other counts may have their own."""
+    own: Floats | None = getattr(counts, "rows_by_outcome", None)
+    return np.stack([counts.effective_n - counts.effective_k, counts.effective_k]) if own is None else own
 
 
 def _losses(counts: Counts, score: _Score) -> LossSums:

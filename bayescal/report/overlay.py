@@ -383,12 +383,15 @@ def _legend(ax: "Axes", diagram: Diagram) -> None:
 
 
 def _in_common(evaluations: list[Evaluation]) -> str:
-    """Return target, bins, rows and model, with every value that occurs."""
+    """Return target, population, bins, rows and model, with every value that occurs."""
     counts = [each.counts for each in evaluations]
     rows = sorted({each.n_rows for each in counts})
     n = f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
     kinds = _each(str(each.bins) for each in counts)
-    return f"{counts[0].target} ECE, {kinds}, N = {n}, {_each(each.model for each in evaluations)} model"
+    population = _each(each.population for each in evaluations)
+    labelled = " labelled rows" if population else ""
+    models = _each(each.model for each in evaluations)
+    return f"{counts[0].target} ECE{population}, {kinds}, N = {n}{labelled}, {models} model"
 
 
 def _each(words: Any) -> str:

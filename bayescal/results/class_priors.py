@@ -1,5 +1,6 @@
 """ClassPriors: posterior of the class frequencies of a target without labels."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ Floats = NDArray[np.float64]
 
 #: Maximum number of classes that are printed.
 PRINTED = 20
-#: A class is hardly told apart if a row of the target is worth less than this of a labelled row.
+#: Predictions say little about a class if a row of the target is worth fewer labelled rows than this.
 HARDLY = 0.1
 #: Fewer labelled rows of a class than this are mentioned.
 FEW = 5
@@ -28,20 +29,21 @@ NAMED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassPriors(Presented):
+class ClassPriors(Presented, Mapping[Any, Draws]):
     """Posterior of the class frequencies of a target population whose rows have no labels.
 
-    Returned by `class_priors`; printing it shows a sentence and a table of the classes.
+    Returned by `class_priors`; printing it shows a sentence and a table of the classes. It is a mapping from each class
+    to the draws of its frequency.
 
     Parameters
     ----------
     counts : ShiftCounts
         Rows by class and cell.
     drawn : ndarray, shape (n_draws, n_classes)
-        Independent draws of the class frequencies; each sums to 1.
+        Independent draws of the class frequencies; each draw sums to 1.
     worth : ndarray, shape (n_classes,)
-        Labelled rows that one row of the target is worth for the frequency of each class: 1 if predictions show the
-        class, 0 if they say nothing about it.
+        Number of labelled rows of the target that one row without label is worth for the frequency of each class: 1 if
+        predictions show the class, 0 if they say nothing about it.
     method : str
         How the predictions were used, in words.
     notes : tuple of str
@@ -75,6 +77,9 @@ class ClassPriors(Presented):
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.classes)
 
     def __getitem__(self, label: Any) -> Draws:
         """Draws of the frequency of one class."""
@@ -127,14 +132,14 @@ class ClassPriors(Presented):
         Parameters
         ----------
         y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
-            Probabilities that are right where the source's class frequencies hold; of the second class if they are a
-            column.
+            Probabilities that are calibrated for the class frequencies of the source. A column holds those of the
+            second class.
 
         Returns
         -------
         ndarray
-            :math:`p_k w_k / \sum_l p_l w_l` with the posterior mean of the target's frequencies divided by the source's
-            as weights w, of the same shape.
+            :math:`p_k w_k / \sum_l p_l w_l`, in the same shape. The weight :math:`w_k` is the posterior mean of the
+            frequency of class k in the target, divided by its frequency in the source.
 
         Raises
         ------
@@ -172,7 +177,8 @@ class ClassPriors(Presented):
         Returns
         -------
         list of dict
-            Keys class, mean, sd, low, high, source (share among labelled rows), n_source (labelled rows) and worth.
+            Keys class, mean, sd, low, high, source (share of the labelled rows), n_source (number of labelled rows)
+            and worth.
         """
         low, high = self.interval(_checks.fraction("prob", prob))
         mean, sd = self.mean(), self.drawn.std(axis=0, ddof=1)
@@ -227,7 +233,8 @@ class ClassPriors(Presented):
         Returns
         -------
         str
-            Of two classes the frequency of the second; of more, that of the class whose frequency changes most.
+            The frequency of the second of two classes; with more classes, that of the class with the largest change
+            relative to its standard deviation.
         """
         rows = self.table(prob)
         if len(rows) == 2:
@@ -245,7 +252,7 @@ class ClassPriors(Presented):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        header = ("class", "mean", "sd", "2.5 %", "97.5 %", "in the source", "labelled rows", "worth per row")
+        header = ("class", "mean", "sd", "2.5 %", "97.5 %", "source", "labelled rows", "worth per row")
         rows = [
             [
                 _render.name(row["class"]),
@@ -268,14 +275,14 @@ class ClassPriors(Presented):
         few = self.counts.by_class < FEW
         if few.any():
             found.append(
-                f"Fewer than {FEW} labelled rows: {self._named(few)}. Their cells, and so their frequencies, depend on "
-                "the prior."
+                f"Fewer than {FEW} labelled rows: {self._named(few)}. Frequencies of classes with so few rows depend "
+                "on the prior."
             )
         hard = self.worth < HARDLY
         if hard.any():
             found.append(
-                f"The predictions hardly tell apart {self._named(hard)}: a row of the target is worth less than "
-                f"{HARDLY:g} labelled rows for their frequencies."
+                f"The predictions say little about {self._named(hard)}: a row of the target is worth less than "
+                f"{HARDLY:g} labelled rows for the frequency."
             )
         return (*found, *self.notes)
 

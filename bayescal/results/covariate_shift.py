@@ -1,9 +1,12 @@
 """CovariateShiftEvaluation: calibration in a target population under covariate shift, from weighted source rows."""
 
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
+from bayescal import _render
+from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import ROWS_PER_BIN, remarks_of
+from bayescal.results.remarks import few_labelled_rows, remarks_of
 from bayescal.results.weight_report import WeightReport
 from bayescal.stats.target_counts import TargetCounts
 
@@ -31,6 +34,8 @@ class CovariateShiftEvaluation(Evaluation):
     counts: TargetCounts
     weight_report: WeightReport | None = None
 
+    population: ClassVar[str] = " in a target under covariate shift"
+
     @classmethod
     def of(cls, evaluation: Evaluation, weight_report: WeightReport) -> "CovariateShiftEvaluation":
         """Return the evaluation of `TargetCounts` with the report on its weights."""
@@ -43,37 +48,36 @@ class CovariateShiftEvaluation(Evaluation):
         counts = self.counts
         model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
         return (
-            f"{counts.target} ECE{self._of_label} of the target under covariate shift, {counts.bins}, N = "
+            f"{counts.target} ECE{self._of_label}{self.population}, {counts.bins}, N = "
             f"{counts.n_target_rows} target rows and {counts.n_rows} source rows (weighted, effective N = "
             f"{counts.labelled_rows:.0f}), {model}"
         )
 
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words; see `Evaluation.sentence`."""
+        name = f"Expected Calibration Error{self._of_label} in the target"
+        result = wording.sentence(name, self.ece, prob, self.plug_in, self.null)
+        return f"If the distribution of the features alone differs, t{result[1:]}"
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table."""
-        report = () if self.weight_report is None else self.weight_report.warnings
+        report = () if self.weight_report is None else self.weight_report.remarks
         return (*report, *_remarks(self.counts, self.model))
 
 
 def _remarks(counts: TargetCounts, model: str) -> list[str]:
     """Return the remarks on labelled rows, on bins without them, and on what cannot be seen."""
-    # the remarks on few rows concern the labelled ones; the effective rows of a target are those of its masses
-    texts = list(remarks_of(counts, model))
-    bins = int(counts.occupied.sum())
-    if model == "shrinkage" and counts.labelled_rows < ROWS_PER_BIN * bins and bins > 1:
-        texts.append(
-            f"There are fewer than {ROWS_PER_BIN} effective source rows per bin of the target. With so few rows, "
-            "errors that vary from bin to bin cannot be distinguished from noise. Use fewer bins."
-        )
+    texts = [*remarks_of(counts, model), *few_labelled_rows(counts.labelled_rows, counts, model)]
     if counts.uncovered > 0:
         weak = " Intervals may contain the truth less often than stated." * (counts.uncovered > MOST_UNCOVERED)
         texts.append(
-            f"{100 * counts.uncovered:.2g} % of the target rows are in bins without source rows of positive weight: "
-            "their calibration is taken from the other bins and the prior, and the plug-in estimate leaves it "
+            f"{_render.percent(counts.uncovered)} of the target rows are in bins without source rows of positive "
+            "weight: their calibration is taken from the other bins and the prior, and the plug-in estimate leaves it "
             f"out.{weak}"
         )
     texts.append(
-        "The interval contains neither the uncertainty of the weights, nor differences in features from which the "
-        "weights were not computed."
+        "The interval accounts neither for the uncertainty of the weights, nor for differences in features from which "
+        "the weights were not computed."
     )
     return texts

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -239,8 +239,11 @@ class Evaluation(_presented.Presented):
     @cached_property
     def dirichlet_ece(self) -> Draws:
         """Draws of the ECE under the Dirichlet model, for comparison with the shrinkage model."""
-        drawn = dirichlet_posterior(self.counts).sample(len(self.bin_draws), rng=self.dirichlet_seed)
+        drawn = self._dirichlet_posterior().sample(len(self.bin_draws), rng=self.dirichlet_seed)
         return Draws(errors.ece(drawn).values, "ece under the Dirichlet model")
+
+    def _dirichlet_posterior(self) -> Posterior:
+        return dirichlet_posterior(self.counts)
 
     reference = _moved.Attribute("dirichlet_ece")
 
@@ -288,6 +291,9 @@ class Evaluation(_presented.Presented):
     def _of_label(self) -> str:
         """Words such as " of class cat"; empty without a label."""
         return f" of {_render.name(self.label)}" if self.label else ""
+
+    #: Words such as " in a target under label shift"; empty if the rows are those of the question.
+    population: ClassVar[str] = ""
 
     @property
     def question(self) -> str:

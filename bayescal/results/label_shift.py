@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,12 @@ from bayescal._presented import Presented
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike
-from bayescal.posterior.over_priors import OverPriors
+from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.posterior.over_priors import OverPriors, over_priors
 from bayescal.results import wording
 from bayescal.results.class_priors import ClassPriors
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import of_several
+from bayescal.results.remarks import few_labelled_rows, of_several
 from bayescal.stats.label_shift import LabelShiftedCounts
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,7 @@ ADAPTED = "ece_adapted"
 UNLABELLED = 0.001
 #: Maximum number of classes that are printed.
 PRINTED = 20
-HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency", "ECE adapted")
+HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +54,8 @@ class LabelShiftEvaluation(Evaluation):
     posterior: OverPriors
     priors: ClassPriors = None  # type: ignore[assignment]  # fields of the base class have defaults
     evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None
+
+    population: ClassVar[str] = " in a target under label shift"
 
     @classmethod
     def of(
@@ -97,6 +100,18 @@ class LabelShiftEvaluation(Evaluation):
         origin = self.bin_draws.fingerprint
         return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
 
+    def _dirichlet_posterior(self) -> OverPriors:
+        """Pool the Dirichlet model over the same draws of the class frequencies."""
+        return over_priors(self.counts, [dirichlet_posterior(each.counts) for each in self.posterior.parts])
+
+    def _lacks(self, name: str) -> AttributeError:
+        if self.model != "shrinkage":
+            return super()._lacks(name)
+        return AttributeError(
+            f"`{name}` differ between the draws of the class frequencies; those of one draw are "
+            "`evaluation.posterior.parts[0].sample_all(1000, rng=1)`."
+        )
+
     @property
     def question(self) -> str:
         """Target, bins, rows and model, in words."""
@@ -104,8 +119,8 @@ class LabelShiftEvaluation(Evaluation):
         model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
         adapted = "" if self.evaluate_adapted is not None else " of adapted predictions"
         return (
-            f"ECE{self._of_label}{adapted} in a target under label shift, {counts.bins}, {counts.n_rows} labelled rows "
-            f"of the source, {counts.effective_rows:.0f} rows of the target, {model}"
+            f"ECE{self._of_label}{adapted}{self.population}, {counts.bins}, {counts.n_rows} labelled rows of the "
+            f"source, {counts.effective_rows:.0f} rows of the target, {model}"
         )
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -153,10 +168,11 @@ class LabelShiftEvaluation(Evaluation):
         """Warnings other than those about the class frequencies, which all classes share."""
         lost = self.counts.without_labels
         own = (
-            f"{100 * lost:.2g} % of the target's rows are in bins without labelled rows: their calibration is taken "
-            "from the other bins and the prior.",
+            f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
+            "taken from the other bins and the prior.",
         )
-        return (*super().remarks, *(own if lost >= UNLABELLED else ()))
+        few = few_labelled_rows(self.counts.n_rows, self.counts, self.model)
+        return (*super().remarks, *few, *(own if lost >= UNLABELLED else ()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,7 +220,7 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
         first = next(iter(self.values()))
         counts = first.counts
         return (
-            f"ECE of each of {len(self)} classes in a target under label shift, {counts.bins}, {counts.n_rows} "
+            f"ECE of each of {len(self)} classes{first.population}, {counts.bins}, {counts.n_rows} "
             f"labelled rows of the source, {counts.effective_rows:.0f} rows of the target, {first.model} model"
         )
 
@@ -253,9 +269,14 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
             ]
             for k, row in enumerate(self.table(estimand=estimand))
         ]
-        remarks = [*of_several({f"class {label}": each.own_remarks for label, each in self.items()})]
-        remarks += self.priors.remarks
-        shown = rows
+        shown, remarks = rows, list(self.remarks)
         if len(rows) > PRINTED and not whole:
             shown, remarks = rows[:PRINTED], [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, shown, remarks)
+        header = (*HEADER, "ECE adapted" if estimand == "ece" else "adapted")
+        return _render.Sheet(self.sentence(), self.spec, header, shown, remarks)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals of all classes, and about the class frequencies."""
+        own = of_several({f"class {label}": each.own_remarks for label, each in self.items()})
+        return (*own, *self.priors.remarks)

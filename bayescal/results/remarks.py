@@ -170,6 +170,22 @@ def _many_bins(counts: Counts) -> str | None:
     )
 
 
+def few_labelled_rows(labelled: float, counts: Counts, model: str) -> list[str]:
+    """Warn about few labelled rows of a source; the effective rows of counts of a target are those of its masses."""
+    bins = int(counts.occupied.sum())
+    texts: list[str] = []
+    if model != "shrinkage":
+        return texts
+    if labelled < ROWS_PER_BIN * bins and bins > 1:
+        texts.append(
+            f"There are fewer than {ROWS_PER_BIN} effective source rows per bin of the target. With so few rows, "
+            "errors that vary from bin to bin cannot be distinguished from noise. Use fewer bins."
+        )
+    if labelled < ROWS:
+        texts.append(f"With fewer than {ROWS} labelled rows the interval depends mostly on the prior.")
+    return texts
+
+
 def few_rows(counts: Counts) -> str | None:
     """Warn about intervals that depend on the prior."""
     if counts.effective_rows >= ROWS:

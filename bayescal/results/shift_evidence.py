@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 LEVEL = 0.05
 #: Maximum number of cells that are printed.
 PRINTED = 20
-HEADER = ("cell", "source", "target", "share of source", "share of target", "difference", "2.5 %", "97.5 %")
+HEADER = ("cell", "share source", "share target", "difference", "2.5 %", "97.5 %")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,9 +146,9 @@ class ShiftEvidence(Presented):
         if self.no_shift.p_value > LEVEL:
             return f"The scores of source and target are not shown to differ ({of_none}), with {size}."
         if self.label_shift.p_value > LEVEL:
-            explained = f"Other class frequencies alone can explain it ({of_label})."
+            explained = f"Different class frequencies alone can explain it ({of_label})."
         else:
-            explained = f"Other class frequencies alone do not explain it ({of_label})."
+            explained = f"Different class frequencies alone do not explain it ({of_label})."
         return f"The scores of source and target differ ({of_none}), with {size}. {explained}"
 
     @property
@@ -160,8 +160,8 @@ class ShiftEvidence(Presented):
         ]
         if self.no_shift.p_value <= LEVEL < self.label_shift.p_value:
             texts.append(
-                "A shift of the features can look like label shift: that label shift is possible does not show that it "
-                "is the reason."
+                "A shift of the features can look like label shift: that label shift can explain the scores does not "
+                "show that it is the cause."
             )
         return tuple(texts)
 
@@ -172,8 +172,6 @@ class ShiftEvidence(Presented):
         rows = [
             [
                 row["cell"],
-                str(row["n_source"]),
-                str(row["n_target"]),
                 *(_render.number(row[name], 4) for name in ("share_source", "share_target", "mean", "low", "high")),
             ]
             for row in shown

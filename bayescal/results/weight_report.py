@@ -39,7 +39,7 @@ class WeightReport(Presented):
     >>> import numpy as np
     >>> import bayescal as bc
     >>> report = bc.weight_report(np.random.default_rng(1).lognormal(0, 1, 1000))
-    >>> round(report.effective_rows), round(report.effective_share, 2), report.warnings
+    >>> round(report.effective_rows), round(report.effective_share, 2), report.remarks
     (322, 0.32, ())
     """
 
@@ -55,8 +55,8 @@ class WeightReport(Presented):
         return self.effective_rows / self.n_rows
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Reasons why results with these weights are not reliable; empty if none is known."""
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings: why results with these weights are not reliable; empty if no reason is known."""
         texts = []
         if self.effective_share < LEAST_SHARE:
             texts.append(
@@ -84,10 +84,10 @@ class WeightReport(Presented):
         """The effective number of rows in words."""
         known = f", and the Pareto shape of the largest weights is {self.pareto_k:.2f}"
         shape = "" if np.isnan(self.pareto_k) else known
+        largest = _render.percent(self.largest_share)
         return (
             f"The {self.n_rows} weighted rows are worth {self.effective_rows:.0f} rows "
-            f"({100 * self.effective_share:.2g} %). The largest weight has {100 * self.largest_share:.2g} % of the "
-            f"total{shape}."
+            f"({_render.percent(self.effective_share)}). The largest weight has {largest} of the total{shape}."
         )
 
     def table(self) -> list[dict[str, Any]]:
@@ -108,4 +108,4 @@ class WeightReport(Presented):
             ["share of the largest weight", f"{self.largest_share:.4f}", ""],
             ["Pareto shape k", _render.number(self.pareto_k, 2), f"<= {LARGEST_SHAPE:g}"],
         ]
-        return _render.Sheet(self.sentence(), self.spec, ("", "value", "reliable if"), rows, list(self.warnings))
+        return _render.Sheet(self.sentence(), self.spec, ("", "value", "reliable if"), rows, list(self.remarks))

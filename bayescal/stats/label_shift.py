@@ -218,6 +218,14 @@ class LabelShiftedCounts:
         return self._class_weight * self.rows.source.weight
 
     @property
+    def rows_by_outcome(self) -> Floats:
+        """Labelled rows without and with the class, shape (2, n_bins): the evidence of mean losses within outcomes.
+
+        Frequencies do not change the distribution of losses within an outcome, as they change `effective_n`.
+        """
+        return np.stack([self.n - self.k, self.k]).astype(np.float64)
+
+    @property
     def losses(self) -> LossSums | None:
         """Squared errors of the labelled rows with these weights."""
         return self._weighted(self.rows.source.losses)

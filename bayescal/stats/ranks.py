@@ -47,12 +47,11 @@ class Ranks:
         The confidences of a grid of values; otherwise the numbers of the occupied cells. Increasing.
     weight : ndarray, shape (2, n_cells)
         Sums of weights of the rows with outcome 0 and 1.
-    weight_sq : ndarray, shape (2,)
-        Sums of squared weights of all rows with outcome 0 and 1.
+    weight_sq : ndarray, shape (2, n_cells)
+        Sums of squared weights of the rows with outcome 0 and 1.
     design_effect : float or None
-        The factor by which the variance of the area exceeds that of independent rows with Kish's effective numbers: for
-        rows in clusters, and under covariate shift. None for other rows and for sums, because placements refer to all
-        rows.
+        The factor by which the variance of the area exceeds that of independent rows, for rows in clusters. None for
+        other rows and for sums, because placements refer to all rows.
 
     Examples
     --------
@@ -94,13 +93,13 @@ class Ranks:
             Weights >= 0.
         """
         if len(confidence) > EXACT_ROWS:
-            cells, sums = _of_fine_codes(_fine_codes(confidence, outcome), weight)
-            return cls(FINE, cells, sums, _squares(outcome, weight))
+            return cls(FINE, *_of_fine_codes(_fine_codes(confidence, outcome), weight))
         values = _clipped(confidence)
         if weight is not None:
             distinct, cell = np.unique(values, return_inverse=True)
-            cells, sums = _summed(cell, outcome, weight, len(distinct))
-            return cls(VALUES, distinct[cells], sums, _squares(outcome, weight))
+            of_row = cell + len(distinct) * outcome.astype(np.int64)
+            cells, sums, squares = _summed(of_row, len(distinct), weight, _squared(weight))
+            return cls(VALUES, distinct[cells], sums, squares)
         # the bits of floats >= 0, read as integers, have the order of the floats; the last bit is free for the outcome
         code = values.view(np.uint64) << np.uint64(1)
         code |= outcome.astype(np.uint64)
@@ -109,8 +108,8 @@ class Ranks:
         code >>= np.uint64(1)
         last = np.flatnonzero(np.append(code[1:] != code[:-1], True))
         rows, of_one = np.diff(last, prepend=-1), np.diff(ones[last], prepend=0)
-        total = np.array([len(code) - ones[-1], ones[-1]])
-        return cls(VALUES, code[last].view(np.float64), np.stack([rows - of_one, of_one]), total)
+        numbers = np.stack([rows - of_one, of_one])
+        return cls(VALUES, code[last].view(np.float64), numbers, numbers)
 
     @classmethod
     def of_bins(cls, bins: Bins, weight: Floats, weight_sq: Floats) -> "Ranks":
@@ -127,8 +126,7 @@ class Ranks:
         """
         occupied = np.flatnonzero(weight.sum(axis=0) > 0)
         inside = weight[:, occupied]
-        squares = (inside / inside.sum(axis=0) * weight_sq[occupied]).sum(axis=1)
-        return cls(bins, occupied, inside, squares)
+        return cls(bins, occupied, inside, inside / inside.sum(axis=0) * weight_sq[occupied])
 
     def cell_of(self, confidence: Array) -> Ints:
         """Return the index of the cell of each confidence that was counted; any index for rows of weight 0."""
@@ -152,7 +150,8 @@ class Ranks:
     @property
     def rows(self) -> Floats:
         """Effective number of rows (Kish) with outcome 0 and 1, shape (2,)."""
-        return np.divide(self.total**2, self.weight_sq, out=np.zeros(2), where=self.weight_sq > 0)
+        squares = self.weight_sq.sum(axis=1)
+        return np.divide(self.total**2, squares, out=np.zeros(2), where=squares > 0)
 
     @cached_property
     def placements(self) -> Floats:
@@ -173,6 +172,23 @@ class Ranks:
     def spread(self) -> Floats:
         """Variance of the placements of the rows with outcome 0 and 1 (divisor n), shape (2,)."""
         return (self.weight * (self.placements - self.auc) ** 2).sum(axis=1) / self.total
+
+    @cached_property
+    def sampling_spread(self) -> Floats:
+        r"""Variance of the placements that, divided by `rows`, is the variance of their weighted mean, shape (2,).
+
+        Notes
+        -----
+        The weighted mean of the placements :math:`v_i` has the variance :math:`\sum w_i^2 (v_i - A)^2 / (\sum w_i)^2`.
+        With Kish's numbers :math:`(\sum w_i)^2 / \sum w_i^2`, this is the variance of the placements weighted by
+        :math:`w_i^2`. It equals `spread` if weights do not depend on the placement. A few heavy rows attract the mean
+        and lie close to it; therefore the larger one of both is returned.
+        """
+        squares = self.weight_sq.sum(axis=1)
+        own = np.divide(
+            (self.weight_sq * (self.placements - self.auc) ** 2).sum(axis=1), squares, np.zeros(2), where=squares > 0
+        )
+        return np.maximum(own, self.spread)
 
     @cached_property
     def grid_error(self) -> float:
@@ -246,25 +262,6 @@ class Ranks:
         ratio = float(by_cluster @ by_cluster) / squares * number / (number - 1)
         return replace(self, design_effect=ratio * float(stdtrit(max(number - 1, 1.0), 0.975) / ndtri(0.975)) ** 2)
 
-    def with_uneven_weights(self, confidence: Array, outcome: Array, weight: Array) -> "Ranks":
-        r"""Return these ranks with the design effect of weights that depend on the score, from the rows they count.
-
-        Parameters
-        ----------
-        confidence, outcome, weight : ndarray, shape (n_rows,)
-            As for `of_rows`; both outcomes occur.
-
-        Notes
-        -----
-        Kish's effective numbers assume that weights do not depend on the influence :math:`h_i` of a row on the area.
-        The variance is :math:`\sum (w_i h_i)^2 / (\sum w_i)^2`. The design effect is its ratio to that with Kish's
-        numbers, at least 1.
-        """
-        influence = self._weighted_influences(confidence, outcome, weight)
-        of_kish = float((self.spread / self.rows).sum())
-        effect = float(influence @ influence) / float(weight.sum()) ** 2 / of_kish if of_kish > 0 else 1.0
-        return replace(self, design_effect=max(effect, 1.0))
-
     def _weighted_influences(self, confidence: Array, outcome: Array, weight: Array) -> Floats:
         """Return weight times influence on the area of each row; 0 for rows of weight 0."""
         at = self.cell_of(confidence) + len(self.position) * outcome.astype(np.int64)
@@ -274,8 +271,8 @@ class Ranks:
         """Move a grid of values to bins or to the fine grid."""
         n_cells = len(grid) if isinstance(grid, Bins) else FINE_CELLS
         cell, outcome = np.tile(_positions(self.position, grid), 2), np.repeat([0, 1], len(self.position))
-        cells, sums = _summed(cell, outcome, self.weight.ravel(), n_cells)
-        return Ranks(grid, cells, sums, self.weight_sq)
+        cells, sums, squares = _summed(cell + n_cells * outcome, n_cells, self.weight.ravel(), self.weight_sq.ravel())
+        return Ranks(grid, cells, sums, squares)
 
 
 def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
@@ -293,9 +290,11 @@ def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
         else:
             return None
     position, cell = np.unique(np.concatenate([one.position, other.position]), return_inverse=True)
-    together = np.concatenate([one.weight, other.weight], axis=1)
-    weight = np.stack([np.bincount(cell, of_outcome, len(position)) for of_outcome in together])
-    ranks = Ranks(one.grid, position, weight, one.weight_sq + other.weight_sq)
+    weight, weight_sq = (
+        np.stack([np.bincount(cell, of_outcome, len(position)) for of_outcome in np.concatenate(pair, axis=1)])
+        for pair in ((one.weight, other.weight), (one.weight_sq, other.weight_sq))
+    )
+    ranks = Ranks(one.grid, position, weight, weight_sq)
     return ranks.coarser(FINE) if ranks.grid == VALUES and len(position) > EXACT_ROWS else ranks
 
 
@@ -367,25 +366,31 @@ def _fine_codes(confidence: Array, outcome: Array) -> Ints:
     return code
 
 
-def _of_fine_codes(code: Ints, weight: Array | None) -> tuple[Ints, Floats]:
-    """Sum weights by code: the cells of positive weight in the order of confidences, and their weights by outcome."""
-    each = np.bincount(code, weight, 2 * FINE_CELLS).reshape(2, 2, SIDE)
-    ordered = np.concatenate([each[:, 0], each[:, 1, ::-1]], axis=1)
-    return _occupied(ordered)
+def _of_fine_codes(code: Ints, weight: Array | None) -> tuple[Ints, Floats, Floats]:
+    """Sum weights by code: the cells of positive weight in the order of confidences, and sums as of `_summed`."""
+    each = [_by_outcome(code, weight, FINE_CELLS)]
+    if weight is not None:
+        each.append(_by_outcome(code, _squared(weight), FINE_CELLS))
+    ordered = [np.concatenate([sums[:, :SIDE], sums[:, : SIDE - 1 : -1]], axis=1) for sums in each]
+    return _occupied(ordered[0], ordered[-1])
 
 
-def _summed(cell: Ints, outcome: Array, weight: Array | None, n_cells: int) -> tuple[Ints, Floats]:
-    """Sum weights by cell and outcome: the cells of positive weight, and their weights by outcome."""
-    code = cell + n_cells * outcome.astype(np.int64)
-    return _occupied(np.bincount(code, weight, 2 * n_cells).reshape(2, -1))
+def _summed(code: Ints, n_cells: int, weight: Array, weight_sq: Array) -> tuple[Ints, Floats, Floats]:
+    """Sum weights by cell plus `n_cells` for outcome 1.
+
+    Returns the cells of positive weight, and their weights and squared weights by outcome.
+    """
+    return _occupied(*(_by_outcome(code, values, n_cells) for values in (weight, weight_sq)))
 
 
-def _occupied(weight: Array) -> tuple[Ints, Floats]:
+def _by_outcome(code: Ints, values: Array | None, n_cells: int) -> Array:
+    return np.bincount(code, values, 2 * n_cells).reshape(2, n_cells)
+
+
+def _occupied(weight: Array, weight_sq: Array) -> tuple[Ints, Floats, Floats]:
     cells = np.flatnonzero(weight.any(axis=0))
-    return cells, weight[:, cells].astype(np.float64)
+    return cells, weight[:, cells].astype(np.float64), weight_sq[:, cells].astype(np.float64)
 
 
-def _squares(outcome: Array, weight: Array | None) -> Floats:
-    """Sum squared weights by outcome."""
-    squares = None if weight is None else weight.astype(np.float64) ** 2
-    return np.bincount(outcome.astype(np.int64), squares, 2).astype(np.float64)
+def _squared(weight: Array) -> Floats:
+    return np.asarray(weight.astype(np.float64) ** 2)

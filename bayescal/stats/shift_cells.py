@@ -17,6 +17,8 @@ from bayescal.stats.row_counts import added, row_counts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Distance of cuts from observed probabilities, if these are not closer together: more than the rounding of float32.
+APART = 1e-6
 #: Entries of the matrix that are assigned to cells at a time.
 CHUNK = 2**20
 #: Hint for calls with missing or surplus arguments.
@@ -96,9 +98,9 @@ class ShiftCells:
             matrix = target_matrix(y_prob, to_array("y_prob", y_prob).shape[1], name="y_prob")
         top, confidence = matrix.argmax(axis=1), matrix.max(axis=1)
         levels = np.arange(1, n_ranges) / n_ranges
-        cuts = np.tile(np.quantile(confidence, levels), (matrix.shape[1], 1))
+        cuts = np.tile(_between_values(confidence, levels), (matrix.shape[1], 1))
         for k in np.unique(top):
-            cuts[k] = np.quantile(confidence[top == k], levels)
+            cuts[k] = _between_values(confidence[top == k], levels)
         return cls(cuts)
 
     @property
@@ -126,10 +128,11 @@ class ShiftCells:
 
     def of_rows(self, matrix: Floats) -> Ints:
         """Return the cell of each row of probabilities, shape (n_rows,); the first class wins ties."""
-        if np.ndim(matrix) != 2 or np.shape(matrix)[1] != self.n_classes:
+        matrix = np.asarray(matrix)
+        if matrix.ndim != 2 or matrix.shape[1] != self.n_classes:
             raise ValueError(
                 f"`matrix` must have one column per class, shape (n_rows, {self.n_classes}); its shape is "
-                f"{np.shape(matrix)}."
+                f"{matrix.shape}."
             )
         cell = np.empty(len(matrix), np.int64)
         step = max(CHUNK // (self.n_classes + self.n_ranges), 1)
@@ -269,6 +272,16 @@ class ShiftCounts:
 
     def __repr__(self) -> str:
         return f"ShiftCounts({self.cells}, {self.n_source} rows of the source, {self.n_target} of the target)"
+
+
+def _between_values(confidence: Floats, levels: Floats) -> Floats:
+    """Return quantiles, moved away from observed values: equal scores of other precision have the same cell."""
+    cuts, values = np.quantile(confidence, levels), np.sort(confidence)
+    above = values.searchsorted(cuts)
+    upper = values[np.minimum(above, len(values) - 1)]
+    lower = np.where(above > 0, values[np.maximum(above - 1, 0)], upper - 2 * APART)
+    apart = np.minimum((upper - lower) / 2, APART)
+    return np.asarray(np.clip(cuts, lower + apart, upper - apart))
 
 
 def _by_class(label: Ints, cell: Ints, cells: ShiftCells) -> Ints:

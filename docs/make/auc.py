@@ -26,7 +26,7 @@ Z = float(ndtri((1 + PROB) / 2))
 FEW = ((50, 0.5), (50, 0.1), (200, 0.5), (200, 0.05))
 MANY = ((2000, 0.5), (2000, 0.05), (2000, 0.01), (20_000, 0.01))
 AREAS = (0.55, 0.75, 0.9, 0.99)
-POPULATIONS = ("Normal", "mixture", "ties", "weights")
+POPULATIONS = ("Normal", "mixture", "ties", "weights", "weights by score")
 #: Share of the pairs that a mixture misranks: the positive rows that look like negative ones, relative to 1 - AUC.
 MIXED = 1.6
 #: Edges of confidences that are rounded to one digit, as scores.
@@ -38,6 +38,17 @@ PAIRS = ((0.8, 0.8, 0.5), (0.8, 0.85, 0.9), (0.9, 0.9, 0.99), (0.98, 0.99, 0.9))
 PAIR_SIZES = ((200, 0.5), (200, 0.05), (2000, 0.5), (2000, 0.01))
 COLUMNS = ("n_rows", "prevalence", "population", "area", "method", "coverage", "above", "width", "repeats")
 FINE_BINS, BINS = 1000, 15
+#: Intervals of weighted rows if weights are taken as unrelated to scores.
+WEIGHTED = "bayescal, weights unrelated to scores"
+
+
+class SpreadOfWeights(Ranks):
+    """Ranks whose variance takes weights as unrelated to scores: a rival."""
+
+    @property
+    def sampling_spread(self) -> Any:  # type: ignore[override]  # computed once in the base
+        """The variance of the placements weighted by w."""
+        return self.spread
 
 
 def shift(area: float) -> float:
@@ -71,6 +82,8 @@ def data_set(n_rows: int, prevalence: float, population: str, area: float, rng: 
     score += moved * outcome
     confidence = np.searchsorted(EDGES, score) / len(EDGES) if population == "ties" else expit(score / 2)
     weight = rng.exponential(size=n_rows) if population == "weights" else None
+    if population == "weights by score":
+        weight = np.exp(score)  # both Normal distributions move by 1, and the AUC stays the same
     return Predictions(confidence=confidence, outcome=outcome, weight=weight, target="event")
 
 
@@ -138,6 +151,9 @@ def area_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         whole = ranked(rows)
         ranks = ranks_of(whole)
         yield "bayescal", quantiles(auc(drawn_bins, whole, rng=rng))
+        if rows.weight is not None:
+            rival = SpreadOfWeights.of_rows(rows.confidence, rows.outcome, rows.weight)
+            yield WEIGHTED, quantiles(auc(drawn_bins, replace(whole, ranks=rival), rng=rng))
         for bins in (BINS, FINE_BINS):
             yield f"bayescal, counts in {bins} bins", quantiles(auc(drawn_bins, counted(rows, bins), rng=rng))
         undefined = min(ranks.rows) <= 1  # the variance of DeLong et al. needs two rows of each outcome
@@ -225,8 +241,15 @@ FORM = "{rows}|{method}|{worst:.2f}|{coverage:.3f}|{width:.4f}|{where}"
 def lines_of(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the lines of few and of many rows."""
     for words, sizes in (("50 or 200", FEW), ("2000 or 20000", MANY)):
-        chosen = [row for row in rows if (row["n_rows"], row["prevalence"]) in sizes]
+        chosen = [row for row in rows if (row["n_rows"], row["prevalence"]) in sizes and row["method"] != WEIGHTED]
         yield from ({**line, "rows": words} for line in overall(chosen))
+
+
+def lines_of_weights(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of weighted rows."""
+    for population in (name for name in POPULATIONS if name.startswith("weights")):
+        chosen = [row for row in rows if row["population"] == population and "counts" not in row["method"]]
+        yield from ({**line, "rows": population} for line in overall(chosen))
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
@@ -243,6 +266,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
             f"{numbers['seed']}. The standard error of one share near {PROB:g} is {error}.\n"
         ),
         "areas": table(HEAD, cells(lines_of(areas), FORM)),
+        "weighted_areas": table(HEAD.replace("Rows:", "Weights"), cells(lines_of_weights(areas), FORM)),
         "differences": table(HEAD, cells(({**line, "rows": "200 or 2000"} for line in overall(differences)), FORM)),
     }
 
@@ -255,6 +279,6 @@ if __name__ == "__main__":
         numbers="auc.json",
         page="auc.md",
         save=save_parts,
-        shown=("conditions", "areas", "differences"),
+        shown=("conditions", "areas", "weighted_areas", "differences"),
         repeats=(200, 2),
     )

@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.legend import Legend
 from scipy.special import expit, softmax
 
 import bayescal as bc
 from bayescal.analyses.class_priors import FewRowsWarning
+from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 
 
@@ -46,6 +48,20 @@ def test_uncertain_frequencies_widen_the_interval(shifted):
     assert found.bin_draws.gap[:, 5].std() > 1.1 * found.posterior.parts[8].sample(2000, rng=1).gap[:, 5].std()
 
 
+def test_the_dirichlet_model_has_uncertain_frequencies_too(shifted):
+    """Many rows per bin: the standard deviation of its ECE is that of the shrinkage model, not of one frequency."""
+    found = shifted[0]
+    assert found.dirichlet_ece.sd() == pytest.approx(found.ece.sd(), rel=0.15)
+    one = dirichlet_posterior(found.counts).sample(4000, rng=1)
+    assert found.dirichlet_ece.sd() > 1.2 * bc.ece(one).values.std()
+
+
+def test_parameters_belong_to_one_draw_of_the_frequencies(shifted):
+    with pytest.raises(AttributeError, match=r"`parameters` differ between.*posterior\.parts\[0\]\.sample_all"):
+        shifted[0].parameters  # noqa: B018  # the property raises
+    assert len(shifted[0].posterior.parts[0].sample_all(50, rng=1).bin_draws.mass) == 50
+
+
 def test_draws_of_parts_are_those_of_their_frequencies(shifted):
     """The draws that belong to one part have the mean of its own posterior."""
     found = shifted[0]
@@ -70,6 +86,37 @@ def test_adaptation_multiplies_the_odds(shifted):
         found.adapted.adapted  # noqa: B018  # the attribute raises
 
 
+def test_scores_are_those_of_each_draw_of_the_frequencies(shifted):
+    """The Brier score of the draws of a part is the weighted one of the labelled rows at its frequencies."""
+    found = shifted[0]
+    part, means = found.posterior.part_of(4000, found.bin_draws_seed), []
+    for i in (0, 15):
+        counts, own = found.posterior.parts[i].counts, found.brier_score.values[part == i]
+        observed = counts.losses.total.sum() / counts.weight.sum()
+        assert own.mean() == pytest.approx(observed, abs=found.brier_score.sd())
+        means.append(own.mean())
+    error = found.brier_score.values[part == 0].std() * np.sqrt(2 / 250)
+    assert abs(means[1] - means[0]) > 8 * error
+
+
+def test_equal_mass_bins_have_equal_numbers_of_target_rows(shifted):
+    _, y, p, p_target, _ = shifted
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=8, binning="equal-mass", draws=160, rng=1)
+    assert found.counts.rows.target_rows.tolist() == [250] * 8
+    changed = found.adapted.counts
+    assert changed.rows.target_rows.tolist() == [250] * 8
+
+
+def test_adapted_predictions_are_evaluated_in_both_populations():
+    """Unequal classes of the source: rows of both sides are counted at the probabilities that `adapt` returns."""
+    y, p, p_target, _ = event(800, 0.2, np.random.default_rng(11), target=0.6)
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, draws=160, rng=1)
+    counts, changed = found.adapted.counts, found.adapt(p_target)
+    np.testing.assert_array_equal(counts.rows.target_rows, np.histogram(changed, np.linspace(0, 1, 11))[0])
+    np.testing.assert_array_equal(counts.n, np.histogram(found.adapt(p), np.linspace(0, 1, 11))[0])
+    assert counts.share @ np.nan_to_num(counts.mean_confidence) == pytest.approx(changed.mean())
+
+
 def test_printing_and_exports(shifted):
     found = shifted[0]
     text = str(found)
@@ -85,8 +132,21 @@ def test_printing_and_exports(shifted):
     assert "frequency of class 1 in the target" in str(priors)
     assert priors.summary().shape[0] == 2
     assert priors.p_increase[1] == 0
+    assert list(priors) == [0, 1]
+    assert 2 not in priors
+    assert [draws.mean() for draws in priors.values()] == pytest.approx(priors.mean())
     with pytest.raises(KeyError, match="no class 2"):
         priors[2]
+
+
+def test_a_diagram_of_classes_names_the_population():
+    y, p, p_target, _ = several(200, np.random.default_rng(3))
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=5, draws=160, rng=1)
+    figure = bc.plot_reliability(found).figure
+    titles = " ".join(legend.get_title().get_text() for legend in figure.findobj(Legend))
+    titles = " ".join(titles.split())
+    assert "classwise ECE in a target under label shift, 5 equal-width bins" in titles
+    assert "N = 200 labelled rows" in titles
 
 
 def test_the_same_seed_gives_the_same_draws(shifted):
@@ -127,6 +187,26 @@ def test_several_classes():
         found[7]
 
 
+@pytest.mark.parametrize("shape", ["column", "matrix"])
+def test_equal_scores_of_another_precision_are_equal(shape):
+    """Scores of one decimal: 0.7 in float32 is below 0.7, and must be in its cell and bin. All of it as in float32."""
+    y, p, p_target, _ = event(1000, 0.5, np.random.default_rng(12))
+    sides = [np.clip(np.round(each, 1), 0.1, 0.9) for each in (p, p_target)]
+    if shape == "matrix":
+        sides = [np.column_stack([1 - each, each]).round(1) for each in sides]
+    single = [each.astype(np.float32) for each in sides]
+    options = {"shift": "label", "bins": 10, "draws": 160, "rng": 1}
+    expected = bc.evaluate_shifted(y, *single, **options)
+    evidence = bc.shift_evidence(y, *single, simulations=99, rng=1)
+    for mixed in ((sides[0], single[1]), (single[0], sides[1])):
+        found = bc.evaluate_shifted(y, *mixed, **options)
+        np.testing.assert_array_equal(found.priors.drawn, expected.priors.drawn)
+        own, other = (found, expected) if shape == "column" else (found[1], expected[1])
+        np.testing.assert_allclose(own.ece.values, other.ece.values, rtol=1e-6)
+        again = bc.shift_evidence(y, *mixed, simulations=99, rng=1)
+        assert again.label_shift.p_value == evidence.label_shift.p_value
+
+
 def test_labels_keep_their_names():
     y, p, p_target, _ = several(400, np.random.default_rng(4))
     names = np.array(["x", "y", "z"])
@@ -163,12 +243,18 @@ def test_probabilities_are_narrower():
         ({"y_target": [1]}, TypeError, "If they are known, `evaluate"),
         ({"using": "em"}, ValueError, "`using` must be one of"),
         ({"colour": 1}, TypeError, "takes no 'colour'"),
+        ({"weights": [1, 1, 1, 1]}, TypeError, "`weights=` is an option of `shift='covariate'`"),
+        ({"target": "event"}, TypeError, "`target=` is an option of `shift='covariate'`"),
         ({"y_prob_target": []}, ValueError, "`y_prob_target` is empty"),
         ({"y_prob_target": [0.2, 1.2]}, ValueError, r"`y_prob_target` must .*\[0, 1\]; 1 of 2 .* index 1: 1.2"),
         ({"y_prob_target": [0.2, np.nan]}, ValueError, "`y_prob_target`"),
         ({"y_prob_target": [[0.2, 0.8]]}, ValueError, "one column, as `y_prob` is"),
         ({"y_true": [0, 0, 0, 0]}, ValueError, "1 of 2 classes have none, the first is 1"),
-        ({"y_prob": [[0.2, 0.8]] * 4}, ValueError, "`y_prob_target` must have the 2 columns"),
+        (
+            {"y_prob": [[0.2, 0.8]] * 4},
+            ValueError,
+            "must have 2 columns, one per class.*Pass both columns",
+        ),
         ({"draws": 1}, ValueError, "`draws`"),
         ({"y_prob_target": [0, 1, 1]}, TypeError, r"holds integers \(dtype int64\), as labels do.*`evaluate\("),
         ({"y_prob_target": np.array([False, True])}, TypeError, "holds booleans"),
@@ -258,9 +344,18 @@ def test_classes_that_are_hardly_told_apart_are_named():
     rng = np.random.default_rng(8)
     y, p = rng.integers(2, size=400), rng.random(400)
     found = bc.class_priors(y, p, p, rng=1)
-    assert any("hardly tell apart classes 0, 1" in remark for remark in found.remarks)
+    assert any("say little about classes 0, 1" in remark for remark in found.remarks)
     low, high = found.interval()
     assert (high - low > 0.6).all()
+
+
+@pytest.mark.parametrize(("n", "expected"), [(24, [True, True]), (60, [True, False]), (400, [False, False])])
+def test_few_labelled_rows_are_mentioned_however_many_the_target_has(n, expected):
+    y, p, p_target, _ = event(n, 0.5, np.random.default_rng(10), n_target=3000)
+    y = np.arange(n) % 2
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, draws=160, rng=1)
+    texts = ("fewer than 10 effective source rows per bin", "fewer than 30 labelled rows")
+    assert [any(text in remark for remark in found.remarks) for text in texts] == expected
 
 
 def test_bins_without_labelled_rows_are_mentioned():
@@ -270,6 +365,13 @@ def test_bins_without_labelled_rows_are_mentioned():
     assert any("20 % of the target's rows are in bins without labelled rows" in remark for remark in found.remarks)
 
 
+def test_a_target_with_other_scores_than_the_source_is_refused():
+    """Label shift alone cannot give scores that no row of the source has."""
+    y, p, p_target = event(200, 0.5, np.random.default_rng(9))[:3]
+    with pytest.raises(ValueError, match=r"100 % of its \d+ rows are in \d+ bins without source rows.*at most 50 %"):
+        bc.evaluate_shifted(y, 0.3 * p, 0.6 + 0.4 * p_target, shift="label", bins=10, rng=1)
+
+
 def test_bins_without_labelled_rows_are_mentioned_for_each_class():
     rng = np.random.default_rng(9)
     y, p, p_target, _ = several(600, rng)
@@ -277,4 +379,5 @@ def test_bins_without_labelled_rows_are_mentioned_for_each_class():
     p = np.clip(p, 0.05, 0.9)
     p, p_target = p / p.sum(axis=1, keepdims=True), np.r_[p_target[:450], high]
     found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=20, draws=160, rng=1)
-    assert any("without labelled rows" in text for text in found.sheet().remarks)
+    assert any("without labelled rows" in text for text in found.remarks)
+    assert found.sheet(estimand="signed_error").header[-1] == "adapted"

@@ -198,12 +198,17 @@ def test_records_that_cannot_be_are_refused(registry):
         as_estimand(3)
 
 
+SHIFTS = ({"shift": "label"}, {"shift": "covariate", "weights": np.ones(60)})
+
+
 def test_names_with_another_meaning_are_reserved():
     """Every public attribute of an evaluation, and every entry of its data tree, that is no estimand."""
-    ev = bc.evaluate([0, 1, 1], [0.2, 0.7, 0.9], draws=50, rng=1)
-    tree = ev.to_datatree()
-    names = {name for name in dir(ev) if not name.startswith("_")} | set(tree["posterior"].variables)
-    assert names - set(registered()) <= RESERVED
+    y, p = [0, 1, 1] * 20, [0.2, 0.7, 0.9] * 20
+    shifted = (bc.evaluate_shifted(y, p, p, draws=50, rng=1, **each) for each in SHIFTS)
+    for ev in (bc.evaluate(y, p, draws=50, rng=1), *shifted):
+        tree = ev.to_datatree()
+        names = {name for name in dir(ev) if not name.startswith("_")} | set(tree["posterior"].variables)
+        assert names - set(registered()) <= RESERVED
 
 
 def test_an_estimand_can_be_defined_again(registry, rows):

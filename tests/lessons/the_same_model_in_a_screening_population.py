@@ -41,7 +41,7 @@ def check_adapted_predictions(shifted, adapted, ill_screened, risk_screened):
 
 def check_weights(weights, older, sick_elder, stated, elder, sick, at_clinic):
     report = bc.weight_report(weights)
-    assert report.warnings == ()
+    assert report.remarks == ()
     assert report.effective_share < 0.6
     truth = bc.evaluate(sick_elder, stated(elder), rng=1).ece.mean()
     low, high = older.ece.interval()

@@ -103,6 +103,26 @@ def test_draws_given_ratios_agree_with_quadrature():
     assert abs((cdf < 0.025).mean() - 0.025) < 5 * np.sqrt(0.025 / 1000)
 
 
+def test_probabilities_of_a_source_with_unequal_classes():
+    """A fifth of the source has class 1: ratios are those to its frequency in the source, not to 1/2."""
+    rng = np.random.default_rng(8)
+    y, y_target = np.arange(4000) % 5 == 0, np.arange(2000) % 5 < 3
+    p, p_target = (1 / (1 + 4 * np.exp(-2 * rng.normal(2.0 * each - 1, 1))) for each in (y, y_target))
+    drawn = PriorLikelihoodPosterior(ShiftedRows.read(y.astype(int), p, p_target)).sample(1000, rng=1)[:, 1]
+    assert abs(drawn.mean() - 0.6) < 4 * drawn.std()
+    assert drawn.std() < 0.03
+
+
+def test_uncertain_recalibration_widens_the_interval():
+    """Few labelled rows and many of the target: nearly all uncertainty is that of the recalibration."""
+    rng = np.random.default_rng(9)
+    y, y_target = np.arange(120) % 2, rng.random(5000) < 0.3
+    p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2.0 * each - 1, 1))) for each in (y, y_target))
+    found = PriorLikelihoodPosterior(ShiftedRows.read(y, p, p_target))
+    given = sample_given_ratios(found._ratios(found.recalibration[0]), 1000, 1.0, np.random.default_rng(1))
+    assert found.sample(1000, rng=1)[:, 1].std() > 1.5 * given[:, 1].std()
+
+
 def test_probabilities_that_are_too_extreme_are_recalibrated():
     """Logits times 2: the interval still contains 0.2; with 400 rows it would exclude it without recalibration."""
     rng = np.random.default_rng(7)

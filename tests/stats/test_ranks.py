@@ -61,6 +61,17 @@ def test_placements_by_all_pairs():
         assert np.average(placed[outcome == z], weights=weight[outcome == z]) == pytest.approx(ranks.auc)
         variance = np.average((placed[outcome == z] - ranks.auc) ** 2, weights=weight[outcome == z])
         assert ranks.spread[z] == pytest.approx(variance, rel=1e-10)
+        by_squares = np.average((placed[outcome == z] - ranks.auc) ** 2, weights=weight[outcome == z] ** 2)
+        assert ranks.sampling_spread[z] == pytest.approx(max(by_squares, variance), rel=1e-10)
+
+
+def test_the_sampling_spread_of_rows_without_weights_is_their_spread():
+    outcome, confidence, _ = rows()
+    plain, equal = Ranks.of_rows(confidence, outcome), Ranks.of_rows(confidence, outcome, np.full(len(outcome), 3.0))
+    np.testing.assert_array_equal(plain.sampling_spread, plain.spread)
+    np.testing.assert_allclose(equal.sampling_spread, plain.spread, rtol=1e-12)
+    heavy = Ranks.of_rows(confidence, outcome, confidence**2)  # heavy rows with outcome 0 are wrongly ranked ones
+    assert heavy.sampling_spread[0] > 1.2 * heavy.spread[0]
 
 
 def test_zero_is_one_value():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.estimands.scores import mean_log_losses, mean_losses
 from bayescal.stats.bins import make_bins
 from bayescal.stats.label_shift import ShiftedBins
 
@@ -14,6 +15,7 @@ def test_cells_are_predicted_classes_and_ranges():
     cells = bc.ShiftCells(np.array([[0.5, 0.8], [0.6, 0.7], [0.4, 0.9]]))
     p = np.array([[0.45, 0.45, 0.1], [0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])
     assert cells.of_rows(p).tolist() == [0, 1, 5, 7, 8]
+    assert cells.of_rows(p.tolist()).tolist() == [0, 1, 5, 7, 8]
     assert len(cells) == 9
 
 
@@ -23,6 +25,26 @@ def test_ranges_hold_a_third_of_each_predicted_class():
     rows = np.bincount(bc.ShiftCells.of_confidences(p, 3).of_rows(p), minlength=6)
     top = np.bincount(p.argmax(axis=1))
     np.testing.assert_allclose(rows.reshape(2, 3), np.tile(top[:, None] / 3, 3), atol=1)
+
+
+@pytest.mark.parametrize("of", [lambda p: p, lambda p: p.astype(np.float32).astype(float)])
+def test_cells_do_not_depend_on_the_precision_of_equal_scores(of):
+    """Scores of one decimal: cuts at observed values would move all rows of a value to another cell."""
+    rng = np.random.default_rng(1)
+    p = rng.integers(11, size=2000) / 10
+    both = np.column_stack([1 - p, p])
+    rounded = np.column_stack([1 - p.astype(np.float32).astype(float), p.astype(np.float32).astype(float)])
+    cells = bc.ShiftCells.of_confidences(of(both), 3)
+    np.testing.assert_array_equal(cells.of_rows(both), cells.of_rows(rounded))
+    assert len(np.unique(cells.of_rows(both))) == 6
+
+
+def test_ranges_of_nearly_equal_scores_are_not_joined():
+    p = 1 - np.arange(1, 301) * 1e-12
+    rows = np.bincount(
+        bc.ShiftCells.of_confidences(np.column_stack([1 - p, p]), 3).of_rows(np.column_stack([1 - p, p]))
+    )
+    assert rows[3:].tolist() == [100, 100, 100]
 
 
 def test_batches_add_up_to_all_rows():
@@ -126,6 +148,21 @@ def test_without_shift_counts_are_those_of_the_source():
     np.testing.assert_allclose(counts.losses.total, own.losses.total)
 
 
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_mean_losses_have_the_evidence_of_labelled_rows(share):
+    """One bin: the losses of an outcome have the same distribution in both, so that their mean has the same error."""
+    rng = np.random.default_rng(5)
+    y = np.arange(600) % 2
+    p = np.clip(rng.normal(0.3 + 0.4 * y, 0.2), 0.01, 0.99)
+    counts = ShiftedBins.from_rows(y, p, p, 1, make_bins(1), np.array([0.5, 0.5])).at(np.array([1 - share, share]))
+    for moments, loss in ((mean_losses, (y - p) ** 2), (mean_log_losses, -np.log(np.where(y, p, 1 - p)))):
+        mean, sd, _, _ = moments(counts)
+        for z in (0, 1):
+            own = loss[y == z]
+            assert mean[z, 0] == pytest.approx(own.mean(), rel=0.05)
+            assert sd[z, 0] == pytest.approx(own.std() / np.sqrt(len(own)), rel=0.15)
+
+
 def test_several_classes_have_their_own_ratio_in_each_bin():
     """Weighted rows of a large source: w_1 s_1 / sum w_l s_l, whatever the mixture of the other classes."""
     rng = np.random.default_rng(4)
@@ -135,6 +172,36 @@ def test_several_classes_have_their_own_ratio_in_each_bin():
     rows = ShiftedBins.from_rows(y, p, p, 1, make_bins(5), priors)
     weight = (priors / rows.frequency)[:, None] * rows.by_class
     np.testing.assert_allclose(rows.at(priors).accuracy, weight[1] / weight.sum(axis=0), rtol=1e-3)
+
+
+def test_the_ratio_of_odds_without_labelled_rows_is_that_of_the_frequencies():
+    """The second bin has no labelled row: pi / (1 - pi) over rho / (1 - rho), with rho = (1/2, 1/3, 1/6)."""
+    priors = np.array([0.2, 0.5, 0.3])
+    rows = ShiftedBins.from_rows(
+        np.array([0, 0, 0, 1, 1, 2]), np.full(6, 0.2), np.array([0.2, 0.9]), 1, make_bins(2), priors
+    )
+    assert rows.odds_ratio(priors)[1] == pytest.approx((0.5 / 0.5) / ((1 / 3) / (2 / 3)))
+    # the first one has 3 and 1 rows of the others, and one more that is divided 3 : 1
+    assert rows.odds_ratio(priors)[0] == pytest.approx(1.5 * 5 / (3.75 * 0.2 / 0.5 + 1.25 * 0.3 * 6))
+
+
+def test_area_of_one_of_several_classes_by_hand():
+    """Pairs of a row of class 1 and a row of the others, which weigh pi / rho of their class."""
+    label, p = np.array([0, 0, 1, 1, 2, 2]), np.array([0.1, 0.3, 0.2, 0.6, 0.4, 0.7])
+    rows = ShiftedBins.from_rows(label, p, p, 1, make_bins(2), np.array([0.6, 0.1, 0.3]))
+    # 0.2 is above one row of class 0; 0.6 is above both rows of class 0 and one of class 2; weights 2 : 1
+    assert rows.ranks.auc == pytest.approx((2 + (4 + 1)) / (2 * 6))
+
+
+def test_observed_losses_are_weighted_by_class():
+    """Two classes: sums over rows, with the weight pi / rho of the class of each row."""
+    y, p = np.array([0, 0, 0, 1]), np.array([0.1, 0.4, 0.7, 0.8])
+    counts = shifted(y, p, p).at(np.array([0.4, 0.6]))
+    weight = np.where(y == 1, 0.6 / 0.25, 0.4 / 0.75)
+    np.testing.assert_allclose(counts.weight, [[2 * 0.4 / 0.75, 0.4 / 0.75], [0, 2.4]])
+    assert counts.losses.total.sum() / counts.weight.sum() == pytest.approx((weight @ (y - p) ** 2) / weight.sum())
+    log_loss = -np.log(np.where(y == 1, p, 1 - p))
+    assert counts.log_losses.total.sum() / counts.weight.sum() == pytest.approx((weight @ log_loss) / weight.sum())
 
 
 def test_bins_without_labelled_rows_are_counted():

@@ -17,11 +17,13 @@ from bayescal.stats.survival import HorizonCounts
 HORIZON, BINS = 1.0, make_bins(4)
 
 
-def simulated(*, causes=1, ties=0, lost_bin=False, n=240, size=6, seed=1):
-    """Weighted rows in clusters with dependent times."""
+def simulated(*, causes=1, ties=0, lost_bin=False, few=False, n=240, size=6, seed=1):
+    """Weighted rows in clusters with dependent times; the last bin may be lost, and `few` rows be in it."""
     rng = np.random.default_rng(seed)
     cluster = np.arange(n) // size
     risk = rng.random(n)
+    if few:
+        risk[30:] *= 0.75
     died = -np.log(uniform_in_clusters(cluster, 0.6, rng)) / (0.3 + risk)
     lost = -np.log(uniform_in_clusters(cluster, 0.3, rng)) / 0.7
     time, event = np.minimum(died, lost), np.where(died <= lost, rng.integers(1, causes + 1, n), 0)
@@ -56,7 +58,7 @@ def excess_by_bin(rows):
     return weight * counted(rows).accuracy - expected
 
 
-CASES = [{}, {"causes": 2}, {"ties": 5}, {"causes": 2, "ties": 5}, {"lost_bin": True}]
+CASES = [{}, {"causes": 2}, {"ties": 5}, {"causes": 2, "ties": 5}, {"lost_bin": True, "few": True}, {"lost_bin": True}]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -77,7 +79,7 @@ def test_residuals_of_clusters_are_derivatives_by_the_weight_of_the_cluster(case
     np.testing.assert_allclose(sums.own, np.bincount(place, alone * rows.weight, 4), rtol=1e-5)
 
 
-@pytest.mark.parametrize("case", CASES[:4])
+@pytest.mark.parametrize("case", CASES[:5])
 def test_losses_of_clusters_are_derivatives_of_the_brier_score(case):
     """Weight of all rows times the derivative of the score, plus the score times the weight of the cluster."""
     rows, cluster = simulated(**case)
@@ -88,12 +90,13 @@ def test_losses_of_clusters_are_derivatives_of_the_brier_score(case):
 
     weight = np.bincount(cluster, rows.weight)
     losses = weight.sum() * of_scale(rows, cluster, score) + score(rows) * weight
+    assert (counted(rows).not_followed > 0) == bool(case.get("lost_bin"))
     sums = counted(rows, cluster).clusters
     np.testing.assert_allclose(sums.losses, [losses @ losses, losses @ weight], rtol=1e-6)
     assert not sums.log_losses.any()
 
 
-@pytest.mark.parametrize("case", CASES[:4])
+@pytest.mark.parametrize("case", CASES[:5])
 def test_the_design_effect_of_the_auc_follows_from_its_derivatives(case):
     """The ratio of the variance over clusters to that over rows, with the factors that rows without censoring have."""
     rows, cluster = simulated(**case)

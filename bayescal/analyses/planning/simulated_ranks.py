@@ -63,7 +63,7 @@ class _OfOne:
         self.ranks, self.parameters = ranks, beta_parameters(ranks)
         area, rows = ranks.auc, ranks.rows
         #: Variance of the placements of each outcome, including the additional row.
-        self.spread = ranks.spread + (1 / 3 - area + area**2) / rows
+        self.spread = ranks.sampling_spread + (1 / 3 - area + area**2) / rows
         fewest = 1 / (1 / rows).sum()
         centre = (area * fewest + 0.5) / (fewest + 1)
         self.of_centre = centre * (1 - centre)
@@ -80,7 +80,7 @@ class _OfOne:
             area = float(betaincinv(area * trials, (1 - area) * trials, around))
         share = self._tilted(float(np.interp(area, self.areas, TILTS)))
         weights = weight * rows[:, None] * share
-        return Ranks(self.ranks.grid, self.ranks.position, weights, weight**2 * rows)
+        return Ranks(self.ranks.grid, self.ranks.position, weights, weight * weights)
 
     def _tilted(self, tilt: float) -> Floats:
         tilted = self.share * np.exp(tilt * (self.ranks.placements - 0.5))
