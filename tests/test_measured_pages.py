@@ -44,6 +44,7 @@ def numbers_of(name):
         ("survival_weak", "survival_weak.json", "survival.md"),
         ("survival_clusters", "survival_clusters.json", "survival.md"),
         ("label_shift", "label_shift.json", "shift.md"),
+        ("label_shift_whole", "label_shift_whole.json", "shift.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
@@ -51,6 +52,18 @@ def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
     text = (DOCS / "explanation" / page).read_text(encoding="utf-8")
     for shown in script(name).tables(numbers_of(file)).values():
         assert shown.strip() in text
+
+
+def test_pooling_over_frequencies_agrees_with_one_model():
+    """Given the same frequencies, or where the prior hardly informs about them, means are close to those of PyMC."""
+    rows = numbers_of("label_shift_whole.json")["rows"]
+    assert len(rows) == 8
+    for row in rows:
+        closed, pymc, given = row["ece"]
+        assert not row["problems"]
+        assert abs(given - pymc) < 0.15 * row["ece_sd"][1]
+        if "intercept" in row["predictions"] or "adapted" in row["predictions"]:
+            assert abs(closed - pymc) < 0.2 * row["ece_sd"][1]
 
 
 def test_corrected_p_values_are_nearly_uniform():
