@@ -146,6 +146,8 @@ def test_columns_are_aligned_and_checked(rows):
     cluster = pd.Series(rows.cluster, index=np.arange(1000)[::-1])
     with pytest.raises(ValueError, match=r"`cluster` must have the index of `y_true`"):
         bc.evaluate(y, p, cluster=cluster)
+    with pytest.raises(ValueError, match=r"`cluster` must have the index of `by`"):
+        bc.evaluate(rows.outcome, rows.confidence, by=pd.Series(np.arange(1000) % 2), cluster=cluster)
     with pytest.raises(ValueError, match=r"`cluster` and `y_true` must have the same length"):
         bc.evaluate(y, p, cluster=rows.cluster[:-1])
     with pytest.raises(ValueError, match=r"`cluster`.*missing"):

@@ -182,17 +182,14 @@ def evaluate_survival(
     warn_of_codes(rows)
     if several and by is not None:
         raise ValueError("`by` needs a single `horizon`: call the function once per horizon.")
-    clusters = None
-    if cluster is not None:
-        same_rows({"time": time, "risk": risk, "cluster": cluster})
-        clusters = Clusters.from_column(cluster, len(rows), rows="time")
+    same_rows({"time": time, "event": event, "risk": risk, "weights": weights, "by": by, "cluster": cluster})
+    clusters = None if cluster is None else Clusters.from_column(cluster, len(rows), rows="time")
     arguments = {"clusters": clusters, "rng": rng, "model": model, "draws": draws, **options}
     if several:
         return _evaluate_horizons(rows, horizon, bins, binning, **arguments)
     at = rows.checked_horizon(horizon)
     edges = edges_of_risks(rows, bins, binning)
     if by is not None:
-        same_rows({"time": time, "risk": risk, "by": by})
         groups = Groups.from_column(by, len(rows), rows="time")
         return _evaluate_groups(rows, groups, at, edges, progress=progress, **arguments)
     return _evaluate_rows(rows, at, edges, **arguments)

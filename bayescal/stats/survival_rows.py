@@ -112,10 +112,12 @@ class HorizonRows:
         -------
         (mean, influences) : tuple of float and ndarray, shape (n_rows,)
             The influences are derivatives of the mean by the weight of each row, times the weight of all rows; their
-            weighted mean is 0.
+            weighted mean is 0. NaN if no outcome is known.
         """
         inverse = self.inverse_censoring
         known = float(inverse.sum())
+        if not known:
+            return float("nan"), np.full(len(values), np.nan)
         mean = float(inverse @ values) / known
         # the total weight of the known rows varies too
         return mean, self.influences(values - mean) * (float(self.weight.sum()) / known)

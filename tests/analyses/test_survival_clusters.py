@@ -177,6 +177,37 @@ def test_events_of_one_outcome_have_no_auc():
     assert np.isfinite(ev.ece.values).all()
 
 
+@pytest.mark.parametrize("other", ["event", "weights", "by"])
+def test_clusters_have_the_index_of_every_column(other):
+    time, event, risk, cluster = simulated()
+    columns = {"time": time, "event": event, "risk": risk, "weights": np.ones(1000), "by": np.arange(1000) % 2}
+    columns[other] = pd.Series(columns[other])
+    cluster = pd.Series(cluster, index=np.arange(1000)[::-1])
+    with pytest.raises(ValueError, match=rf"`cluster` must have the index of `{other}`: .* 1000 of 1000 .* position 0"):
+        bc.evaluate_survival(**columns, horizon=0.5, cluster=cluster)
+
+
+def test_groups_have_the_index_of_every_column():
+    time, event, risk, _ = simulated()
+    by = pd.Series(np.arange(1000) % 2, index=np.arange(1000)[::-1])
+    with pytest.raises(ValueError, match=r"`by` must have the index of `event`"):
+        bc.evaluate_survival(time, pd.Series(event), risk, horizon=0.5, by=by)
+
+
+def test_rows_of_which_no_outcome_is_known_are_refused():
+    time, event, risk, cluster = simulated()
+    early = time < 0.7
+    options = {"horizon": 0.7, "cluster": cluster, "draws": 200, "rng": 1}
+    lost = np.where(early, 0, event)
+    with pytest.raises(ValueError, match=r"`horizon` 0.7 is too late: 10 of 10 bins with 100 % of the rows"):
+        bc.evaluate_survival(time, lost, risk, weights=early.astype(int), **options)
+    # of one group
+    of_first = cluster < 100
+    lost, ends = np.where(of_first, 0, event), np.where(of_first, np.minimum(time, 0.6), time)
+    with pytest.raises(ValueError, match=r"group 'a': `horizon` 0.7 is too late: .* with 100 % of the rows"):
+        bc.evaluate_survival(ends, lost, risk, by=np.where(of_first, "a", "b"), **options)
+
+
 def test_columns_are_aligned_and_checked():
     time, event, risk, cluster = simulated()
     columns = pd.Series(time), pd.Series(event), pd.Series(risk)
