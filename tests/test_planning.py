@@ -11,6 +11,8 @@ import bayescal as bc
 from bayescal.analyses.planning import two_classifiers as planning
 from bayescal.analyses.planning.labels_needed import labels_needed
 from bayescal.analyses.planning.simulated_losses import JointLosses, LogLosses, SquaredErrors
+from bayescal.analyses.planning.simulated_ranks import SimulatedRanks
+from bayescal.estimands.auc import delong_variance
 from bayescal.stats.ranks import Ranks
 
 #: The Dirichlet model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.
@@ -537,6 +539,24 @@ def test_rows_for_a_width_of_the_auc_are_those_of_delong():
     )
     total = (2 * Z / 0.04) ** 2 * influences(y, p).var()
     assert plan.rows + 400 == pytest.approx(total, rel=0.1)
+
+
+def test_a_plan_of_the_auc_keeps_the_effect_of_weights_that_depend_on_scores():
+    """As many rows as the pilot has give an interval like that of the pilot.
+
+    By the variance of a weighted mean, it is wider than if weights had nothing to do with scores.
+    """
+    rng = np.random.default_rng(1)
+    p = rng.random(2000)
+    weights = 1 / (0.1 + p)
+    ev = bc.evaluate(rng.random(2000) < p, p, weights=weights, rng=1)
+    pilot = ev.counts.ranks
+    simulator = SimulatedRanks([ev.counts])
+    simulated = [simulator.simulate([pilot.rows], 0.5, rng)[0] for _ in range(100)]
+    assert delong_variance(pilot) > 1.2 * (pilot.spread / pilot.rows).sum()
+    ratio = np.mean([delong_variance(each) for each in simulated]) / delong_variance(pilot)
+    assert ratio == pytest.approx(1.0, abs=0.05)
+    np.testing.assert_allclose(simulated[0].rows, pilot.rows, rtol=1e-12)
 
 
 def test_the_auc_exceeds_its_limit_as_often_as_asked():

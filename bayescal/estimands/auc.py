@@ -174,7 +174,7 @@ def _from_bins(first: Ranks, second: Ranks, pair: Paired) -> float:
         whole, sampling = ranks.influence_variance, _variance(ranks)
         shown *= min(of_bins.influence_variance / whole, 1.0) if whole > 0 else 1.0
         shown *= sampling / (sampling + ranks.grid_error**2 / 3)  # the variance of the uniform grid error
-    return float(np.sqrt(shown)) * correlation_of_areas(sides, pair.weight)
+    return float(np.sqrt(shown)) * correlation_of_areas(sides, np.sqrt(pair.weight_sq))
 
 
 def _same_classifier(pair: Paired) -> bool:

@@ -121,6 +121,10 @@ class Paired(Protocol):
         """Weight per joint cell."""
 
     @property
+    def weight_sq(self) -> Floats:
+        """Squared weights per joint cell."""
+
+    @property
     def loss_difference(self) -> LossSums | None:
         """Sums of the difference of squared errors; None if they were not counted."""
 

@@ -301,16 +301,21 @@ def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
 def correlation_of_areas(
     sides: Sequence[tuple[Ranks, Array, Array]], weight: Array | None, of_row: Ints | None = None
 ) -> float:
-    """Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
+    r"""Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
 
     Parameters
     ----------
     sides : two tuples (Ranks, ndarray, ndarray)
         For each classifier: its ranks, and the outcome and the cell of each row (or group of rows).
     weight : ndarray or None
-        Weights of the rows.
+        Weights of the rows; of groups of rows the roots of their sums of squared weights.
     of_row : ndarray of int64, shape (n_rows,), optional
         Code of the cluster of each row: the correlation is then that of the sums over clusters.
+
+    Notes
+    -----
+    With the influences :math:`g_i` and :math:`h_i` of the rows on both areas, the covariance of the areas is
+    :math:`\sum w_i^2 g_i h_i / (\sum w_i)^2`.
     """
     one, other = (
         ranks.influences.ravel()[cell + len(ranks.position) * outcome.astype(np.int64)]
@@ -318,12 +323,12 @@ def correlation_of_areas(
     )
     if np.abs(one - other).max(initial=0.0) <= ROUNDING:
         return 1.0
+    if weight is not None:
+        one, other = one * weight, other * weight
     if of_row is not None:
-        one, other = (np.bincount(of_row, each if weight is None else each * weight) for each in (one, other))
-        weight = None
-    weighted = one if weight is None else one * weight
-    squares = (weighted @ one) * ((other if weight is None else other * weight) @ other)
-    return float(weighted @ other / np.sqrt(squares)) if squares > 0 else 0.0
+        one, other = np.bincount(of_row, one), np.bincount(of_row, other)
+    squares = (one @ one) * (other @ other)
+    return float(one @ other / np.sqrt(squares)) if squares > 0 else 0.0
 
 
 def _clipped(confidence: Array) -> Floats:

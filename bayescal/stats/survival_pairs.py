@@ -61,7 +61,8 @@ class PairedHorizons:
     loss_difference: LossSums | None
     loss_covariance: Floats | None
 
-    cells, n, weight, n_rows = (property(attrgetter(f"rows.{name}")) for name in ("cells", "n", "weight", "n_rows"))
+    cells, n, n_rows = (property(attrgetter(f"rows.{name}")) for name in ("cells", "n", "n_rows"))
+    weight, weight_sq = (property(attrgetter(f"rows.{name}")) for name in ("weight", "weight_sq"))
     #: Rows in clusters are not supported.
     clusters = None
 

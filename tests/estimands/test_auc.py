@@ -309,6 +309,33 @@ def influences(outcome, confidence):
     return (placed - placed[outcome == 1].mean()) / np.where(outcome, outcome.mean(), 1 - outcome.mean())
 
 
+def test_the_correlation_of_weighted_areas_is_that_of_weighted_placements():
+    """Two weighted means over the same rows have the covariance sum w^2 u v / (sum w)^2, here by all pairs of rows."""
+    outcome, by_name = three(1000)
+    pair = {name: by_name[name] for name in ("good", "noisy")}
+    weights = np.random.default_rng(1).gamma(2.0, 1.0, 1000) * np.abs(by_name["good"] - 0.5) ** 2
+    weighted = []
+    for p in pair.values():
+        below = (p[:, None] > p).astype(float) + 0.5 * (p[:, None] == p)
+        other = (outcome[:, None] != outcome) * weights
+        placed = (np.where(outcome[:, None] == 1, below, 1 - below) * other).sum(axis=1) / other.sum(axis=1)
+        area = np.average(placed[outcome == 1], weights=weights[outcome == 1])
+        total = np.bincount(outcome, weights)
+        weighted.append(weights * (placed - area) / total[outcome])
+    one, two = weighted
+    expected = one @ two / np.sqrt((one @ one) * (two @ two))
+    compared = bc.compare(outcome, pair, weights=weights, rng=1)
+    assert compared.pairs[0, 1].area_correlation == pytest.approx(expected, rel=1e-9)
+    # rows that are their own clusters
+    alone = bc.compare(outcome, pair, weights=weights, cluster=np.arange(1000), rng=1)
+    assert alone.pairs[0, 1].area_correlation == pytest.approx(expected, rel=1e-9)
+    # joint counts in so many bins that hardly any rows are tied
+    p, q = pair.values()
+    counts = bc.PairedCounts.from_arrays(outcome, p, outcome, q, weights=weights, bins=1000, target="event")
+    found = correlation_of_aucs([counts.first, counts.second], {(0, 1): counts})[0, 1]
+    assert found == pytest.approx(expected, abs=0.01)
+
+
 def test_the_same_cells_are_not_the_same_classifier():
     """Both classifiers have the same two bins in every row, and their order within the bins differs.
 

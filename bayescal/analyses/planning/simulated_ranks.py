@@ -67,10 +67,14 @@ class _OfOne:
         fewest = 1 / (1 / rows).sum()
         centre = (area * fewest + 0.5) / (fewest + 1)
         self.of_centre = centre * (1 - centre)
-        share = ranks.weight / ranks.total[:, None]
-        #: Shares of the rows of each outcome by cell; a uniform placement is that of a row of the other outcome.
-        self.share = (share * rows[:, None] + share[::-1]) / (rows[:, None] + 1)
-        self.areas = np.array([_area(self._tilted(tilt)) for tilt in TILTS])
+        #: Shares of the weight, and of the squared weights, of the rows of each outcome by cell; a uniform placement is
+        #: that of a row of the other outcome.
+        self.share, self.share_sq = (
+            (each / each.sum(axis=1, keepdims=True) * rows[:, None] + ranks.weight[::-1] / ranks.total[::-1, None])
+            / (rows[:, None] + 1)
+            for each in (ranks.weight, ranks.weight_sq)
+        )
+        self.areas = np.array([_area(self._tilted(self.share, tilt)) for tilt in TILTS])
 
     def simulate(self, rows: Floats, truth: float, around: float, weight: float) -> Ranks:
         """Return the ranks of rows, given quantiles of the true area and of the area of the rows."""
@@ -78,12 +82,13 @@ class _OfOne:
         if rows.all() and 0 < area < 1:
             trials = self.of_centre / (self.spread / rows).sum()
             area = float(betaincinv(area * trials, (1 - area) * trials, around))
-        share = self._tilted(float(np.interp(area, self.areas, TILTS)))
-        weights = weight * rows[:, None] * share
-        return Ranks(self.ranks.grid, self.ranks.position, weights, weight * weights)
+        tilt = float(np.interp(area, self.areas, TILTS))
+        of_rows = weight * rows[:, None]
+        weights, squares = (of_rows * self._tilted(share, tilt) for share in (self.share, self.share_sq))
+        return Ranks(self.ranks.grid, self.ranks.position, weights, weight * squares)
 
-    def _tilted(self, tilt: float) -> Floats:
-        tilted = self.share * np.exp(tilt * (self.ranks.placements - 0.5))
+    def _tilted(self, share: Floats, tilt: float) -> Floats:
+        tilted = share * np.exp(tilt * (self.ranks.placements - 0.5))
         return tilted / tilted.sum(axis=1, keepdims=True)
 
 
