@@ -198,7 +198,7 @@ class ShiftCounts:
         if len(self.classes) != k:
             raise ValueError(f"`classes` must name the {k} classes; it has {len(self.classes)} names.")
         if len(set(self.classes)) < k:
-            raise ValueError(f"`classes` must be different labels; {quoted(list(self.classes)[:10])} are not.")
+            raise ValueError(f"`classes` must be different labels, not {quoted(list(self.classes)[:10])}.")
         for each in self.binned:
             if not np.array_equal(each.by_class.sum(axis=1), self.by_class) or each.target_rows.sum() != self.n_target:
                 raise ValueError("`binned` must hold the rows of `source` and `target`, by class.")
