@@ -98,9 +98,8 @@ def class_priors(
 
     Notes
     -----
-    `ClassPriorPosterior` and `PriorLikelihoodPosterior` describe the models. With the
-    predicted classes as cells, the posterior mean is close to the estimate of [1]_, which inverts the confusion matrix,
-    unless a frequency is near 0.
+    `ClassPriorPosterior` and `PriorLikelihoodPosterior` describe the models. With the predicted classes as cells, the
+    posterior mean is close to the estimate of [1]_, which inverts the confusion matrix, unless a frequency is near 0.
 
     References
     ----------
@@ -147,7 +146,7 @@ def default_cells(rows: ShiftedRows) -> ShiftCells:
 
 
 @_checks.explained(
-    "Rows are counted by `ShiftCounts.of_source` and `ShiftCounts.of_target`, whose results are added; "
+    "Count rows with `ShiftCounts.of_source` and `ShiftCounts.of_target`, and add the results; "
     "`class_priors(y_true, y_prob, y_prob_target)` takes rows."
 )
 def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None) -> ClassPriors:
@@ -200,8 +199,8 @@ def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None)
     notes: tuple[str, ...] = ()
     if posterior.slow:
         notes = (
-            f"Chains converge slowly, because {posterior.slow}: means of up to 0.7 standard deviations from those of "
-            "long chains were seen.",
+            f"Chains converge slowly, because {posterior.slow}. In simulations, means differed from those of long "
+            "chains by up to 0.7 standard deviations.",
         )
     return ClassPriors(counts, posterior.sample(draws, rng=rng), posterior.worth, f"cells: {counts.cells}", notes)
 

@@ -25,8 +25,8 @@ from bayescal.stats.survival_counts import SurvivalCounts
 
 #: Why counts of censored rows cannot be compared, and what to use.
 OF_CENSORED_ROWS = (
-    "They are counts of one model, and a difference also depends on how the risks of both models go together: compare "
-    "rows, with `compare_survival(time, event, {'A': a, 'B': b}, horizon=5)`."
+    "They are counts of one model, and a difference also depends on the joint distribution of the risks of both "
+    "models: compare rows, with `compare_survival(time, event, {'A': a, 'B': b}, horizon=5)`."
 )
 
 

@@ -56,7 +56,7 @@ def evaluate_label_shift(
 
 
 @_checks.explained(
-    "State `shift='label'`: counts of classes and cells serve label shift only. "
+    "State `shift='label'`: counts of classes and cells are sufficient for label shift only. "
     "`evaluate_shifted(y_true, y_prob, y_prob_target, shift=...)` takes rows."
 )
 def evaluate_shifted_counts(
@@ -77,20 +77,20 @@ def evaluate_shifted_counts(
         Labelled rows of the source and rows of the target, by cells and by bins (``bins=`` of `ShiftCounts.of_source`
         and `ShiftCounts.of_target`).
     shift : {"label"}
-        What differs between source and target, as for `evaluate_shifted`. Counts of classes and cells serve label shift
-        only.
+        What differs between source and target, as for `evaluate_shifted`. Counts of classes and cells are sufficient
+        for label shift only.
     adapted : ShiftCounts, optional
-        The same rows after `adapt` of the result without them: a second pass over the rows. Without it, the result
-        does not evaluate adapted predictions.
+        Counts of the same rows with adapted probabilities, from a second pass over the rows: `adapt` of the result for
+        `counts` adapts them. Without `adapted`, the result does not evaluate adapted predictions.
     model, draws, rng, **options
         As for `evaluate_shifted`.
 
     Returns
     -------
     LabelShiftEvaluation or LabelShiftClasses
-        That of the rows by `evaluate_shifted` with these cells and bins, bit for bit if each side was counted in one
-        pass; the sums of several batches differ from it by rounding. The area under the ROC curve is known up to the
-        order of rows within bins, and states this error.
+        The result of `evaluate_shifted` for the rows, with these cells and bins: bit for bit if each side was
+        counted in one pass, and up to rounding if batches were added. The area under the ROC curve is an exception: the
+        order of rows within bins is unknown, and the result states the error.
 
     Raises
     ------
@@ -233,7 +233,7 @@ class _Problem:
         label: str,
     ) -> LabelShiftEvaluation:
         """Evaluate stated probabilities, and prepare the evaluation of adapted ones."""
-        _require_overlap(counted.at(priors.mean()))  # of scores as stated, which tell what is wrong with the rows
+        _require_overlap(counted.at(priors.mean()))  # for scores as stated: the error describes the rows as given
         found = self._found(counted, priors, seeds[0])
         adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], label)
         return LabelShiftEvaluation.of(found, priors, adapt, label)

@@ -145,9 +145,10 @@ def evaluate_survival(
     mean risk at t. This solves Greenwood's formula for the number of rows without using the bin's own events. Without
     censoring before the horizon, :math:`n_b^* = n_b`, and every number equals that of `evaluate`.
 
-    With `cluster`, effective numbers are divided by design effects, as in `evaluate`. In place of the outcome of a row
-    stands its pseudo-outcome, the derivative of :math:`n_b F_b(t)` by the weight of the row, which is the outcome
-    itself without censoring. The Brier score and the AUC have the variance over clusters.
+    With `cluster`, effective numbers are divided by design effects, as in `evaluate`. The pseudo-outcome
+    of a row takes the place of its outcome: the derivative of :math:`n_b F_b(t)` with respect to the weight of the row,
+    which is the outcome itself without censoring. The variances of the Brier score and of the AUC are those over
+    clusters.
 
     At one time, events come before censorings. A row censored exactly at the horizon is known to be free of events by
     then. Other programs count such rows as unknown in the Brier score, which changes it where many rows are censored
@@ -229,7 +230,7 @@ def evaluate_survival_counts(
     Raises
     ------
     TypeError
-        If `counts` is not `SurvivalCounts`, or an option is unknown to the model; or for `cluster`, which needs the
+        If `counts` is not `SurvivalCounts`, an option is unknown to the model, or `cluster` is given, which needs the
         rows.
     ValueError
         If the horizon is not on the grid or no row reaches it, or as for `evaluate_survival`.
@@ -237,7 +238,7 @@ def evaluate_survival_counts(
     See Also
     --------
     evaluate_survival : The same from rows.
-    compare_survival : Compares models, from rows; counts of two models do not say how their risks go together.
+    compare_survival : Compares models, from rows; counts do not contain the joint distribution of two risks.
 
     Examples
     --------

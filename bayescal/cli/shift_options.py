@@ -67,8 +67,8 @@ class ShiftQuestionOptions(Options):
         typer.Option(
             "--evidence",
             rich_help_panel=QUESTION,
-            help="Show whether the scores of source and target differ, and whether other class frequencies alone can "
-            "explain it. Without --shift, nothing else is shown.",
+            help="Show whether the scores of source and target differ, and whether different class frequencies alone "
+            "can explain the difference. Without --shift, nothing else is shown.",
         ),
     ] = False
     using: Annotated[

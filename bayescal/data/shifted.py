@@ -95,7 +95,7 @@ class ShiftedRows:
 def same_precision(given: tuple[Any, Any], *sides: Array) -> tuple[Floats, ...]:
     """Return probabilities of source and target as float64, rounded to the precision of the coarser side.
 
-    Else equal scores, such as 0.7 in float32 and float64, would be in different cells and bins. `given` are the
+    Otherwise equal scores, such as 0.7 in float32 and float64, could be in different cells and bins. `given` are the
     arguments from which the sides were read.
     """
     kinds = [np.asarray(to_array(TARGET, each)).dtype for each in given]
@@ -107,13 +107,13 @@ def same_precision(given: tuple[Any, Any], *sides: Array) -> tuple[Floats, ...]:
 
 
 def is_event(name: str, values: Any) -> bool:
-    """Return whether probabilities are one column, those of an event, in place of one column per class."""
+    """Return whether probabilities are a single column, for an event, rather than one column per class."""
     names = column_names(values)
     return to_array(name, values).ndim < 2 or (names is not None and len(names) == 1)
 
 
 def refuse_labels(y_prob: Any, y_prob_target: Any) -> None:
-    """Refuse integers and booleans as predictions of the target if those of the source are fractions: labels."""
+    """Refuse predictions of the target that look like labels: integers or booleans, if the source has fractions."""
     source, target = to_array("y_prob", y_prob).dtype, to_array(TARGET, y_prob_target).dtype
     if source.kind == "f" and target.kind in "biu":
         raise TypeError(

@@ -37,6 +37,7 @@ RESERVED = frozenset(
         "draw",
         "draws",
         "evaluate_adapted",
+        "of_adapted",
         "gap",
         "group",
         "intercept",

@@ -91,7 +91,7 @@ def _likelihood_ratio(source: Ints, target: Ints) -> Floats:
 
 
 def label_shift_test(counts: ShiftCounts, n_simulated: int, *, rng: Any = None) -> ShiftTest:
-    """Test whether other class frequencies alone explain the cells of the target.
+    """Test whether different class frequencies alone explain the cells of the target.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def label_shift_test(counts: ShiftCounts, n_simulated: int, *, rng: Any = None) 
     their posterior under label shift (`ClassPriorPosterior`), and the model is fitted to each replicate. The
     distribution of a likelihood ratio hardly depends on the parameters, so that the P-value is nearly uniform under
     label shift [2]_. (With parameters that are not fitted to each replicate, P-values would be too large.) The same
-    steps of expectation maximisation are applied to data and replicates, so that they need not converge.
+    number of steps of expectation maximisation is used for data and replicates, so that they need not converge.
 
     References
     ----------

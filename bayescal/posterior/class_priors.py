@@ -21,12 +21,12 @@ CELL_ALPHA, CELL_ROWS = 0.5, 3.0
 STEPS = 40
 #: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
 FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
-#: Sweeps with two classes, whose chains also exchange rows; with 100 labelled rows and 50 000 of the target, means are
-#: then within 0.13 standard deviations of those of long chains, and within 0.6 without the exchange.
+#: Most sweeps with two classes, whose chains also use `exchanged`: with 100 labelled rows and 50 000 of the target,
+#: means were within 0.13 standard deviations of those of long chains, and within 0.6 without these steps.
 MOST_OF_TWO = 40
-#: With more than two classes, and more than so many rows of the target per row of the source, chains converge slowly.
+#: Chains of more than two classes converge slowly if the target has more rows per row of the source than this.
 FAR = 10
-#: Steps of an exchange lie between exp(-6) and 1 of what is possible, at equal chances per factor.
+#: Scales of the steps of an exchange, relative to the possible interval: uniform between -6 and 0 on the log scale.
 STEP_RANGE = 6.0
 #: Sweeps in units of the correlation length of a chain, so that exp(-6) of the distance of its start remains.
 LENGTHS = 6
@@ -133,7 +133,7 @@ class ClassPriorPosterior:
 
     @property
     def slow(self) -> str:
-        """Why chains may not have reached the posterior; empty if they have."""
+        """Reason why chains may not have reached the posterior; empty if none is known."""
         if self._two:
             return ""
         if self.counts.n_target > FAR * self.counts.n_source:
@@ -213,7 +213,7 @@ def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps
 
 
 def exchanged(pi: Floats, cells: Floats, own: Floats, alpha: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    r"""Exchange rows between two classes so that the distribution of the target over cells stays the same.
+    r"""Move probability between two classes, without a change of the distribution of the target over cells.
 
     Parameters
     ----------
@@ -236,10 +236,10 @@ def exchanged(pi: Floats, cells: Floats, own: Floats, alpha: float, rng: np.rand
     Notes
     -----
     With :math:`w = \pi_a C_a` for a class a, chosen at random, and the other class b, the step is
-    :math:`w' = w + \delta C_b` and :math:`\pi_b' = \pi_b - \delta`: the sum :math:`w + \pi_b C_b` stays. In terms of w
-    and :math:`C_b` it is a translation, and :math:`\pi_a = \sum w`, so that the density is that of :math:`\pi` and C
-    divided by :math:`\pi_a^{J - 1}`. The interval of possible :math:`\delta` moves with the state and keeps its length.
-    It scales the proposals, which are therefore symmetric.
+    :math:`w' = w + \delta C_b` and :math:`\pi_b' = \pi_b - \delta`: the sum :math:`w + \pi_b C_b` stays the same. In
+    terms of w and :math:`C_b` the step is a translation, and :math:`\pi_a = \sum w`, so that the density is that of
+    :math:`\pi` and C divided by :math:`\pi_a^{J - 1}`. A step shifts the interval of possible :math:`\delta` and keeps
+    its length. Proposals are scaled by this length, so that they are symmetric.
     """
     at = np.arange(len(pi))
     a = rng.integers(2, size=len(pi))

@@ -73,7 +73,7 @@ def small_words(ax: "Axes") -> None:
 
 
 class _BesideMain:
-    """Locator of a part of divided axes, which keeps its place while the divided axes have another locator."""
+    """Locator of a part of divided axes; the part keeps its place while the divided axes have another locator."""
 
     def __init__(self, main: "Axes", part: "Axes") -> None:
         self._main, self._divided, self._locate = main, main.get_axes_locator(), part.get_axes_locator()
@@ -86,10 +86,11 @@ class _BesideMain:
 
 
 def add_part(ax: "Axes", part: "Axes") -> None:
-    """Add a part that a divider has cut off from axes, as their child.
+    """Make a part, which a divider has cut off from axes, a child of these axes.
 
-    A cropped picture, ``savefig(bbox_inches="tight")`` as in notebooks, is drawn in a figure of another size, in which
-    matplotlib fixes the axes of the figure at their positions. Child axes would be divided anew, by the other size.
+    For cropped pictures, as in notebooks and with ``savefig(bbox_inches="tight")``, matplotlib changes the size of the
+    figure and fixes the positions of its axes, but not those of child axes. Without `_BesideMain`, the divider would
+    place child axes again, for the changed size.
     """
     ax.add_child_axes(part)  # constrained layout leaves room for the labels of child axes only
     part.set_axes_locator(_BesideMain(ax, part))

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 #: Maximum number of classes that are printed.
 PRINTED = 20
-#: Predictions say little about a class if a row of the target is worth fewer labelled rows than this.
+#: A remark names classes for whose frequency a row of the target is worth fewer labelled rows than this.
 HARDLY = 0.1
 #: Fewer labelled rows of a class than this are mentioned.
 FEW = 5

@@ -64,7 +64,7 @@ class ClusterCells:
     def of_residuals(
         cls, of_row: Array, place: Ints, n_bins: int, weight: Floats, residual: Floats, losses: tuple[Floats, Floats]
     ) -> "ClusterCells":
-        """Sum rows with any residuals and losses.
+        """Sum rows with given residuals and losses.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class ClusterCells:
         weight, residual : ndarray, shape (n_rows,)
             Weight and residual of each row.
         losses : pair of ndarray, shape (n_rows,)
-            What stands for the squared error and for the log loss of each row.
+            Squared error and log loss of each row, or values that replace them.
         """
         key, cell = np.unique(of_row * n_bins + place, return_inverse=True)
         sums = (np.bincount(cell, weight * values, len(key)) for values in (1.0, residual, *losses))

@@ -37,7 +37,7 @@ class ShiftedBins:
     ranks : Ranks or None
         The labelled rows on a fine grid. The area under the ROC curve of two classes does not depend on their
         frequencies. With more classes, rows are weighted by the ratio of class frequencies, at their posterior mean.
-        None for counts, for which the bins are the grid; see `ranked`.
+        None if rows are not known one by one: `ranked` then uses the bins as the grid.
     """
 
     source: BinnedCounts
@@ -122,7 +122,7 @@ class ShiftedBins:
         return rows / rows.sum()
 
     def ranked(self, priors: Floats) -> Ranks:
-        """Return `ranks`; without them, those on the bins at these class frequencies, shape (n_classes,)."""
+        """Return `ranks`; if they are None, ranks on the bins at these class frequencies, shape (n_classes,)."""
         if self.ranks is not None:
             return self.ranks
         weight = np.ones(2) if len(priors) == 2 else priors / self.frequency
@@ -208,7 +208,7 @@ class LabelShiftedCounts:
 
     @cached_property
     def ranks(self) -> Ranks:
-        """The labelled rows on a grid of confidences; the bins if they were counted without their ranks."""
+        """The labelled rows on a grid of confidences, which is the bins if rows were counted without ranks."""
         return self.rows.ranked(self.priors)
 
     @cached_property
@@ -259,9 +259,9 @@ class LabelShiftedCounts:
 
     @property
     def rows_by_outcome(self) -> Floats:
-        """Labelled rows without and with the class, shape (2, n_bins): the evidence of mean losses within outcomes.
+        """Number of labelled rows without and with the class, shape (2, n_bins), for mean losses given the outcome.
 
-        Frequencies do not change the distribution of losses within an outcome, as they change `effective_n`.
+        Class frequencies change `effective_n`, but not the distribution of the loss given the outcome.
         """
         return np.stack([self.n - self.k, self.k]).astype(np.float64)
 

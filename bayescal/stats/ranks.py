@@ -182,7 +182,7 @@ class Ranks:
         The weighted mean of the placements :math:`v_i` has the variance :math:`\sum w_i^2 (v_i - A)^2 / (\sum w_i)^2`.
         With Kish's numbers :math:`(\sum w_i)^2 / \sum w_i^2`, this is the variance of the placements weighted by
         :math:`w_i^2`. It equals `spread` if weights do not depend on the placement. A few heavy rows attract the mean
-        and lie close to it; therefore the larger one of both is returned.
+        and lie close to it, which makes this variance too small; therefore the larger of the two is returned.
         """
         squares = self.weight_sq.sum(axis=1)
         own = np.divide(
@@ -229,12 +229,12 @@ class Ranks:
         return self.with_clusters(self._weighted_influences(confidence, outcome, own), own, of_row)
 
     def with_clusters(self, influence: Floats, weight: Floats, of_row: Ints) -> "Ranks":
-        r"""Return these ranks with the design effect of clusters, from what each row adds to the area.
+        r"""Return these ranks with the design effect of clusters, from the influence of each row on the area.
 
         Parameters
         ----------
         influence : ndarray, shape (n_rows,)
-            Influence of each row on the area, times its weight; any constant factor.
+            Influence of each row on the area, times its weight, up to a constant factor.
         weight : ndarray, shape (n_rows,)
             Weights of the rows.
         of_row : ndarray of int64, shape (n_rows,)
@@ -372,7 +372,7 @@ def _fine_codes(confidence: Array, outcome: Array) -> Ints:
 
 
 def _of_fine_codes(code: Ints, weight: Array | None) -> tuple[Ints, Floats, Floats]:
-    """Sum weights by code: the cells of positive weight in the order of confidences, and sums as of `_summed`."""
+    """Sum weights by code: the cells of positive weight in the order of confidences, and their sums; see `_summed`."""
     each = [_by_outcome(code, weight, FINE_CELLS)]
     if weight is not None:
         each.append(_by_outcome(code, _squared(weight), FINE_CELLS))

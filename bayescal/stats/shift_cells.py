@@ -20,7 +20,7 @@ from bayescal.stats.row_counts import added, row_counts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Distance of cuts from observed probabilities, if these are not closer together: more than the rounding of float32.
+#: Distance of cuts from observed probabilities, unless these are closer together; it exceeds the rounding of float32.
 APART = 1e-6
 #: Entries of the matrix that are assigned to cells at a time.
 CHUNK = 2**20
@@ -86,7 +86,7 @@ class ShiftCells:
         Raises
         ------
         ValueError, TypeError
-            If probabilities are invalid, or `n_ranges` is no positive integer.
+            If probabilities are invalid, or `n_ranges` is not a positive integer.
 
         Examples
         --------
@@ -198,7 +198,7 @@ class ShiftCounts:
         if len(self.classes) != k:
             raise ValueError(f"`classes` must name the {k} classes; it has {len(self.classes)} names.")
         if len(set(self.classes)) < k:
-            raise ValueError(f"`classes` must be different labels; {quoted(list(self.classes)[:10])} are not.")
+            raise ValueError(f"`classes` must be different labels, not {quoted(list(self.classes)[:10])}.")
         for each in self.binned:
             if not np.array_equal(each.by_class.sum(axis=1), self.by_class) or each.target_rows.sum() != self.n_target:
                 raise ValueError("`binned` must hold the rows of `source` and `target`, by class.")
@@ -232,7 +232,7 @@ class ShiftCounts:
         cells : ShiftCells
             Cells of the predictions, for class frequencies.
         bins : int, array-like or Bins, optional
-            Number of equal-width bins, or edges: counts rows for `evaluate_shifted_counts`, too.
+            Number of equal-width bins, or edges. With bins, rows are also counted for `evaluate_shifted_counts`.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class ShiftCounts:
         Raises
         ------
         ValueError, TypeError
-            As for `class_priors`; also if `cells` are those of another number of classes.
+            As for `class_priors`; also if `cells` have another number of classes.
         """
         require_cells(cells)
         rows = ShiftedRows.read(y_true, y_prob, y_prob, classes=classes, logits=logits)
@@ -352,7 +352,7 @@ class ShiftCounts:
 
 
 def _between_values(confidence: Floats, levels: Floats) -> Floats:
-    """Return quantiles, moved away from observed values: equal scores of other precision have the same cell."""
+    """Return quantiles, moved away from observed values, so that float32 and float64 scores have the same cell."""
     cuts, values = np.quantile(confidence, levels), np.sort(confidence)
     above = values.searchsorted(cuts)
     upper = values[np.minimum(above, len(values) - 1)]
@@ -385,7 +385,7 @@ def _require_same_bins(one: ShiftCounts, other: ShiftCounts) -> None:
 
 
 def _common_names(first: ShiftCounts, second: ShiftCounts) -> tuple[Any, ...]:
-    """Return the classes of a sum; refuse other classes, and another order. Numbers of classes give way to names."""
+    """Return the classes of a sum, names rather than default numbers; refuse other classes, and another order."""
     forms = [[in_one_form(name) for name in each.classes] for each in (first, second)]
     numbered = tuple(range(first.cells.n_classes))
     if forms[0] == forms[1]:
@@ -400,7 +400,7 @@ def _common_names(first: ShiftCounts, second: ShiftCounts) -> tuple[Any, ...]:
 
 
 def require_cells(cells: Any, n_classes: int | None = None) -> None:
-    """Require cells, and those of this number of classes."""
+    """Require ShiftCells and, unless it is None, this number of classes."""
     if not isinstance(cells, ShiftCells):
         raise TypeError(
             f"`cells` must be ShiftCells, not {quoted(cells)} ({type(cells).__name__}); make them with "

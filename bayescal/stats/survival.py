@@ -115,7 +115,7 @@ class HorizonCounts:
         return frozenset({"losses", "outcomes"}) if self.not_followed > MOST_NOT_FOLLOWED else frozenset()
 
     def with_total_effect(self) -> "HorizonCounts":
-        """Return counts of rows without clusters that have the design effect of the total in each bin."""
+        """Return counts without clusters that have the design effect of the total in each bin."""
         if self.clusters is None:
             return self
         rows = self.rows.with_total_effect()
@@ -192,9 +192,10 @@ def _known(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64] | None
 def cluster_sums(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64]) -> ClusterSums:
     """Return sums over clusters of rows of which some are censored.
 
-    The outcome of a row is replaced by its pseudo-outcome, the derivative of the product-limit number of events in its
-    bin by the weight of the row (`HorizonRows.influences`), and its squared error by the derivative of their sum, so
-    that weighted means are the estimates from all rows. Both equal outcome and squared error if no row is censored.
+    The pseudo-outcome of a row replaces its outcome: the derivative of the product-limit number of events in its bin
+    with respect to the weight of the row (`HorizonRows.influences`). The derivative of the estimated sum of squared
+    errors replaces the squared error of the row. Weighted means are then the estimates from all rows. Without
+    censoring, both equal the outcome and the squared error.
 
     Parameters
     ----------

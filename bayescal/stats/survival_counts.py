@@ -415,7 +415,7 @@ def _losses(bins: Bins, weight: Floats, deviation: Floats, deviation_sq: Floats)
 
 
 def countable_rows(time: Any, event: Any, risk: Any, weights: Any = None) -> SurvivalRows:
-    """Check columns and their values; squares of weights can be summed."""
+    """Check columns and their values, and that squares of weights can be summed."""
     rows = SurvivalRows.read(time, event, risk)
     weight = weight_column(weights, len(rows), "time")
     if weight is not None and not 1 / LARGEST_WEIGHT < allowed_weights(weight).max() < LARGEST_WEIGHT:

@@ -20,12 +20,12 @@ from bayescal.stats.bins import make_bins
 from bayescal.stats.files import COUNTING, Progress
 from bayescal.stats.survival_counts import MOST_CELLS, SurvivalCounts, checked_times, countable_rows
 
-#: Why there is a largest number of groups, and what to do.
+#: Why the number of groups is limited, and what to do.
 OF_CELLS = (
     "the counts of more do not fit into memory",
     "Use fewer `times` or `bins`, or a column with fewer values.",
 )
-#: How columns are read that hold no numbers.
+#: Kinds of the columns that do not hold numbers.
 KINDS: dict[str, Kind] = {"event": "label", "by": "text"}
 
 
@@ -89,15 +89,15 @@ def count_survival_file(
     Returns
     -------
     SurvivalCounts, or dict of label to SurvivalCounts
-        The counts of all rows; with `by`, those of each group in the order of the labels, which
-        `evaluate_survival_counts` takes.
+        The counts of all rows; with `by`, a dict of the counts of each group, in the order of the labels. Both can be
+        passed to `evaluate_survival_counts`.
 
     Raises
     ------
     ValueError, TypeError
         If the file lacks a column or has no rows, or values are invalid. The message names the column, the rule, the
-        number of invalid values in the whole file, and the line of the first. Also if groups are so many that their
-        counts do not fit into memory, the column of groups is a measurement, or all weights of a group are zero.
+        number of invalid values in the whole file, and the line of the first. Also if the counts of all groups do
+        not fit into memory, the column of groups is a measurement, or all weights of a group are zero.
     FileNotFoundError, IsADirectoryError
         If there is no such file.
 
@@ -140,9 +140,8 @@ def count_survival_file(
 def _parts(block: Mapping[str, NDArray[Any]], counted: Iterable[Any], most: int) -> Iterator[tuple[Any, SurvivalRows]]:
     """Check the rows of a block together, and yield those of each group with its label; all with None without groups.
 
-    Groups must not be more than `most` together with those that are counted already.
-
-    Rows of weight 0 are checked and counted, even if all rows of the block are.
+    Refuse more than `most` groups, including those of earlier blocks. Rows of weight 0 are checked and counted, even if
+    all rows of the block have weight 0.
     """
     weight, by = block.get("weights"), block.get("by")
     columns = {name: values for name, values in block.items() if name != "by"}

@@ -62,7 +62,7 @@ class HorizonRows:
         return cls(bin_of, hit & of_cause, censored, stay, weight, exits, leaving[order])
 
     def squared_errors(self, risk: NDArray[Any]) -> Floats:
-        """Squared error of the stated risk of each row; that of rows with unknown outcome as if without the event."""
+        """Squared error of the stated risk of each row; unknown outcomes are treated as 0."""
         return (self.outcome - risk.astype(np.float64)) ** 2
 
     @property
@@ -111,8 +111,8 @@ class HorizonRows:
         Returns
         -------
         (mean, influences) : tuple of float and ndarray, shape (n_rows,)
-            The influences are derivatives of the mean by the weight of each row, times the weight of all rows; their
-            weighted mean is 0. NaN if no outcome is known.
+            The influences are derivatives of the mean with respect to the weight of each row, times the total weight;
+            their weighted mean is 0. Both are NaN if no outcome is known.
         """
         inverse = self.inverse_censoring
         known = float(inverse.sum())

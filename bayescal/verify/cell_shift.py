@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Draws of the closed form that share one set of proposals. Each set has an error of its own, which is small beside
-#: that of so few draws.
+#: Draws of the closed form that share one set of proposals. The Monte Carlo error of a set is small compared with that
+#: of so few draws.
 DRAWS_PER_SET = 40
 #: Levels at which distribution functions are compared.
 LEVELS = (0.25, 0.5, 0.75, 0.975)
@@ -34,9 +34,9 @@ class CellShiftTwin:
     r"""The posterior of both distributions in closed form and in PyMC; for `agreement`.
 
     In PyMC the common distribution m and the distributions of both sides are parameters, and the eight concentrations
-    are summed out; nothing is integrated. Without a difference, the rows of both sides are Multinomial(m), and the two
-    distributions are not used. They then have a pseudo-prior [1]_, :math:`\mathrm{Dirichlet}(c_4 m)`, which affects
-    the chains and not the posterior.
+    are summed out; nothing is integrated out. Without a difference between the sides, the rows of both sides are
+    Multinomial(m), and the two distributions are not used. They then have a pseudo-prior [1]_,
+    :math:`\mathrm{Dirichlet}(c_4 m)`, which affects the chains and not the posterior.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class CellShiftTwin:
         return self._named(sides, drawn["probability"])
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
-        """Draw with the package, with new proposals for each few draws."""
+        """Draw with the package, with new proposals for every `DRAWS_PER_SET` draws."""
         sets = range(-(-n_draws // DRAWS_PER_SET))
         drawn = np.concatenate([self.posterior.sample(DRAWS_PER_SET, rng=rng) for _ in sets])
         evidence = np.stack([self.posterior.log_evidence(rng) for _ in sets])
@@ -136,7 +136,7 @@ class CellShiftSimulator(NamedSimulator):
     rows : tuple of int, default (60, 40)
         Rows of source and target.
     posterior : type, default CellShiftPosterior
-        The posterior that is drawn from; wrong samplers have others.
+        The posterior that is drawn from; wrong samplers pass another class.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class CellShiftSimulator(NamedSimulator):
         return self._named(sides[None], 0), rng.multinomial(self.rows, sides)
 
     def sample_one(self, data: Ints, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
-        """Draw with the package's sampler."""
+        """Draw with the sampler of the package."""
         return self._named(self.posterior(*data).sample(n_draws, rng=rng), slice(None))
 
     def log_likelihood_one(self, values: Mapping[str, Any], data: Ints) -> Floats:

@@ -28,13 +28,13 @@ LARGEST_KAPPA = 1e9
 class LabelShiftTwin:
     """An evaluation of an event under label shift, and a model of all its rows in PyMC; for `agreement`.
 
-    They are not the same posterior. The evaluation computes class frequencies first, approximates the likelihood of the
-    bins given these, and pools; `agreement` measures how much this changes.
+    The two posteriors differ. The evaluation computes class frequencies first, approximates the likelihood of the bins
+    given draws of the frequencies, and pools; `agreement` measures the difference.
 
     Parameters
     ----------
     evaluation : LabelShiftEvaluation
-        Of an event, with ``sub_models=[SUB_MODEL]``, and rows of the target in every bin.
+        The evaluation of an event, with ``sub_models=[SUB_MODEL]`` and rows of the target in every bin.
     each_row_once : bool
         Whether the model is that of `rows_by_bin`; otherwise that of `rows_by_cell_and_bin`.
     """
@@ -143,7 +143,7 @@ def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
     Notes
     -----
     Logits are :math:`\mathrm{logit}\, h_b + s_b z_b` with :math:`s_b^{-2} = (\kappa + n_b) h_b (1 - h_b)`, and the
-    density of the Beta is that of z: chains move freely where the prior decides and where the rows do.
+    potential gives accuracies their Beta density: chains mix well whether the prior or the rows determine an accuracy.
     """
     import pymc as pm
     import pytensor.tensor as pt

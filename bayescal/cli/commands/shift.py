@@ -9,7 +9,7 @@ EXAMPLES = """\b
 [dim]a model tested in a hospital, used in screening, where the disease is rarer[/]
   bayescal shift hospital.csv screening.csv --label ill --prob p \\
       --shift label
-[dim]do the scores differ, and do other class frequencies explain it?[/]
+[dim]do the scores differ, and do different class frequencies explain this?[/]
   bayescal shift hospital.csv screening.csv --label ill --prob p --evidence
 [dim]older patients: column w has the ratios of the densities of the features[/]
   bayescal shift hospital.csv clinic.csv --label ill --prob p \\

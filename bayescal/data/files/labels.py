@@ -1,4 +1,4 @@
-"""Labels of groups that a file holds as text: their order, and columns that hold something else."""
+"""Labels of groups that a file holds as text: their order, and checks that a column holds labels."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -9,19 +9,19 @@ from typing import Any
 from bayescal._invalid import quoted
 from bayescal.data.groups import fractions_of_measurement
 
-#: Numbers as text: decimal ones, and integers in the form that `str` writes.
+#: Numbers as text: decimal numbers, and integers as `str` writes them.
 _DECIMAL, _INTEGER = re.compile(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?"), re.compile(r"0|-?[1-9]\d{0,17}")
-#: Why there is a largest number of groups, and what to do.
+#: Why the number of groups is limited, and what to do.
 OF_DRAWS = "the draws of more do not fit into memory", "Use fewer `draws` or `bins`, or a column with fewer values."
 
 
 def numbers_of_measurement(labels: Iterable[str]) -> list[float]:
-    """Return the non-integer numbers among labels if they are so many that the column is a measurement."""
+    """Return the non-integer numbers among labels, if there are so many that the column is a measurement."""
     return fractions_of_measurement([float(label) for label in labels if _DECIMAL.fullmatch(label)])
 
 
 def require_group_labels(labels: Collection[str], most: int, why: tuple[str, str] = OF_DRAWS) -> None:
-    """Require that labels are no numbers of a measurement and not too many.
+    """Require that labels are not numbers of a measurement, and not too many.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ def require_group_labels(labels: Collection[str], most: int, why: tuple[str, str
     most : int
         Maximum number of groups.
     why : tuple of str
-        Why there is a maximum, and what to do.
+        Why the number of groups is limited, and what to do.
 
     Raises
     ------
     ValueError
-        If there are more groups, or the labels are numbers of a measurement.
+        If there are more than `most` groups, or the labels are numbers of a measurement.
     """
     numbers = numbers_of_measurement(labels)
     if numbers:
