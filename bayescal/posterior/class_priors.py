@@ -138,7 +138,9 @@ class ClassPriorPosterior:
             return ""
         if self.counts.n_target > FAR * self.counts.n_source:
             return f"the target has more than {FAR} times the rows of the source"
-        return "the cells contain little information about some frequencies" * (self.sweeps == self.most_sweeps)
+        if self.sweeps == self.most_sweeps:
+            return "the cells contain little information about some frequencies"
+        return ""
 
     @property
     def _two(self) -> bool:

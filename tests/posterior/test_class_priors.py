@@ -179,3 +179,23 @@ def test_frequencies_of_many_target_rows_are_those_of_quadrature():
     for share in (0.025, 0.25, 0.75, 0.975):
         expected = pi.ravel()[order][np.searchsorted(below, share)]
         assert np.mean(drawn < expected) == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / 4000))
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [(1000, ""), (1001, "more than 10 times the rows"), (0, "")],
+)
+def test_chains_of_several_classes_are_slow_if_the_target_is_large(rows, words):
+    """100 labelled rows; two classes exchange rows and are not slow."""
+    source = 10 * np.eye(3, dtype=int) + np.array([[20, 1, 1], [1, 20, 1], [1, 1, 24]])
+    assert source.sum() == 100
+    three = posterior(source, [rows, 0, 0], bc.ShiftCells.predicted_class(3))
+    assert three.slow.endswith("of the source") is bool(words)
+    assert words in three.slow
+    assert posterior([[40, 10], [10, 40]], [rows, 0]).slow == ""
+
+
+def test_chains_are_slow_if_cells_hardly_separate_the_classes():
+    alike = posterior(np.full((3, 3), 100), [100, 100, 100], bc.ShiftCells.predicted_class(3))
+    assert alike.sweeps == alike.most_sweeps
+    assert "little information" in alike.slow
