@@ -17,19 +17,20 @@ Ints = NDArray[np.int64]
 
 #: Largest Dirichlet parameter of a cell, and of all cells of a class.
 CELL_ALPHA, CELL_ROWS = 0.5, 3.0
-#: Steps of expectation maximisation before the first sweep of a chain.
-STEPS = 40
+#: Steps of expectation maximisation before the first sweep of a chain, and the change at which steps end.
+STEPS, CHANGE = 40, 1e-12
 #: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
 FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
-#: Most sweeps with two classes, whose chains also use `exchanged`: with 100 labelled rows and 50 000 of the target,
-#: means were within 0.13 standard deviations of those of long chains, and within 0.6 without these steps.
-MOST_OF_TWO = 40
+#: Sweeps in units of the correlation length of a chain, so that exp(-6) of the distance of its start remains.
+LENGTHS = 6
+#: Fewest sweeps, most sweeps and correlation lengths of two classes, whose chains also use `exchanged`: with 100
+#: labelled rows and 50 000 of the target, means were within 0.13 standard deviations of those of long chains, and
+#: within 0.6 without these steps.
+FEWEST_OF_TWO, MOST_OF_TWO, LENGTHS_OF_TWO = 10, 40, 4
 #: Chains of more than two classes converge slowly if the target has more rows per row of the source than this.
 FAR = 10
 #: Scales of the steps of an exchange, relative to the possible interval: uniform between -6 and 0 on the log scale.
 STEP_RANGE = 6.0
-#: Sweeps in units of the correlation length of a chain, so that exp(-6) of the distance of its start remains.
-LENGTHS = 6
 #: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
 HELD = 50_000
 #: Least share of a class or cell, so that logarithms and ratios are finite.
@@ -122,7 +123,8 @@ class ClassPriorPosterior:
         The correlation of successive sweeps is about 1 minus the least eigenvalue of `information`.
         """
         least = float(np.linalg.eigvalsh(self.information)[0])
-        return int(np.clip(np.ceil(LENGTHS / max(least, TINY)), FEWEST, self.most_sweeps))
+        lengths, fewest = (LENGTHS_OF_TWO, FEWEST_OF_TWO) if self._two else (LENGTHS, FEWEST)
+        return int(np.clip(np.ceil(lengths / max(least, TINY)), fewest, self.most_sweeps))
 
     @property
     def most_sweeps(self) -> int:
@@ -197,7 +199,7 @@ def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps
     alpha : float, default 1.0
         Dirichlet parameter; each step adds it to the expected rows of a class.
     steps : int
-        Number of steps.
+        Maximum number of steps; they end earlier if no frequency changes by more than 1e-12.
 
     Returns
     -------
@@ -210,7 +212,9 @@ def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps
     for _ in range(steps):
         mixed = np.einsum("...k,...kj->...j", pi, cells)
         ratio = target / np.maximum(mixed, TINY)
-        pi = (pi * np.einsum("...kj,...j->...k", cells, ratio) + alpha) / total
+        before, pi = pi, (pi * np.einsum("...kj,...j->...k", cells, ratio) + alpha) / total
+        if np.abs(pi - before).max() <= CHANGE:
+            break
     return pi
 
 
