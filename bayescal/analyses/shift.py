@@ -106,8 +106,11 @@ def evaluate_shifted(
 
     with its frequencies :math:`\rho` in the source and :math:`\pi` in the target [1]_. For each of 16 draws of
     :math:`\pi`, the n labelled rows of a bin become :math:`n (1 - \theta_s + r \theta_s)^2 / r` rows of the target, of
-    which the share :math:`\theta_t` has the event. The posterior of `model` is computed from these counts, and draws
-    are pooled over :math:`\pi`. [Shift](../explanation/shift.md) has the coverage of the intervals.
+    which the share :math:`\theta_t` has the event. If :math:`\pi` is known, label shift also implies how the
+    distributions of scores differ between source and target, which is further evidence about :math:`\theta_t` and the
+    masses. The posterior of `model` is computed from this evidence. Of its draws, those are kept whose masses and
+    shares imply a frequency near :math:`\pi`, and these are pooled over :math:`\pi`. [Shift](../explanation/shift.md)
+    has the formulas and the coverage of the intervals.
 
     With more than two classes, each class is evaluated against the others, whose mixture differs between source and
     target, too: r then depends on the classes of the labelled rows in the bin.

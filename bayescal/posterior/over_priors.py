@@ -12,23 +12,40 @@ from scipy.special import logit
 from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
-from bayescal.stats.contract import Counts
+from bayescal.stats.label_shift import LabelShiftedCounts
+
+Floats = NDArray[np.float64]
+
+#: Number of draws from a part for each draw that is kept.
+FACTOR = 4
+#: Standard deviation of the weights relative to that of the draws, and least effective draws per draw that is chosen.
+NARROW, LEAST = 0.3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class OverPriors:
-    """Posteriors given several class frequencies, with equal weights.
+    r"""Posteriors given several class frequencies, with equal weights.
 
     Parameters
     ----------
     counts : LabelShiftedCounts
         Counts at the posterior mean of the class frequencies.
     parts : tuple of Posterior
-        One per draw of the class frequencies.
+        One per draw of the class frequencies; their counts are `CountsGivenPriors`.
+    frequencies : ndarray, shape (n_parts, n_near)
+        Draws of the frequency of the class that each part stands for.
+
+    Notes
+    -----
+    The masses m and accuracies :math:`\theta` of the bins of a target imply the frequency of its class,
+    :math:`\sum_b m_b \theta_b`. Draws of a part are therefore chosen from `FACTOR` times as many, with Normal weights
+    around its frequencies; see `near`. Probabilities of sub-models are computed before
+    this selection.
     """
 
-    counts: Counts
+    counts: LabelShiftedCounts
     parts: tuple[Posterior, ...]
+    frequencies: Floats
 
     @property
     def prior(self) -> str:
@@ -46,11 +63,12 @@ class OverPriors:
         """Draw the bins: the same number of draws from each part, in random order."""
         generator = _checks.generator(rng)
         part = self.part_of(n_draws, generator)
-        seeds = generator.integers(2**63, size=len(self.parts))
         own = [np.flatnonzero(part == i) for i in range(len(self.parts))]
         drawn = [
-            posterior.sample(max(len(rows), 1), rng=int(seed))
-            for posterior, rows, seed in zip(self.parts, own, seeds, strict=True)
+            _given_frequencies(posterior, near_to, max(len(rows), 1), each)
+            for posterior, near_to, rows, each in zip(
+                self.parts, self.frequencies, own, generator.spawn(len(self.parts)), strict=True
+            )
         ]
         shape = (n_draws, drawn[0].accuracy.shape[1])
         columns = {}
@@ -109,7 +127,60 @@ class HypothesesOverPriors(OverPriors):
         return float(np.exp(min(self.log_bayes_factor, 700.0)))
 
 
-def over_priors(counts: Counts, parts: Sequence[Posterior]) -> OverPriors:
-    """Pool posteriors; `counts` are those at the posterior mean of the class frequencies."""
+def _given_frequencies(posterior: Posterior, near_to: Floats, n_draws: int, rng: np.random.Generator) -> BinDraws:
+    """Draw the bins of one part, and keep draws that imply a class frequency near the given ones."""
+    drawn = posterior.sample(FACTOR * n_draws, rng=rng)
+    return drawn.part(near((drawn.mass * drawn.accuracy).sum(axis=1), near_to, n_draws, rng))
+
+
+def near(values: Floats, centres: Floats, n_chosen: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Choose draws by importance resampling, the same number for each of several given values.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_draws,)
+        The value of each draw.
+    centres : ndarray, shape (n_centres,)
+        The given values. The draws chosen for one of them have Normal weights around it.
+    n_chosen : int
+        Number of draws to choose; a draw may be chosen several times.
+    rng : Generator
+        Randomness: one uniform number for systematic resampling [1]_.
+
+    Returns
+    -------
+    ndarray of int, shape (n_chosen,)
+        Positions of the chosen draws.
+
+    Notes
+    -----
+    The standard deviation of the weights is 0.3 times that of the values. It is doubled until the effective number of
+    draws is at least half of `n_chosen`: a value far from all draws then has little influence.
+
+    References
+    ----------
+    .. [1] J. Carpenter, P. Clifford and P. Fearnhead (1999), "Improved particle filter for nonlinear problems", IEE
+       Proceedings - Radar, Sonar and Navigation 146, 2-7.
+    """
+    sd, squares = NARROW * values.std(), (values - centres[:, None]) ** 2
+    if sd == 0:
+        return np.arange(n_chosen)
+    weight = _normal(squares, sd)
+    while 1 / (weight**2).sum() < LEAST * n_chosen:
+        sd *= 2
+        weight = _normal(squares, sd)
+    at = (np.arange(n_chosen) + rng.random()) / n_chosen
+    return np.asarray(np.minimum(np.searchsorted(weight.cumsum(), at), len(values) - 1))
+
+
+def _normal(squares: Floats, sd: float) -> Floats:
+    """Return the mean of the normalised weights of all centres, shape (n_draws,)."""
+    weight = np.exp((squares.min(axis=1, keepdims=True) - squares) / (2 * sd**2))
+    weight /= weight.sum(axis=1, keepdims=True)
+    return np.asarray(weight.mean(axis=0))
+
+
+def over_priors(counts: LabelShiftedCounts, parts: Sequence[Posterior], frequencies: Floats) -> OverPriors:
+    """Pool posteriors; see `OverPriors`. `counts` are those at the posterior mean of the class frequencies."""
     kind = HypothesesOverPriors if all(isinstance(each, HasHypotheses) for each in parts) else OverPriors
-    return kind(counts, tuple(parts))
+    return kind(counts, tuple(parts), frequencies)

@@ -112,7 +112,8 @@ class LabelShiftEvaluation(Evaluation):
 
     def _dirichlet_posterior(self) -> OverPriors:
         """Pool the Dirichlet model over the same draws of the class frequencies."""
-        return over_priors(self.counts, [dirichlet_posterior(each.counts) for each in self.posterior.parts])
+        parts = [dirichlet_posterior(each.counts) for each in self.posterior.parts]
+        return over_priors(self.counts, parts, self.posterior.frequencies)
 
     def _lacks(self, name: str) -> AttributeError:
         if self.model != "shrinkage":

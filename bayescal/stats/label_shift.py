@@ -146,11 +146,24 @@ class ShiftedBins:
         classes the other classes of a bin have the mean weight of its labelled rows, to which one row is added that
         has each of the other classes in proportion to its frequency in the source.
         """
-        weight = priors / self.frequency
+        weight, rows = self._others(priors)
+        return np.asarray(priors[self.of] / self.frequency[self.of] * rows.sum(axis=0) / (weight @ rows))
+
+    def log_ratio_variance(self, priors: Floats) -> Floats:
+        """Variance of the logarithm of `odds_ratio`, shape (n_bins,): 0 for two classes.
+
+        With more classes, the labelled rows of a bin are a sample of the mixture of its other classes.
+        """
+        weight, rows = self._others(priors)
+        total = weight @ rows
+        mean = total / rows.sum(axis=0)
+        return np.asarray((rows * (weight[:, None] - mean) ** 2).sum(axis=0) / total**2)
+
+    def _others(self, priors: Floats) -> tuple[Floats, Floats]:
+        """Weights of the other classes, and their rows in each bin, to which one row is added."""
         others = np.delete(np.arange(len(priors)), self.of)
         rest = self.frequency[others] / self.frequency[others].sum()
-        rows = self.by_class[others] + rest[:, None]
-        return np.asarray(weight[self.of] * rows.sum(axis=0) / (weight[others] @ rows))
+        return priors[others] / self.frequency[others], self.by_class[others] + rest[:, None]
 
     def at(self, priors: Floats) -> "LabelShiftedCounts":
         """Return the counts of a target with these class frequencies, shape (n_classes,)."""
@@ -210,6 +223,11 @@ class LabelShiftedCounts:
     def ranks(self) -> Ranks:
         """The labelled rows on a grid of confidences, which is the bins if rows were counted without ranks."""
         return self.rows.ranked(self.priors)
+
+    @property
+    def frequency(self) -> float:
+        """Frequency of the class in the target."""
+        return float(self.priors[self.rows.of])
 
     @cached_property
     def odds_ratio(self) -> Floats:

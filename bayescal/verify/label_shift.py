@@ -1,4 +1,4 @@
-"""The calibration error of an event under label shift in PyMC: class frequencies and bins in one model."""
+"""The calibration error of an event under label shift in PyMC: one model of all rows by class and bin."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal.estimands.errors import ece
-from bayescal.posterior.class_priors import ClassPriorPosterior
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.results.label_shift import LabelShiftEvaluation
 from bayescal.stats.label_shift import ShiftedBins
-from bayescal.verify.class_priors import class_frequencies
 from bayescal.verify.named import below, by_name
 
 if TYPE_CHECKING:
@@ -28,27 +26,21 @@ LARGEST_KAPPA = 1e9
 class LabelShiftTwin:
     """An evaluation of an event under label shift, and a model of all its rows in PyMC; for `agreement`.
 
-    The two posteriors differ. The evaluation computes class frequencies first, approximates the likelihood of the bins
-    given draws of the frequencies, and pools; `agreement` measures the difference.
+    The two posteriors differ. The evaluation computes class frequencies first, from rows by cell. It approximates the
+    posterior of the bins given draws of the frequencies, and pools; `agreement` measures the difference.
 
     Parameters
     ----------
     evaluation : LabelShiftEvaluation
         The evaluation of an event, with ``sub_models=[SUB_MODEL]`` and rows of the target in every bin.
-    each_row_once : bool
-        Whether the model is that of `rows_by_bin`; otherwise that of `rows_by_cell_and_bin`.
     """
 
     evaluation: LabelShiftEvaluation
-    each_row_once: bool
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
-        rows, priors = self.evaluation.counts.rows, self.evaluation.priors
         part: Any = self.evaluation.posterior.parts[0]
-        if self.each_row_once:
-            return rows_by_bin(rows, part.prior_options)
-        return rows_by_cell_and_bin(rows, ClassPriorPosterior(priors.counts), part.prior_options)
+        return rows_by_bin(self.evaluation.counts.rows, part.prior_options)
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return the ECE, the frequency of the event, and the position relative to the interval of the evaluation."""
@@ -65,15 +57,13 @@ class LabelShiftTwin:
         return {"ece": errors, "frequency": frequency, **below("ece", errors, ends)}
 
 
-def rows_by_cell_and_bin(rows: ShiftedBins, frequencies: ClassPriorPosterior, prior: ShrinkagePrior) -> "pm.Model":
-    r"""Write both parts of `evaluate_shifted` as one model: class frequencies from cells, and accuracies of bins.
+def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
+    r"""Write one model of all rows by class and bin, which uses each row once.
 
     Parameters
     ----------
     rows : ShiftedBins
         Rows of an event in bins, with rows of the target in each bin.
-    frequencies : ClassPriorPosterior
-        The posterior of the class frequencies, with its rows by cell.
     prior : ShrinkagePrior
         Constants of the prior of the accuracies.
 
@@ -81,40 +71,6 @@ def rows_by_cell_and_bin(rows: ShiftedBins, frequencies: ClassPriorPosterior, pr
     -------
     pymc.Model
         With ``pi``, ``accuracy``, ``mass`` and ``ece``, all of the target.
-
-    Notes
-    -----
-    Accuracies of the target have the prior of the sub-model "logistic_dense": Betas around a line of intercept and
-    slope. The accuracy of the source is :math:`\theta_s = \theta_t / (\theta_t + r (1 - \theta_t))`, with the ratio r
-    of the odds, and the labelled events of a bin are Binomial. Nothing is approximated, and the prior of the accuracies
-    informs about r. As in the package, labelled rows occur twice: by class and cell, and by bin.
-    """
-    import pymc as pm
-
-    odds = rows.frequency[1] / rows.frequency[0]
-    with pm.Model() as model:
-        pi = class_frequencies(frequencies)
-        accuracy = accuracies(rows, prior)
-        ratio = pi[1] / pi[0] / odds
-        of_source = accuracy / (accuracy + ratio * (1 - accuracy))
-        pm.Binomial("events", n=rows.source.n, p=of_source, observed=rows.by_class[1])
-        mass = pm.Dirichlet("mass", 2 / len(rows.bins) + rows.target_rows)
-        _errors(accuracy, mass, rows)
-    return model
-
-
-def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
-    r"""Write one model of all rows by class and bin, which uses each row once.
-
-    Parameters
-    ----------
-    rows, prior
-        As for `rows_by_cell_and_bin`.
-
-    Returns
-    -------
-    pymc.Model
-        With the same variables.
 
     Notes
     -----

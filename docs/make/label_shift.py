@@ -29,7 +29,7 @@ SEED, PROB, TARGET_ROWS = 20, 0.95, 500
 #: Distances of the means of classes that give an accuracy near 0.8, and sizes of the source.
 DISTANCE, SIZES = {2: 2**0.5, 5: 2.05, 10: 2.45}, (500, 2000)
 #: Numbers of classes whose frequencies are measured, and whose errors are.
-CLASSES, SEVERAL = (2, 5, 10), (5,)
+CLASSES, SEVERAL = {"two": (2,), "priors": (5, 10)}, (5,)
 #: Factors of the logits: calibrated and over-confident.
 PRIOR_FACTORS, FACTORS, SHARES = (1.0, 2.0), (0.7, 1.0, 1.5), (0.3, 0.15)
 #: Bins of the errors; points of a grid and rows that stand for the population.
@@ -86,7 +86,7 @@ def bootstraps(y: Any, p: Floats, p_target: Floats, rng: np.random.Generator) ->
 
 def priors_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Coverage of class frequencies by all methods on the same data sets."""
-    _, n_classes, n_rows, factor, repeats, draws, rng = job
+    part, n_classes, n_rows, factor, repeats, draws, rng = job
     truth, found = frequencies(n_classes), {}
     for _ in range(repeats):
         y, y_target = labels(n_rows, n_classes, rng), rng.choice(n_classes, TARGET_ROWS, p=truth)
@@ -100,7 +100,7 @@ def priors_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         for method, drawn in bootstraps(y, p, p_target, rng):
             tail = (1 - PROB) / 2
             found.setdefault(method, []).append(np.quantile(drawn, [tail, 1 - tail], axis=0))
-    cell = {"part": "priors", "n_classes": n_classes, "n_rows": n_rows, "factor": factor, "share": float("nan")}
+    cell = {"part": part, "n_classes": n_classes, "n_rows": n_rows, "factor": factor, "share": float("nan")}
     return [row_of({**cell, "quantity": "frequency", "method": method}, ends, truth) for method, ends in found.items()]
 
 
@@ -205,8 +205,13 @@ def classes_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     ]
 
 
-WORK = {"priors": priors_of_cell, "event": events_of_cell, "classes": classes_of_cell}
-TITLES = {"priors": "Class frequencies", "event": "ECE of an event", "classes": "ECE of each class"}
+WORK = {"two": priors_of_cell, "priors": priors_of_cell, "event": events_of_cell, "classes": classes_of_cell}
+TITLES = {
+    "two": "Class frequencies, K = 2",
+    "priors": "Class frequencies, K = 5 and 10",
+    "event": "ECE of an event",
+    "classes": "ECE of each class",
+}
 
 
 def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -218,7 +223,7 @@ def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure all cells; with --quick, one of each part."""
-    priors = [("priors", k, n, f) for k in CLASSES for n in SIZES for f in PRIOR_FACTORS]
+    priors = [(part, k, n, f) for part, own in CLASSES.items() for k in own for n in SIZES for f in PRIOR_FACTORS]
     events = [("event", n, f, share) for n in SIZES for f in FACTORS for share in SHARES]
     classes = [("classes", k, n, f) for k in SEVERAL for n in SIZES for f in FACTORS[1:]]
     places = [priors[0], events[0], classes[0]] if options.quick else [*priors, *events, *classes]
@@ -255,7 +260,12 @@ def conditions_of(numbers: dict[str, Any], part: str, rows: list[dict[str, Any]]
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     parts = {part: numbers.get(part, []) for part in WORK}
-    of_priors = [(f"K = {k}, factor {f:g}", {"n_classes": k, "factor": f}) for k in CLASSES for f in PRIOR_FACTORS]
+    of_priors = [
+        (f"K = {k}, factor {f:g}", {"n_classes": k, "factor": f})
+        for own in CLASSES.values()
+        for k in own
+        for f in PRIOR_FACTORS
+    ]
     of_errors = [(name, {"quantity": name}) for name in ("raw", "adapted")]
     of_classes = [
         (f"K = {k}, {name}", {"n_classes": k, "quantity": name}) for k in SEVERAL for name in ("raw", "adapted")
@@ -263,7 +273,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     return {
         "label_conditions": "\n".join(conditions_of(numbers, name, rows) for name, rows in parts.items() if rows)
         + "\n",
-        "label_priors": by_method(parts["priors"], of_priors, TITLES["priors"]),
+        "label_priors": by_method([*parts["two"], *parts["priors"]], of_priors, "Class frequencies"),
         "label_event": by_method(parts["event"], of_errors, TITLES["event"]),
         "label_classes": by_method(parts["classes"], of_classes, TITLES["classes"]),
     }

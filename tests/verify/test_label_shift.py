@@ -1,4 +1,4 @@
-"""Models of all rows under label shift in PyMC: their densities at one point, by hand."""
+"""The model of all rows under label shift in PyMC: its density at one point, by hand."""
 
 import numpy as np
 import pytest
@@ -49,25 +49,7 @@ def accuracies(rows):
     return of(Z), normal + half + (stats.beta.logpdf(of(Z), kappa * h, kappa * (1 - h)) + np.log(slope)).sum()
 
 
-def test_the_model_of_cells_and_bins(evaluation):
-    rows, counts = evaluation.counts.rows, evaluation.priors.counts
-    theta, expected = accuracies(rows)
-    pi = np.array([0.7, 0.3])
-    cells = np.array([[3, 2, 2, 1, 1, 1], [1, 1, 1, 2, 2, 3]]) / 10
-    odds = rows.by_class[1].sum() / rows.by_class[0].sum()
-    in_source = theta / (1 - theta) * odds * (pi[0] / pi[1])
-    in_source /= 1 + in_source
-    expected += stats.binom.logpmf(rows.by_class[1], rows.by_class.sum(axis=0), in_source).sum()
-    expected += stats.dirichlet.logpdf(MASS, 1 + rows.target_rows)
-    expected += stats.dirichlet.logpdf(pi, np.ones(2))
-    expected += sum(stats.dirichlet.logpdf(each, np.full(6, 0.5)) for each in cells)
-    expected += sum(stats.multinomial.logpmf(n, n.sum(), p) for n, p in zip(counts.source, cells, strict=True))
-    expected += stats.multinomial.logpmf(counts.target, counts.target.sum(), pi @ cells)
-    model = LabelShiftTwin(evaluation, each_row_once=False).model()
-    assert density(model, pi=pi, cells=cells) == pytest.approx(expected, abs=1e-3)
-
-
-def test_the_model_with_each_row_once(evaluation):
+def test_the_density_of_the_model(evaluation):
     rows = evaluation.counts.rows
     theta, expected = accuracies(rows)
     one = (MASS * theta).sum()
@@ -75,11 +57,11 @@ def test_the_model_with_each_row_once(evaluation):
         expected += stats.multinomial.logpmf(by_bin, by_bin.sum(), joint / share)
     expected += stats.multinomial.logpmf(rows.target_rows, rows.target_rows.sum(), MASS)
     expected += stats.dirichlet.logpdf(MASS, np.ones(2))
-    assert density(LabelShiftTwin(evaluation, each_row_once=True).model()) == pytest.approx(expected, abs=1e-3)
+    assert density(LabelShiftTwin(evaluation).model()) == pytest.approx(expected, abs=1e-3)
 
 
 def test_the_twin_names_the_same_quantities(evaluation):
-    drawn = LabelShiftTwin(evaluation, each_row_once=True).of_closed_form(4000, np.random.default_rng(1))
+    drawn = LabelShiftTwin(evaluation).of_closed_form(4000, np.random.default_rng(1))
     assert [name.split("<")[0] for name in drawn] == ["ece", "frequency", "P(ece ", "P(ece "]
     low, high = list(drawn.values())[2:]
     assert low.mean() == pytest.approx(0.025, abs=0.02)  # five standard errors

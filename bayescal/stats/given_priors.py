@@ -1,0 +1,132 @@
+"""CountsGivenPriors: evidence of all rows of source and target about the bins, given the class frequencies."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.stats.label_shift import LabelShiftedCounts
+
+Floats = NDArray[np.float64]
+
+#: Least share of a class and of the others in a bin, at which the evidence is evaluated.
+SMALLEST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class CountsGivenPriors(LabelShiftedCounts):
+    r"""Counts of a target with known class frequencies, from labels and from the distributions of scores on both sides.
+
+    `LabelShiftedCounts` use labels within bins, and masses of the target's rows. If the class frequencies are known,
+    label shift also implies how the distributions of scores differ between source and target. These differences are
+    evidence about accuracies. They also make labelled rows informative about masses.
+
+    Parameters
+    ----------
+    rows, priors
+        As for `LabelShiftedCounts`.
+
+    Notes
+    -----
+    With n labelled rows and m rows of the target in all bins, the odds that a row in a bin comes from the source are
+    n f / m, where :math:`\theta` is the share of the class in the bin of the target and
+
+    .. math::
+        f = \frac{\rho}{\pi} \left(\theta + r (1 - \theta)\right)
+
+    is the density of the source relative to that of the target; :math:`\rho` and :math:`\pi` are the frequencies of the
+    class in source and target, and r is the ratio of the odds. The source's share of the rows of a bin is Binomial
+    evidence about f, and so about :math:`\theta`. One scoring step adds it to the evidence of the labels. The step is
+    evaluated at the share that the labels estimate, after one row with the frequency :math:`\pi` is added.
+
+    Masses are proportional to :math:`(t + \phi s) / (m + n \phi f)`, for s labelled rows and t rows of the target in a
+    bin. The factor :math:`\phi` reduces the evidence of labelled rows if f is uncertain.
+    """
+
+    @cached_property
+    def _of_labels(self) -> tuple[Floats, Floats]:
+        """Smoothed share of the class in each bin, and its variance, from labels alone."""
+        n = super().effective_n + 1
+        share = np.clip((super().effective_k + self.frequency) / n, SMALLEST, 1 - SMALLEST)
+        return share, share * (1 - share) / n
+
+    @cached_property
+    def _density(self) -> tuple[Floats, Floats, Floats]:
+        """Return f, the derivative of log f with respect to the share, and the variance of log f given the share."""
+        share, r = self._of_labels[0], self.odds_ratio
+        mixed = share + r * (1 - share)
+        rest = r * (1 - share) / mixed
+        density = self.rows.frequency[self.rows.of] / self.frequency * mixed
+        return density, (1 - r) / mixed, rest**2 * self.rows.log_ratio_variance(self.priors)
+
+    @cached_property
+    def _of_source(self) -> tuple[Floats, Floats]:
+        """Expected rows of the source among all rows of each bin, and the share of the source."""
+        odds = self.n_rows * self._density[0] / super().effective_rows
+        share = odds / (1 + odds)
+        return (self.n + self.rows.target_rows) * share, share
+
+    @cached_property
+    def _added(self) -> tuple[Floats, Floats]:
+        """Information of the distributions of scores about the share of the class, and the step that it suggests."""
+        (_, slope, variance), (expected, share) = self._density, self._of_source
+        known = (self.n > 0) & self.occupied
+        binomial = np.where(known, expected * (1 - share), 1.0)
+        residual = (self.n - expected) / binomial
+        information = np.where(known, slope**2 / (1 / binomial + variance), 0.0)
+        return information, np.where(known, slope * residual / (1 / binomial + variance), 0.0)
+
+    @cached_property
+    def _evidence(self) -> tuple[Floats, Floats]:
+        """Effective rows of each bin, and those with the class."""
+        share, variance = self._of_labels
+        information, score = self._added
+        n, k = super().effective_n, super().effective_k
+        observed = np.divide(k, n, out=share.copy(), where=n > 0)
+        both = (observed / variance + information * share + score) / (1 / variance + information)
+        # if all labels of a bin agree, the share stays between 0 or 1 and the smoothed share
+        low, high = np.where(observed >= 1, share, 0.0), np.where((observed <= 0) & (n > 0), share, 1.0)
+        total = n + information * share * (1 - share)
+        return total, total * np.clip(both, low, high)
+
+    @property
+    def effective_n(self) -> Floats:
+        """Number of labelled rows of the target that carry the same information, by bin."""
+        return self._evidence[0]
+
+    @property
+    def effective_k(self) -> Floats:
+        """Share of the class, by all rows, times `effective_n`."""
+        return self._evidence[1]
+
+    @property
+    def accuracy(self) -> Floats:
+        """Share of the class in each bin of the target, by all rows; the mean confidence in bins without evidence."""
+        n, k = self._evidence
+        share = np.divide(k, n, out=np.where(self.occupied, self.mean_confidence, np.nan), where=n > 0)
+        return np.where(self.occupied, share, np.nan)
+
+    @cached_property
+    def _masses(self) -> tuple[Floats, float]:
+        """Mass of each bin with rows of the target, and the number of rows of the target that masses are worth."""
+        density, slope, variance = self._density
+        uncertain = slope**2 * self._of_labels[1] + variance
+        phi = 1 / (1 + self._of_source[0] * uncertain)
+        rows = super().effective_rows + self.n_rows * phi * density
+        mass = np.where(self.occupied, (self.rows.target_rows + phi * self.n) / rows, 0.0)
+        mass /= mass.sum()
+        return mass, float(1 / (mass / rows).sum())
+
+    @property
+    def share(self) -> Floats:
+        """Mass of each bin of the target; 0 for bins without rows of the target."""
+        return self._masses[0]
+
+    @property
+    def effective_rows(self) -> float:
+        """Rows of the target that would determine the masses as precisely as all rows do: a harmonic mean over bins."""
+        return self._masses[1]
+
+    def __repr__(self) -> str:
+        return f"CountsGivenPriors({self.rows!r}, frequency {self.frequency:.4g})"

@@ -1,0 +1,34 @@
+"""Draws given the class frequency that masses and accuracies imply."""
+
+import numpy as np
+import pytest
+
+from bayescal.posterior.over_priors import near
+
+
+def test_draws_near_a_value_have_the_moments_of_a_product_of_normals():
+    """N(0, 1) times N(1, 0.3²): mean 1 / (1 + 0.09), variance 0.09 / 1.09."""
+    values = np.random.default_rng(1).standard_normal(400_000)
+    chosen = values[near(values, np.array([1.0]), 20_000, np.random.default_rng(2))]
+    assert chosen.mean() == pytest.approx(1 / 1.09, abs=0.012)  # five standard errors
+    assert chosen.var() == pytest.approx(0.09 / 1.09, rel=0.05)
+
+
+def test_several_values_have_equal_numbers_of_draws():
+    """Around -1 and 1 the means are -1 / 1.09 and 1 / 1.09; the variance is that within plus that between."""
+    values = np.random.default_rng(1).standard_normal(400_000)
+    chosen = values[near(values, np.array([-1.0, 1.0]), 20_000, np.random.default_rng(2))]
+    assert (chosen > 0).mean() == pytest.approx(0.5, abs=0.02)
+    assert chosen.var() == pytest.approx(0.09 / 1.09 + 1 / 1.09**2, rel=0.05)
+
+
+def test_a_value_far_from_all_draws_has_little_influence():
+    """The weights become wider until half as many draws as are chosen are effective."""
+    values = np.random.default_rng(1).standard_normal(4000)
+    chosen = near(values, np.array([50.0]), 1000, np.random.default_rng(2))
+    assert len(np.unique(chosen)) > 300
+    assert 0 < values[chosen].mean() < 2
+
+
+def test_equal_values_are_taken_in_order():
+    assert near(np.full(8, 0.3), np.array([0.1, 0.2]), 2, np.random.default_rng(1)).tolist() == [0, 1]
