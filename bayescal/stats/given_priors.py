@@ -38,27 +38,32 @@ class CountsGivenPriors(LabelShiftedCounts):
     is the density of the source relative to that of the target; :math:`\rho` and :math:`\pi` are the frequencies of the
     class in source and target, and r is the ratio of the odds. The source's share of the rows of a bin is Binomial
     evidence about f, and so about :math:`\theta`. One scoring step adds it to the evidence of the labels. The step is
-    evaluated at the share that the labels estimate, after one row with the frequency :math:`\pi` is added.
+    evaluated at the share that the labels estimate, after one row with the frequency :math:`\pi` is added. With more
+    than two classes, r is estimated from the labelled rows of the bin. The step is then that of a bivariate Normal
+    distribution of :math:`\theta` and log r.
 
     Masses are proportional to :math:`(t + \phi s) / (m + n \phi f)`, for s labelled rows and t rows of the target in a
     bin. The factor :math:`\phi` reduces the evidence of labelled rows if f is uncertain.
     """
 
     @cached_property
-    def _of_labels(self) -> tuple[Floats, Floats]:
-        """Smoothed share of the class in each bin, and its variance, from labels alone."""
+    def _of_labels(self) -> tuple[Floats, Floats, Floats]:
+        """Smoothed share of the class in each bin, its variance from labels at known log r, and that of log r."""
         n = super().effective_n + 1
         share = np.clip((super().effective_k + self.frequency) / n, SMALLEST, 1 - SMALLEST)
-        return share, share * (1 - share) / n
+        return share, share * (1 - share) / n, self.rows.log_ratio_variance(self.priors)
 
     @cached_property
     def _density(self) -> tuple[Floats, Floats, Floats]:
-        """Return f, the derivative of log f with respect to the share, and the variance of log f given the share."""
-        share, r = self._of_labels[0], self.odds_ratio
+        """Return f, the derivative of log f with respect to the share, and the variance of log f given the labels.
+
+        An error of log r adds the same error to the log odds of the share; together they change log f by 1 - share.
+        """
+        (share, variance, of_ratio), r = self._of_labels, self.odds_ratio
         mixed = share + r * (1 - share)
-        rest = r * (1 - share) / mixed
+        slope = (1 - r) / mixed
         density = self.rows.frequency[self.rows.of] / self.frequency * mixed
-        return density, (1 - r) / mixed, rest**2 * self.rows.log_ratio_variance(self.priors)
+        return density, slope, slope**2 * variance + (1 - share) ** 2 * of_ratio
 
     @cached_property
     def _of_source(self) -> tuple[Floats, Floats]:
@@ -68,27 +73,23 @@ class CountsGivenPriors(LabelShiftedCounts):
         return (self.n + self.rows.target_rows) * share, share
 
     @cached_property
-    def _added(self) -> tuple[Floats, Floats]:
-        """Information of the distributions of scores about the share of the class, and the step that it suggests."""
-        (_, slope, variance), (expected, share) = self._density, self._of_source
-        known = (self.n > 0) & self.occupied
-        binomial = np.where(known, expected * (1 - share), 1.0)
-        residual = (self.n - expected) / binomial
-        information = np.where(known, slope**2 / (1 / binomial + variance), 0.0)
-        return information, np.where(known, slope * residual / (1 / binomial + variance), 0.0)
-
-    @cached_property
     def _evidence(self) -> tuple[Floats, Floats]:
-        """Effective rows of each bin, and those with the class."""
-        share, variance = self._of_labels
-        information, score = self._added
+        """Effective rows of each bin, and those with the class: one scoring step from the estimate of the labels."""
+        (share, variance, of_ratio), (_, slope, uncertain) = self._of_labels, self._density
+        expected, of_source = self._of_source
+        known = (self.n > 0) & self.occupied
+        binomial = np.where(known, expected * (1 - of_source), 0.0)
+        spread = share * (1 - share)
+        before = variance + spread**2 * of_ratio
+        covariance = slope * variance + spread * (1 - share) * of_ratio
+        rest = 1 - share - slope * spread  # derivative of log f with respect to log r at a known share
+        after = (before + binomial * variance * of_ratio * rest**2) / (1 + binomial * uncertain)
         n, k = super().effective_n, super().effective_k
         observed = np.divide(k, n, out=share.copy(), where=n > 0)
-        both = (observed / variance + information * share + score) / (1 / variance + information)
-        # if all labels of a bin agree, the share stays between 0 or 1 and the smoothed share
-        low, high = np.where(observed >= 1, share, 0.0), np.where((observed <= 0) & (n > 0), share, 1.0)
-        total = n + information * share * (1 - share)
-        return total, total * np.clip(both, low, high)
+        residual = np.where(known, self.n - expected, 0.0) - binomial * slope * (observed - share)
+        both = observed + covariance * residual / (1 + binomial * uncertain)
+        total = np.where(n > 0, np.maximum(spread / after - 1, 0.0), 0.0)
+        return total, total * np.clip(both, 0, 1)
 
     @property
     def effective_n(self) -> Floats:
@@ -110,8 +111,7 @@ class CountsGivenPriors(LabelShiftedCounts):
     @cached_property
     def _masses(self) -> tuple[Floats, float]:
         """Mass of each bin with rows of the target, and the number of rows of the target that masses are worth."""
-        density, slope, variance = self._density
-        uncertain = slope**2 * self._of_labels[1] + variance
+        density, _, uncertain = self._density
         phi = 1 / (1 + self._of_source[0] * uncertain)
         rows = super().effective_rows + self.n_rows * phi * density
         mass = np.where(self.occupied, (self.rows.target_rows + phi * self.n) / rows, 0.0)

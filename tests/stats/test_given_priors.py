@@ -95,7 +95,7 @@ def test_bins_of_one_side():
     assert counts.share[2] == 0
     assert counts.share[3] > 0
     assert counts.share.sum() == pytest.approx(1)
-    assert counts.effective_n[2] == rows.at(np.array([0.7, 0.3])).effective_n[2]
+    assert counts.effective_n[2] == pytest.approx(rows.at(np.array([0.7, 0.3])).effective_n[2])
 
 
 def test_bins_of_one_class_keep_shares_in_range():
@@ -126,7 +126,7 @@ def test_the_variance_of_the_ratio_of_odds_is_that_of_samples():
 
 
 def test_three_classes_by_hand():
-    """The density ratio is the mean ratio of frequencies over the classes of the target's rows; numeric derivatives."""
+    """A Normal distribution of the share and log r, updated by the Binomial evidence; derivatives are numeric."""
     rows, priors = binned([[90, 30], [40, 60], [10, 70]], [300, 100], of=2), np.array([0.6, 0.3, 0.1])
     counts, alone, rho = CountsGivenPriors(rows, priors), rows.at(priors), rows.frequency
     masses = []
@@ -139,16 +139,42 @@ def test_three_classes_by_hand():
             rest = (rho[:2] / priors[:2]) @ others / others.sum() * np.exp(log_ratio)
             return np.log(rho[2] / priors[2] * share + (1 - share) * rest)
 
-        slope = (log_density(theta + 1e-6) - log_density(theta - 1e-6)) / 2e-6
-        mixture = ((log_density(theta, 1e-6) - log_density(theta, -1e-6)) / 2e-6) ** 2 * of_ratio
+        gradient = np.array(
+            [
+                (log_density(theta + 1e-6) - log_density(theta - 1e-6)) / 2e-6,
+                (log_density(theta, 1e-6) - log_density(theta, -1e-6)) / 2e-6,
+            ]
+        )
+        with_ratio = np.array([theta * (1 - theta), 1.0])  # log r moves the log odds of the share
+        before = np.diag([theta * (1 - theta) / n, 0]) + of_ratio * np.outer(with_ratio, with_ratio)
         odds, total = 300 / 400 * np.exp(log_density(theta)), rows.by_class[:, b].sum() + target
-        information = slope**2 / ((1 + odds) ** 2 / (total * odds) + mixture)
-        assert counts.effective_n[b] - n + 1 == pytest.approx(information * theta * (1 - theta), rel=1e-5)
-        assert information < 0.99 * slope**2 * total * odds / (1 + odds) ** 2
-        phi = 1 / (1 + total * odds / (1 + odds) * (slope**2 * theta * (1 - theta) / n + mixture))
+        binomial = total * odds / (1 + odds) ** 2
+        after = np.linalg.inv(np.linalg.inv(before) + binomial * np.outer(gradient, gradient))
+        step = after[0] @ gradient * (total - target - total * odds / (1 + odds))
+        at_labels = alone.effective_k[b] / alone.effective_n[b] - theta
+        step += (after @ np.linalg.solve(before, [at_labels, 0]))[0]
+        assert counts.effective_n[b] + 1 == pytest.approx(theta * (1 - theta) / after[0, 0], rel=1e-6)
+        assert counts.effective_k[b] / counts.effective_n[b] == pytest.approx(theta + step, rel=1e-6)
+        phi = 1 / (1 + total * odds / (1 + odds) * (gradient @ before @ gradient))
         assert phi < 0.95
         masses.append((target + phi * (total - target)) / (400 + phi * 300 * np.exp(log_density(theta))))
     np.testing.assert_allclose(counts.share, np.array(masses) / sum(masses), rtol=1e-6)
+
+
+def test_shares_of_three_classes_vary_as_stated():
+    """Simulated rows: errors of shares divided by their standard deviation are near 1 in every bin.
+
+    They are a little below 1 where bins have many rows of a class, because rows of each class are a fixed number.
+    """
+    rng, priors = np.random.default_rng(4), np.array([0.6, 0.1, 0.3])
+    classes = np.array([[0.4, 0.3, 0.2, 0.1], [0.2, 0.3, 0.3, 0.2], [0.05, 0.15, 0.3, 0.5]])
+    share, error = priors[2] * classes[2] / (priors @ classes), []
+    for _ in range(1000):
+        by_class = np.stack([rng.multinomial(400, each) for each in classes])
+        counts = CountsGivenPriors(binned(by_class, rng.multinomial(800, priors @ classes), of=2), priors)
+        near = (counts.effective_k + 0.3) / (counts.effective_n + 1)
+        error.append((counts.accuracy - share) / np.sqrt(near * (1 - near) / (counts.effective_n + 1)))
+    np.testing.assert_allclose(np.sqrt(np.mean(np.square(error), axis=0)), 0.95, atol=0.13)
 
 
 @pytest.mark.filterwarnings("error")
