@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 #: Largest Dirichlet parameter of a cell, and of all cells of a class.
 CELL_ALPHA, CELL_ROWS = 0.5, 3.0
 #: Steps of expectation maximisation before the first sweep of a chain, and the change at which steps end.
-STEPS, CHANGE = 40, 1e-12
+STEPS, CHANGE = 40, 1e-8
 #: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
 FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
 #: Sweeps in units of the correlation length of a chain, so that exp(-6) of the distance of its start remains.
@@ -172,7 +172,7 @@ class ClassPriorPosterior:
         pi = most_probable(cells, target, self.alpha)
         for _ in range(self.sweeps):
             drawn = classes_of(target, pi[:, :, None] * cells, rng)
-            pi = dirichlet(self.alpha + drawn.sum(axis=2), rng)
+            pi = dirichlet(self.alpha + np.einsum("nkj->nk", drawn), rng)
             cells = dirichlet(own + drawn, rng)
             if self._two:
                 pi, cells = exchanged(pi, cells, own, self.alpha, rng)
@@ -199,7 +199,7 @@ def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps
     alpha : float, default 1.0
         Dirichlet parameter; each step adds it to the expected rows of a class.
     steps : int
-        Maximum number of steps; they end earlier if no frequency changes by more than 1e-12.
+        Maximum number of steps; they end earlier if no frequency changes by more than 1e-8.
 
     Returns
     -------
@@ -268,7 +268,7 @@ def exchanged(pi: Floats, cells: Floats, own: Floats, alpha: float, rng: np.rand
 def dirichlet(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
     """Draw from Dirichlet distributions along the last axis."""
     drawn = np.maximum(rng.standard_gamma(parameters), TINY)
-    drawn /= drawn.sum(axis=-1, keepdims=True)
+    drawn /= np.einsum("...j->...", drawn)[..., None]  # several times as fast as `sum` along a short axis
     return drawn
 
 
@@ -278,7 +278,7 @@ def classes_of(target: Ints, joint: Floats, rng: np.random.Generator) -> Ints:
     `joint` has shape (chains, classes, cells), as the result; it is proportional to the probability of the class.
     """
     if joint.shape[1] == 2:
-        ones = rng.binomial(target, joint[:, 1] / joint.sum(axis=1))
+        ones = rng.binomial(target, joint[:, 1] / (joint[:, 0] + joint[:, 1]))
         return np.stack([target - ones, ones], axis=1)
     by_cell = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
     by_cell /= by_cell.sum(axis=2, keepdims=True)
