@@ -61,9 +61,11 @@ def test_pooling_over_frequencies_agrees_with_one_model():
     for row in rows:
         closed, pymc, given = row["ece"]
         assert not row["problems"]
-        assert abs(given - pymc) < 0.15 * row["ece_sd"][1]
+        _, sd, given_sd = row["ece_sd"]
+        assert abs(given - pymc) < 0.15 * sd
+        assert 1 < sd / given_sd < 1.1
         if "intercept" in row["predictions"] or "adapted" in row["predictions"]:
-            assert abs(closed - pymc) < 0.2 * row["ece_sd"][1]
+            assert abs(closed - pymc) < 0.3 * sd
 
 
 def test_corrected_p_values_are_nearly_uniform():
