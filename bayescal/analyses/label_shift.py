@@ -192,7 +192,7 @@ class _CountedRows:
 
     def _counted(self, k: int, source: Floats, target: Floats) -> ShiftedBins:
         edges = make_bins(self.bins, binning=self.binning, confidence=target)
-        return ShiftedBins.from_rows(self.rows.label, source, target, k, edges, self.priors.mean())
+        return ShiftedBins.from_rows(self.rows.label, source, target, k, self.rows.n_classes, edges)
 
 
 @dataclass(frozen=True)
@@ -258,8 +258,8 @@ def pooled(make: Callable[[Counts], Posterior], drawn: Floats, counts: LabelShif
     """Make one posterior for each of 16 draws of the class frequencies, at equal steps in the order of the class."""
     in_order = drawn[np.argsort(drawn[:, counts.rows.of], kind="stable")]
     parts = [make(CountsGivenPriors(counts.rows, priors)) for priors in _at_steps(in_order, PARTS)]
-    frequencies = _at_steps(in_order[:, counts.rows.of], PARTS * NEAR).reshape(PARTS, NEAR)
-    return over_priors(counts, parts, frequencies)
+    near = _at_steps(in_order, PARTS * NEAR).reshape(PARTS, NEAR, -1)
+    return over_priors(counts, parts, near)
 
 
 def _at_steps(values: Floats, n_steps: int) -> Floats:

@@ -32,8 +32,8 @@ class OverPriors:
         Counts at the posterior mean of the class frequencies.
     parts : tuple of Posterior
         One per draw of the class frequencies; their counts are `CountsGivenPriors`.
-    frequencies : ndarray, shape (n_parts, n_near)
-        Draws of the frequency of the class that each part stands for.
+    near_priors : ndarray, shape (n_parts, n_near, n_classes)
+        Draws of the class frequencies that each part stands for.
 
     Notes
     -----
@@ -45,7 +45,7 @@ class OverPriors:
 
     counts: LabelShiftedCounts
     parts: tuple[Posterior, ...]
-    frequencies: Floats
+    near_priors: Floats
 
     @property
     def prior(self) -> str:
@@ -57,17 +57,27 @@ class OverPriors:
 
     def part_of(self, n_draws: int, rng: Any) -> NDArray[np.intp]:
         """Return the part of each draw that `sample` returns for the same `rng`, shape (n_draws,)."""
-        return np.asarray(_checks.generator(rng).permutation(n_draws) % len(self.parts))
+        return self.priors_of(n_draws, rng) % len(self.parts)
+
+    def priors_of(self, n_draws: int, rng: Any) -> NDArray[np.intp]:
+        """Return the number in `each_near` of each draw that `sample` returns for the same `rng`, shape (n_draws,)."""
+        return np.asarray(_checks.generator(rng).permutation(n_draws) % len(self.each_near))
+
+    @property
+    def each_near(self) -> Floats:
+        """The rows of `near_priors`, shape (n_near * n_parts, n_classes): the first one of each part, then the next."""
+        return np.concatenate(np.swapaxes(self.near_priors, 0, 1))
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw the bins: the same number of draws from each part, in random order."""
         generator = _checks.generator(rng)
         part = self.part_of(n_draws, generator)
         own = [np.flatnonzero(part == i) for i in range(len(self.parts))]
+        near = self.near_priors[:, :, self.counts.rows.of]
         drawn = [
             _given_frequencies(posterior, near_to, max(len(rows), 1), each)
             for posterior, near_to, rows, each in zip(
-                self.parts, self.frequencies, own, generator.spawn(len(self.parts)), strict=True
+                self.parts, near, own, generator.spawn(len(self.parts)), strict=True
             )
         ]
         shape = (n_draws, drawn[0].accuracy.shape[1])
@@ -180,7 +190,7 @@ def _normal(squares: Floats, sd: float) -> Floats:
     return np.asarray(weight.mean(axis=0))
 
 
-def over_priors(counts: LabelShiftedCounts, parts: Sequence[Posterior], frequencies: Floats) -> OverPriors:
+def over_priors(counts: LabelShiftedCounts, parts: Sequence[Posterior], near_priors: Floats) -> OverPriors:
     """Pool posteriors; see `OverPriors`. `counts` are those at the posterior mean of the class frequencies."""
     kind = HypothesesOverPriors if all(isinstance(each, HasHypotheses) for each in parts) else OverPriors
-    return kind(counts, tuple(parts), frequencies)
+    return kind(counts, tuple(parts), near_priors)

@@ -1,6 +1,6 @@
 """LabelShiftEvaluation: calibration in a target without labels, if class frequencies alone differ; and many classes."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,6 +19,7 @@ from bayescal.results import wording
 from bayescal.results.class_priors import ClassPriors
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import few_labelled_rows, of_several
+from bayescal.stats.contract import Counts
 from bayescal.stats.label_shift import LabelShiftedCounts
 
 Floats = NDArray[np.float64]
@@ -100,20 +101,30 @@ class LabelShiftEvaluation(Evaluation):
         """Draw an estimand that needs more than the bins given each draw of the class frequencies."""
         if not (record.needs and record.available(self.counts)):
             return super()._draw(record)
-        part = self.posterior.part_of(len(self.bin_draws), self.bin_draws_seed)
-        values, name = np.empty(len(part)), record.name
-        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(len(self.posterior.parts))
-        for i, (each, seed) in enumerate(zip(self.posterior.parts, seeds, strict=True)):
-            own = np.flatnonzero(part == i)
-            drawn = record.draw(self.bin_draws.part(own), each.counts, rng=seed)
+        counts, of_draw = self._counts_given_priors(record)
+        values, name = np.empty(len(of_draw)), record.name
+        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(len(counts))
+        for i in np.unique(of_draw):
+            own = np.flatnonzero(of_draw == i)
+            drawn = record.draw(self.bin_draws.part(own), counts[i], rng=seeds[i])
             values[own], name = drawn.values, drawn.name
         origin = self.bin_draws.fingerprint
         return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
 
+    def _counts_given_priors(self, record: Estimand) -> tuple[Sequence[Counts], NDArray[np.intp]]:
+        """Return counts given each draw of the class frequencies, and the number of those of each draw of the bins.
+
+        Ranks of rows do not use the posterior of the bins, so that all draws of the frequencies are used for them.
+        """
+        posterior, size, seed = self.posterior, len(self.bin_draws), self.bin_draws_seed
+        if "outcomes" in record.needs:
+            return [self.counts.rows.at(each) for each in posterior.each_near], posterior.priors_of(size, seed)
+        return [each.counts for each in posterior.parts], posterior.part_of(size, seed)
+
     def _dirichlet_posterior(self) -> OverPriors:
         """Pool the Dirichlet model over the same draws of the class frequencies."""
         parts = [dirichlet_posterior(each.counts) for each in self.posterior.parts]
-        return over_priors(self.counts, parts, self.posterior.frequencies)
+        return over_priors(self.counts, parts, self.posterior.near_priors)
 
     def _lacks(self, name: str) -> AttributeError:
         if self.model != "shrinkage":

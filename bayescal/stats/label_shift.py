@@ -12,6 +12,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.class_ranks import ClassRanks
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.row_counts import added, row_counts
@@ -34,17 +35,16 @@ class ShiftedBins:
         Rows of the target. Their classes are unknown: all of them are counted with outcome 0, which is not used.
     of : int
         Number of the class.
-    ranks : Ranks or None
-        The labelled rows on a fine grid. The area under the ROC curve of two classes does not depend on their
-        frequencies. With more classes, rows are weighted by the ratio of class frequencies, at their posterior mean.
-        None if rows are not known one by one: `ranked` then uses the bins as the grid.
+    ranks : ClassRanks or None
+        The labelled rows by class on a fine grid. None if rows are not known one by one: `ranked` then uses the bins as
+        the grid.
     """
 
     source: BinnedCounts
     by_class: Ints
     unlabelled: BinnedCounts
     of: int
-    ranks: Ranks | None = None
+    ranks: ClassRanks | None = None
 
     @classmethod
     def of_source(cls, label: Ints, source: Floats, of: int, n_classes: int, bins: Bins) -> "ShiftedBins":
@@ -63,7 +63,7 @@ class ShiftedBins:
 
     @classmethod
     def from_rows(
-        cls, label: Ints, source: Floats, target: Floats, of: int, bins: Bins, priors: Floats
+        cls, label: Ints, source: Floats, target: Floats, of: int, n_classes: int, bins: Bins
     ) -> "ShiftedBins":
         """Count and rank rows.
 
@@ -75,15 +75,13 @@ class ShiftedBins:
             Stated probability of class number `of`.
         of : int
             The class.
+        n_classes : int
+            Number of classes.
         bins : Bins
             Bins of the probability.
-        priors : ndarray, shape (n_classes,)
-            Class frequencies at which rows are ranked if there are more than two classes.
         """
-        n_classes = len(priors)
         counted = cls.of_source(label, source, of, n_classes, bins) + cls.of_target(target, of, n_classes, bins)
-        weight = None if n_classes == 2 else (priors / counted.frequency)[label]
-        return replace(counted, ranks=Ranks.of_rows(source, label == of, weight))
+        return replace(counted, ranks=ClassRanks.of_rows(source, label, of, n_classes))
 
     def __add__(self, other: "ShiftedBins") -> "ShiftedBins":
         """Add the counts of other rows of the same class on the same bins, without ranks."""
@@ -122,15 +120,22 @@ class ShiftedBins:
         return rows / rows.sum()
 
     def ranked(self, priors: Floats) -> Ranks:
-        """Return `ranks`; if they are None, ranks on the bins at these class frequencies, shape (n_classes,)."""
-        if self.ranks is not None:
-            return self.ranks
-        weight = np.ones(2) if len(priors) == 2 else priors / self.frequency
-        own = np.arange(len(priors)) == self.of
-        sums = np.stack([(weight * side) @ self.by_class for side in (~own, own)])
-        squares = np.stack([(weight**2 * side) @ self.by_class for side in (~own, own)])
-        occupied = np.flatnonzero(sums.any(axis=0))
-        return Ranks(self.bins, occupied, sums[:, occupied], squares[:, occupied])
+        """Return the labelled rows on `ranks` or the bins, at these class frequencies, shape (n_classes,).
+
+        The area under the ROC curve of two classes does not depend on their frequencies. With more classes, the others
+        are a mixture, in which rows have the weight of their class.
+        """
+        if len(priors) == 2:
+            return self._ranks_of_two
+        return self._class_ranks.weighted(priors / self.frequency, self.of)
+
+    @cached_property
+    def _class_ranks(self) -> ClassRanks:
+        return ClassRanks.of_bins(self.bins, self.by_class) if self.ranks is None else self.ranks
+
+    @cached_property
+    def _ranks_of_two(self) -> Ranks:
+        return self._class_ranks.weighted(np.ones(2), self.of)
 
     def odds_ratio(self, priors: Floats) -> Floats:
         r"""Odds of the class in the target divided by those in the source, within each bin; shape (n_bins,).

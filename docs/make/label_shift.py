@@ -17,10 +17,12 @@ from studies import about, errors_near, jobs_of, rows_of_jobs, run_study
 import bayescal as bc
 from bayescal.analyses.class_priors import FEW_CLASSES
 from bayescal.analyses.label_shift import pooled
+from bayescal.estimands.auc import auc
 from bayescal.estimands.errors import ece
 from bayescal.posterior.class_priors import most_probable
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.stats.bins import make_bins
+from bayescal.stats.ranks import Ranks
 
 Floats = NDArray[np.float64]
 Ends = tuple[Any, Any]
@@ -37,6 +39,7 @@ BINS, GRID, POPULATION = 10, 40_001, 200_000
 #: Resamples of the bootstraps, and steps of expectation maximisation in each.
 RESAMPLES, STEPS = 100, 100
 OURS, PLUGGED = "pooled over frequencies", "frequencies plugged in"
+AUC = "AUC"
 IGNORED, ONE_RATIO = "shift ignored", "one ratio of odds in all bins"
 
 
@@ -173,10 +176,18 @@ def inside(ends: list[Ends], truth: list[float]) -> float:
     return float(np.mean((low <= truth) & (truth <= high)))
 
 
+def areas_of(n_classes: int, factor: float, rng: np.random.Generator) -> list[float]:
+    """Area under the ROC curve of each class against the others in the target, with equal numbers of simulated rows."""
+    label = np.arange(POPULATION) % n_classes
+    scores, weight = probabilities(label, n_classes, factor, rng), frequencies(n_classes)[label]
+    return [Ranks.of_rows(scores[:, k], label == k, weight).auc for k in range(n_classes)]
+
+
 def classes_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
-    """Coverage of the ECE of each of several classes in the target."""
+    """Coverage of the ECE and the AUC of each of several classes in the target."""
     _, n_classes, n_rows, factor, repeats, draws, rng = job
     pi = frequencies(n_classes)
+    areas = areas_of(n_classes, factor, rng)
     of_population = rng.choice(n_classes, POPULATION, p=pi)
     right = probabilities(of_population, n_classes, 1.0, rng)
     stated = softmax(factor * np.log(right), axis=1)
@@ -184,7 +195,7 @@ def classes_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     theta /= theta.sum(axis=1, keepdims=True)
     mass = np.ones(POPULATION)
     found: dict[tuple[str, str], list[Any]] = {}
-    truths: dict[str, list[Any]] = {"raw": [], "adapted": []}
+    truths: dict[str, list[Any]] = {"raw": [], "adapted": [], AUC: []}
     for _ in range(repeats):
         y, y_target = labels(n_rows, n_classes, rng), rng.choice(n_classes, n_rows, p=pi)
         p, p_target = (probabilities(each, n_classes, factor, rng) for each in (y, y_target))
@@ -198,6 +209,10 @@ def classes_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
             found.setdefault((quantity, ONE_RATIO), []).append(
                 np.array([ends_of_one_ratio(each, draws, rng) for each in own]).T
             )
+        truths[AUC].append(areas)
+        found.setdefault((AUC, OURS), []).append(np.array([each.auc.interval(PROB) for each in result.values()]).T)
+        plugged = [auc(each.bin_draws, each.counts, rng=rng).interval(PROB) for each in result.values()]
+        found.setdefault((AUC, PLUGGED), []).append(np.array(plugged).T)
     cell = {"part": "classes", "n_classes": n_classes, "n_rows": n_rows, "factor": factor, "share": float("nan")}
     return [
         row_of({**cell, "quantity": quantity, "method": method}, ends, np.array(truths[quantity]))
@@ -210,7 +225,7 @@ TITLES = {
     "two": "Class frequencies, K = 2",
     "priors": "Class frequencies, K = 5 and 10",
     "event": "ECE of an event",
-    "classes": "ECE of each class",
+    "classes": "ECE and AUC of each class",
 }
 
 
@@ -268,7 +283,9 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     ]
     of_errors = [(name, {"quantity": name}) for name in ("raw", "adapted")]
     of_classes = [
-        (f"K = {k}, {name}", {"n_classes": k, "quantity": name}) for k in SEVERAL for name in ("raw", "adapted")
+        (f"K = {k}, {title}", {"n_classes": k, "quantity": name})
+        for k in SEVERAL
+        for name, title in (("raw", "ECE, raw"), ("adapted", "ECE, adapted"), (AUC, AUC))
     ]
     return {
         "label_conditions": "\n".join(conditions_of(numbers, name, rows) for name, rows in parts.items() if rows)

@@ -48,6 +48,22 @@ def test_uncertain_frequencies_widen_the_interval(shifted):
     assert found.bin_draws.gap[:, 5].std() > 1.1 * found.posterior.parts[8].sample(2000, rng=1).gap[:, 5].std()
 
 
+def test_the_area_of_one_of_several_classes_has_uncertain_frequencies():
+    """Scores of class 0 separate it from class 1 only, so that the area depends on the frequencies of 1 and 2.
+
+    With the areas 1 and 1/2 of both pairs it is 1/2 + π_1 / (2 (1 - π_0)). Many labelled rows, and 40 of the target.
+    """
+    rng = np.random.default_rng(3)
+    y, y_target = np.repeat([0, 1, 2], 2000), np.repeat([0, 1, 2], [20, 10, 10])
+    logits = (np.array([[1.0, 0, 2], [-4, 3, 0], [1, 2, 0]])[each] for each in (y, y_target))
+    p, p_target = (softmax(each + rng.normal(0, 0.5, each.shape), axis=1) for each in logits)
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=5, draws=4000, rng=1)[0]
+    share = found.priors.drawn
+    area = (1 + share[:, 1] / (1 - share[:, 0])) / 2
+    assert found.auc.mean() == pytest.approx(area.mean(), abs=0.25 * area.std())  # of 128 frequencies
+    assert found.auc.sd() == pytest.approx(area.std(), rel=0.2)
+
+
 def test_the_dirichlet_model_has_uncertain_frequencies_too(shifted):
     """Many rows per bin: the standard deviation of its ECE is that of the shrinkage model, not of one frequency."""
     found = shifted[0]
@@ -71,7 +87,7 @@ def test_draws_of_parts_imply_their_frequencies(shifted):
     for i in (0, 8, 15):
         alone = found.posterior.parts[i].sample(1000, rng=9)
         spread = (alone.mass * alone.accuracy).sum(axis=1).std()
-        frequencies = found.posterior.frequencies[i]
+        frequencies = found.posterior.near_priors[:, :, 1][i]
         assert implied[part == i].mean() == pytest.approx(frequencies.mean(), abs=0.25 * spread)
         assert implied[part == i].std() == pytest.approx(np.hypot(frequencies.std(), 0.3 * spread), rel=0.25)
     assert implied.mean() == pytest.approx(found.priors.mean()[1], abs=0.001)

@@ -116,8 +116,7 @@ def test_counts_of_one_side_are_named():
 
 
 def shifted(label, source, target, of=1, n_classes=2):
-    priors = np.full(n_classes, 1 / n_classes)
-    return ShiftedBins.from_rows(np.array(label), np.array(source), np.array(target), of, make_bins(2), priors)
+    return ShiftedBins.from_rows(np.array(label), np.array(source), np.array(target), of, n_classes, make_bins(2))
 
 
 def test_bayes_rule_in_a_bin():
@@ -155,7 +154,7 @@ def test_mean_losses_have_the_evidence_of_labelled_rows(share):
     rng = np.random.default_rng(5)
     y = np.arange(600) % 2
     p = np.clip(rng.normal(0.3 + 0.4 * y, 0.2), 0.01, 0.99)
-    counts = ShiftedBins.from_rows(y, p, p, 1, make_bins(1), np.array([0.5, 0.5])).at(np.array([1 - share, share]))
+    counts = ShiftedBins.from_rows(y, p, p, 1, 2, make_bins(1)).at(np.array([1 - share, share]))
     for moments, loss in ((mean_losses, (y - p) ** 2), (mean_log_losses, -np.log(np.where(y, p, 1 - p)))):
         mean, sd, _, _ = moments(counts)
         for z in (0, 1):
@@ -170,7 +169,7 @@ def test_several_classes_have_their_own_ratio_in_each_bin():
     y = rng.integers(3, size=300_000)
     p = np.clip(rng.normal(0.2 + 0.25 * y, 0.2), 0, 1)
     priors = np.array([0.7, 0.1, 0.2])
-    rows = ShiftedBins.from_rows(y, p, p, 1, make_bins(5), priors)
+    rows = ShiftedBins.from_rows(y, p, p, 1, 3, make_bins(5))
     weight = (priors / rows.frequency)[:, None] * rows.by_class
     np.testing.assert_allclose(rows.at(priors).accuracy, weight[1] / weight.sum(axis=0), rtol=1e-3)
 
@@ -179,7 +178,7 @@ def test_the_ratio_of_odds_without_labelled_rows_is_that_of_the_frequencies():
     """The second bin has no labelled row: pi / (1 - pi) over rho / (1 - rho), with rho = (1/2, 1/3, 1/6)."""
     priors = np.array([0.2, 0.5, 0.3])
     rows = ShiftedBins.from_rows(
-        np.array([0, 0, 0, 1, 1, 2]), np.full(6, 0.2), np.array([0.2, 0.9]), 1, make_bins(2), priors
+        np.array([0, 0, 0, 1, 1, 2]), np.full(6, 0.2), np.array([0.2, 0.9]), 1, 3, make_bins(2)
     )
     assert rows.odds_ratio(priors)[1] == pytest.approx((0.5 / 0.5) / ((1 / 3) / (2 / 3)))
     # the first one has 3 and 1 rows of the others, and one more that is divided 3 : 1
@@ -189,9 +188,10 @@ def test_the_ratio_of_odds_without_labelled_rows_is_that_of_the_frequencies():
 def test_area_of_one_of_several_classes_by_hand():
     """Pairs of a row of class 1 and a row of the others, which weigh pi / rho of their class."""
     label, p = np.array([0, 0, 1, 1, 2, 2]), np.array([0.1, 0.3, 0.2, 0.6, 0.4, 0.7])
-    rows = ShiftedBins.from_rows(label, p, p, 1, make_bins(2), np.array([0.6, 0.1, 0.3]))
-    # 0.2 is above one row of class 0; 0.6 is above both rows of class 0 and one of class 2; weights 2 : 1
-    assert rows.ranks.auc == pytest.approx((2 + (4 + 1)) / (2 * 6))
+    rows = ShiftedBins.from_rows(label, p, p, 1, 3, make_bins(2))
+    # 0.2 is above one row of class 0; 0.6 is above both rows of class 0 and one of class 2; weights 2 : 1 and 1 : 2
+    assert rows.at(np.array([0.6, 0.1, 0.3])).ranks.auc == pytest.approx((2 + (4 + 1)) / (2 * 6))
+    assert rows.at(np.array([0.3, 0.1, 0.6])).ranks.auc == pytest.approx((1 + (2 + 2)) / (2 * 6))
 
 
 def test_observed_losses_are_weighted_by_class():
