@@ -13,6 +13,7 @@ from bayescal.data.shifted import TARGET_NAMES, ShiftedRows
 from bayescal.posterior.class_priors import ClassPriorPosterior
 from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.results.class_priors import FEW, ClassPriors
+from bayescal.results.wording import p_words
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
 
 #: Up to this number of classes, cells are ranges of confidence within predicted classes, and how many.
@@ -20,6 +21,8 @@ FEW_CLASSES, RANGES = 5, 3
 USING = ("cells", "probabilities")
 #: Maximum number of classes.
 MOST_CLASSES = 100
+#: P-values of the recalibration below this are mentioned.
+MISFIT = 0.01
 
 
 class FewRowsWarning(UserWarning):
@@ -64,7 +67,7 @@ def class_priors(
           Probabilities need not be calibrated;
         - ``probabilities`` recalibrates probabilities on the source by a temperature and a bias per class, with their
           uncertainty, and uses the likelihood of every row. Intervals are narrower, and right only if such a
-          recalibration calibrates the classifier.
+          recalibration calibrates the classifier; a remark says so if a score test on the source has P < 0.01.
     cells : ShiftCells, optional
         Other cells, as in ``ShiftCells.predicted_class(n_classes)``.
     draws : int, default 1000
@@ -135,7 +138,16 @@ def priors_of_rows(
     posterior = PriorLikelihoodPosterior(rows)
     drawn = posterior.sample(_checks.whole_number("draws", draws, at_least=2), rng=rng)
     counts = ShiftCounts.from_rows(rows, ShiftCells.predicted_class(n_classes))
-    return ClassPriors(counts, drawn, posterior.worth, "recalibrated probabilities")
+    return ClassPriors(counts, drawn, posterior.worth, "recalibrated probabilities", _notes_on_fit(posterior.p_value))
+
+
+def _notes_on_fit(p_value: float) -> tuple[str, ...]:
+    if p_value >= MISFIT:
+        return ()
+    return (
+        "A temperature and biases may not calibrate the probabilities in the source (P-value of a score test: "
+        f"{p_words(p_value)}). The frequencies may then be biased; `using='cells'` needs no calibration.",
+    )
 
 
 def default_cells(rows: ShiftedRows) -> ShiftCells:

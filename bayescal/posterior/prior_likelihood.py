@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import chdtrc, softmax
 
 from bayescal import _checks
 from bayescal.data.shifted import ShiftedRows
@@ -28,6 +28,8 @@ HELD, STEPS, CLOSE = 4_000_000, 60, 1e-8
 LEAST = 1e-12
 #: Steps of expectation maximisation before Newton's method.
 FIRST_STEPS = 200
+#: Smaller eigenvalues, relative to the largest information about a parameter, are rounding errors.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,11 @@ class PriorLikelihoodPosterior:
         pi = most_probable(ratio.T, np.ones(len(ratio)), self.alpha, steps=FIRST_STEPS)
         given = ratio * np.sqrt(pi) / (ratio @ pi)[:, None]
         return worth_of(given.T @ given / len(ratio), pi)
+
+    @property
+    def p_value(self) -> float:
+        """P-value of the hypothesis that the recalibration calibrates the probabilities; see `p_of_recalibration`."""
+        return p_of_recalibration(self.rows.source, self.rows.label, self.recalibration[0])
 
     def sample(self, n_draws: int = 1000, *, rng: Any = None) -> Floats:
         """Draw the class frequencies, shape (n_draws, n_classes)."""
@@ -141,6 +148,59 @@ def fit_recalibration(matrix: Floats, label: NDArray[np.int64]) -> tuple[Floats,
         if np.abs(step).max() < CLOSE:
             break
     return parameters, np.linalg.inv(curvature)
+
+
+def p_of_recalibration(matrix: Floats, label: NDArray[np.int64], parameters: Floats) -> float:
+    r"""P-value of a score test of `recalibrated` against recalibrations with more parameters.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n_rows, n_classes)
+        Probabilities.
+    label : ndarray of int, shape (n_rows,)
+        Classes.
+    parameters : ndarray, shape (n_classes,)
+        Fitted to the same rows.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 if the probabilities have too few distinct values for more parameters.
+
+    Notes
+    -----
+    The alternatives have one power per class (vector scaling [1]_; with two classes beta calibration [2]_), and a
+    multiple of the squared logarithm of the probability. The score statistic is chi-squared with one degree of freedom
+    per additional parameter, which is the number of classes.
+
+    References
+    ----------
+    .. [1] C. Guo, G. Pleiss, Y. Sun and K. Weinberger (2017), "On calibration of modern neural networks", Proceedings
+       of the 34th International Conference on Machine Learning, 1321-1330.
+    .. [2] M. Kull, T. Silva Filho and P. Flach (2017), "Beta calibration", Proceedings of the 20th International
+       Conference on Artificial Intelligence and Statistics, 623-631.
+    """
+    n_classes = matrix.shape[1]
+    p, x = recalibrated(matrix, parameters), np.log(np.maximum(matrix, LEAST))
+    x = (x - x.mean()) / max(float(x.std()), LEAST)  # the alternatives stay the same
+    powers = [p * x**a for a in range(3)]
+    curvature = np.block(
+        [[np.diag((p * x ** (a + b)).sum(axis=0)) - powers[a].T @ powers[b] for b in range(3)] for a in range(3)]
+    )
+    own = x[np.arange(len(x)), label]
+    observed = [np.bincount(label, own**a, n_classes) for a in range(3)]
+    gradient = np.concatenate(observed) - np.concatenate([each.sum(axis=0) for each in powers])
+    # parameters in terms of multiples of 1, x and x^2 for each class
+    all_classes, single = np.ones((n_classes, 1)), np.eye(n_classes)[:, :-1]
+    none, nothing = 0 * all_classes, 0 * single
+    fitted = np.block([[none, single], [all_classes, nothing], [none, nothing]])
+    added = np.block([[none, nothing], [none, single], [all_classes, nothing]])
+    slope = added.T @ curvature @ fitted @ np.linalg.pinv(fitted.T @ curvature @ fitted, hermitian=True)
+    rest = added.T - slope @ fitted.T
+    values, vectors = np.linalg.eigh(rest @ curvature @ rest.T)
+    known = values > ROUNDING * float(np.diag(added.T @ curvature @ added).max())
+    squares = (vectors.T @ rest @ gradient)[known] ** 2 / values[known]
+    return float(chdtrc(known.sum(), squares.sum())) if known.any() else 1.0
 
 
 def sample_given_ratios(ratio: Floats, n_draws: int, alpha: float, rng: np.random.Generator) -> Floats:

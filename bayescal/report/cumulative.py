@@ -11,11 +11,12 @@ from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
-from bayescal.results.cumulative import CHANCE, Cumulative, p_words
+from bayescal.results.cumulative import CHANCE, Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.cumulative_parts import significant
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.results.subpopulation import SUBPOPULATION
+from bayescal.results.wording import p_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,6 +12,7 @@ from bayescal import _presented, _render
 from bayescal.estimands.calibration_tests import HosmerLemeshow
 from bayescal.estimands.classical_curves import errors_of
 from bayescal.results.foreign_names import CALIBRATION_TESTS, CLASSICAL, no_attribute
+from bayescal.results.wording import SMALLEST_P
 
 Floats = NDArray[np.float64]
 
@@ -28,8 +29,6 @@ NAMES = {
 SYMBOLS = {"ici": "ICI", "e50": "E50", "e90": "E90", "emax": "Emax"}
 #: The curves that need logits of the scores.
 OF_LOGITS = ("logistic", "spline_3", "spline_4")
-#: P-value below which printing shows an upper bound.
-SMALLEST_P = 1e-300
 #: Smallest expected number in a group for which the chi-squared distribution is said to be accurate.
 ACCURATE = 5
 

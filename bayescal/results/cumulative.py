@@ -13,6 +13,7 @@ from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import quantile_max_abs
 from bayescal.results.cumulative_parts import CumulativeBand, Slope, significant
 from bayescal.results.foreign_names import no_attribute
+from bayescal.results.wording import p_words
 from bayescal.stats.ordered import Steps
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ MEANT |= dict.fromkeys(
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
 #: P-value above which the sentence does not state a difference.
 CHANCE = 0.05
-#: The smallest P-value that is printed as a number; smaller ones underflow.
-SMALLEST_P = 1e-300
 #: Explanation of the columns of the table.
 COLUMNS = (
     '"{null}": mean of the statistic {assuming} (Normal steps); "in sigma": value / sigma, where sigma is the standard '
@@ -494,8 +493,3 @@ def _float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-
-
-def p_words(value: float) -> str:
-    """Format a P-value with two digits; those below 1e-300 underflow, and have no digits."""
-    return f"< {SMALLEST_P:g}" if value < SMALLEST_P else f"{value:.2g}"

@@ -12,9 +12,9 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
 from bayescal.estimands.cumulative_null import FEW_RARE
-from bayescal.results.cumulative import p_words
 from bayescal.results.cumulative_parts import significant
 from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference, difference_of
+from bayescal.results.wording import p_words
 from bayescal.stats.subpopulation import GroupSums
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.shift_tests import ShiftTest
 from bayescal.posterior.cell_shift import total_variation
-from bayescal.results.cumulative import p_words
+from bayescal.results.wording import p_words
 from bayescal.stats.shift_cells import ShiftCounts
 
 Floats = NDArray[np.float64]

@@ -16,6 +16,8 @@ from bayescal.stats.contract import Counts
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 #: Every specification ends with the posterior probability that the ECE is below this value.
 SMALL_ECE = 0.02
+#: The smallest P-value that is printed as a number; smaller ones underflow.
+SMALLEST_P = 1e-300
 
 
 def direction_words(target: str) -> tuple[str, str]:
@@ -194,3 +196,8 @@ def probabilities(posterior: HasHypotheses) -> list[str]:
         return []
     of_exact = calibration(posterior.p_calibrated, posterior)
     return [of_exact] if posterior.all_saturated else [of_exact, sub_models(others)]
+
+
+def p_words(value: float) -> str:
+    """Format a P-value with two digits; those below 1e-300 underflow, and have no digits."""
+    return f"< {SMALLEST_P:g}" if value < SMALLEST_P else f"{value:.2g}"

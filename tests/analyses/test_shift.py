@@ -64,6 +64,17 @@ def test_the_area_of_one_of_several_classes_has_uncertain_frequencies():
     assert found.auc.sd() == pytest.approx(area.std(), rel=0.2)
 
 
+def test_a_recalibration_that_does_not_fit_is_mentioned():
+    """The probabilities of one class get another power; without it there is no remark."""
+    y, p, p_target, _ = several(1000, np.random.default_rng(6))
+    for power, n_remarks in (([1, 1, 1], 0), ([0.4, 1, 1], 1)):
+        given = (softmax(np.log(each) * power, axis=1) for each in (p, p_target))
+        found = bc.class_priors(y, *given, using="probabilities", rng=1)
+        remarks = [each for each in found.remarks if "P-value of a score test" in each]
+        assert len(remarks) == n_remarks
+        assert all(each in str(found).replace("\n", " ") for each in remarks)
+
+
 def test_the_dirichlet_model_has_uncertain_frequencies_too(shifted):
     """Many rows per bin: the standard deviation of its ECE is that of the shrinkage model, not of one frequency."""
     found = shifted[0]

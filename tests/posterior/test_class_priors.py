@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit, softmax
+from scipy.stats import chi2
 
 import bayescal as bc
 from bayescal.data.shifted import ShiftedRows
 from bayescal.posterior.class_priors import ClassPriorPosterior, exchanged, most_probable
-from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior, fit_recalibration, sample_given_ratios
+from bayescal.posterior.prior_likelihood import (
+    PriorLikelihoodPosterior,
+    fit_recalibration,
+    p_of_recalibration,
+    sample_given_ratios,
+)
 
 PREDICTED = bc.ShiftCells.predicted_class(2)
 
@@ -73,7 +80,6 @@ def test_expectation_maximisation_reaches_the_maximum():
 def test_recalibration_is_logistic_regression():
     """The gradient of the penalised log likelihood is 0, by numerical differences."""
     from scipy.optimize import approx_fprime
-    from scipy.special import softmax
 
     rng = np.random.default_rng(5)
     label = rng.integers(3, size=400)
@@ -89,6 +95,46 @@ def test_recalibration_is_logistic_regression():
     np.testing.assert_allclose(approx_fprime(mode, height, 1e-6), 0, atol=1e-2)
     curvature = approx_fprime(mode, lambda theta: approx_fprime(theta, height, 1e-4), 1e-4)
     np.testing.assert_allclose(np.linalg.inv(-curvature), covariance, rtol=0.02, atol=1e-5)
+
+
+def logits_with_labels(rng, n=1500):
+    y = np.arange(n) % 2
+    logit = 2 * rng.normal(2.0 * y - 1, 1)
+    return y, logit, np.stack([expit(-logit), expit(logit)], axis=1)
+
+
+def test_the_test_of_recalibration_is_a_score_test_of_logistic_regression():
+    """Two classes: the columns log p and (log p)^2 - (log (1 - p))^2 are added to an intercept and the log odds."""
+    y, logit, matrix = logits_with_labels(np.random.default_rng(10))
+    at = fit_recalibration(matrix, y)[0]
+    fitted = expit(logit * (1 + at[0]) - at[1])
+    x = np.log(matrix)
+    old, new = np.stack([np.ones(len(y)), logit], axis=1), np.stack([x[:, 1], x[:, 1] ** 2 - x[:, 0] ** 2], axis=1)
+    weight = (fitted * (1 - fitted))[:, None]
+    slope = np.linalg.solve(old.T @ (weight * old), old.T @ (weight * new))
+    rest = new - old @ slope
+    gradient = rest.T @ (y - fitted)
+    statistic = gradient @ np.linalg.solve(rest.T @ (weight * rest), gradient)
+    assert p_of_recalibration(matrix, y, at) == pytest.approx(chi2.sf(statistic, 2), rel=1e-6)
+
+
+def test_p_values_of_recalibration():
+    """Uniform if a temperature and biases are enough, in three classes; small if one class has another power."""
+    rng, found = np.random.default_rng(11), []
+    for _ in range(400):
+        label = rng.integers(3, size=300)
+        matrix = softmax(3 * rng.standard_normal((300, 3)) + 4 * np.eye(3)[label], axis=1)
+        found.append(p_of_recalibration(matrix, label, fit_recalibration(matrix, label)[0]))
+    assert abs(np.mean(found) - 0.5) < 4 * np.sqrt(1 / 12 / 400)
+    assert np.mean(np.array(found) < 0.1) == pytest.approx(0.1, abs=4 * np.sqrt(0.09 / 400))
+    matrix = softmax(np.log(matrix) * [0.3, 1, 1], axis=1)
+    assert p_of_recalibration(matrix, label, fit_recalibration(matrix, label)[0]) < 1e-3
+
+
+def test_two_distinct_probabilities_leave_nothing_to_test():
+    label = np.array([0, 1, 1, 0] * 30)
+    matrix = np.array([[0.8, 0.2], [0.8, 0.2], [0.3, 0.7], [0.3, 0.7]] * 30)
+    assert p_of_recalibration(matrix, label, fit_recalibration(matrix, label)[0]) == 1
 
 
 def test_draws_given_ratios_agree_with_quadrature():
