@@ -12,7 +12,7 @@ from bayescal import _checks, _render
 from bayescal._presented import Presented
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
-from bayescal.estimands.registry import EstimandLike
+from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.over_priors import OverPriors, over_priors
 from bayescal.results import wording
@@ -239,10 +239,13 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
     @property
     def spec(self) -> str:
         """Classes, bins and rows on one line."""
+        return self._spec("ece")
+
+    def _spec(self, estimand: EstimandLike) -> str:
         first = next(iter(self.values()))
         counts = first.counts
         return (
-            f"ECE of each of {len(self)} classes{first.population}, {counts.bins}, {counts.n_rows} "
+            f"{as_estimand(estimand).words(counts.target)} of each of {len(self)} classes{first.population}, {counts.bins}, {counts.n_rows} "
             f"labelled rows of the source, {counts.effective_rows:.0f} rows of the target, {first.model} model"
         )
 
@@ -273,17 +276,28 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)
 
-    def sentence(self, prob: float = 0.95) -> str:
-        """The class with the largest posterior mean, in words."""
-        label, worst = max(self.items(), key=lambda item: item[1].ece.mean())
+    def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
+        """The class with the largest posterior mean, in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity.
+        """
+        record = as_estimand(estimand)
+        drawn = {label: each.draws(record) for label, each in self.items()}
+        label, largest = max(drawn.items(), key=lambda item: item[1].mean())
+        words = "Expected Calibration Error" if record.name == "ece" else record.words(self[label].counts.target)
         return (
-            f"Of {len(self)} classes in the target, the Expected Calibration Error is largest for class "
-            f"{_render.name(label)}: {wording.mean_and_interval(worst.ece, prob)}."
+            f"Of {len(self)} classes in the target, the {words} is largest for class "
+            f"{_render.name(label)}: {wording.mean_and_interval(largest, prob)}."
         )
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        d = max(wording.decimals(each.ece) for each in self.values())
+        d = max(wording.decimals(each.draws(estimand)) for each in self.values())
         frequency = self.priors.mean()
         rows = [
             [
@@ -298,7 +312,7 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
         if len(rows) > PRINTED and not whole:
             shown, remarks = rows[:PRINTED], [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
         header = (*HEADER, "ECE adapted" if estimand == "ece" else "adapted")
-        return _render.Sheet(self.sentence(), self.spec, header, shown, remarks)
+        return _render.Sheet(self.sentence(estimand=estimand), self._spec(estimand), header, shown, remarks)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -420,4 +420,7 @@ def test_bins_without_labelled_rows_are_mentioned_for_each_class():
     p, p_target = p / p.sum(axis=1, keepdims=True), np.r_[p_target[:450], high]
     found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=20, draws=160, rng=1)
     assert any("without labelled rows" in text for text in found.remarks)
-    assert found.sheet(estimand="signed_error").header[-1] == "adapted"
+    sheet, signed = found.sheet(estimand="signed_error"), [each.draws("signed_error").mean() for each in found.values()]
+    assert sheet.header[-1] == "adapted"
+    assert f"the signed error is largest for class {np.argmax(signed)}: " in sheet.sentence
+    assert sheet.spec.startswith("signed error of each of 3 classes")
