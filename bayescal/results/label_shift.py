@@ -244,8 +244,9 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
     def _spec(self, estimand: EstimandLike) -> str:
         first = next(iter(self.values()))
         counts = first.counts
+        words = as_estimand(estimand).words(counts.target)
         return (
-            f"{as_estimand(estimand).words(counts.target)} of each of {len(self)} classes{first.population}, {counts.bins}, {counts.n_rows} "
+            f"{words} of each of {len(self)} classes{first.population}, {counts.bins}, {counts.n_rows} "
             f"labelled rows of the source, {counts.effective_rows:.0f} rows of the target, {first.model} model"
         )
 
