@@ -22,7 +22,7 @@ USING = ("cells", "probabilities")
 #: Maximum number of classes.
 MOST_CLASSES = 100
 #: P-values of the recalibration below this are mentioned.
-MISFIT = 0.01
+MISFIT = 0.005
 
 
 class FewRowsWarning(UserWarning):
@@ -67,7 +67,7 @@ def class_priors(
           Probabilities need not be calibrated;
         - ``probabilities`` recalibrates probabilities on the source by a temperature and a bias per class, with their
           uncertainty, and uses the likelihood of every row. Intervals are narrower, and right only if such a
-          recalibration calibrates the classifier; a remark says so if a score test on the source has P < 0.01.
+          recalibration calibrates the classifier; a remark says so if a score test on the source has P < 0.005.
     cells : ShiftCells, optional
         Other cells, as in ``ShiftCells.predicted_class(n_classes)``.
     draws : int, default 1000
@@ -145,7 +145,7 @@ def _notes_on_fit(p_value: float) -> tuple[str, ...]:
     if p_value >= MISFIT:
         return ()
     return (
-        "A temperature and biases may not calibrate the probabilities in the source (P-value of a score test: "
+        "A temperature and biases probably do not calibrate the probabilities in the source (P-value of a score test: "
         f"{p_words(p_value)}). The frequencies may then be biased; `using='cells'` needs no calibration.",
     )
 

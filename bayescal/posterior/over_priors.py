@@ -60,12 +60,12 @@ class OverPriors:
         return self.priors_of(n_draws, rng) % len(self.parts)
 
     def priors_of(self, n_draws: int, rng: Any) -> NDArray[np.intp]:
-        """Return the number in `each_near` of each draw that `sample` returns for the same `rng`, shape (n_draws,)."""
+        """Return the row of `each_near` for each draw that `sample` returns for the same `rng`, shape (n_draws,)."""
         return np.asarray(_checks.generator(rng).permutation(n_draws) % len(self.each_near))
 
     @property
     def each_near(self) -> Floats:
-        """The rows of `near_priors`, shape (n_near * n_parts, n_classes): the first one of each part, then the next."""
+        """`near_priors` as a table: row q belongs to part q % n_parts, and is its draw number q // n_parts."""
         return np.concatenate(np.swapaxes(self.near_priors, 0, 1))
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:

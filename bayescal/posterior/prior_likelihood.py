@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, softmax
+from scipy.special import chdtrc, logsumexp, softmax
 
 from bayescal import _checks
 from bayescal.data.shifted import ShiftedRows
@@ -24,6 +25,8 @@ DEGREES, PROPOSALS = 5.0, 4
 MANY_ROWS = 20_000
 #: Numbers that are held at a time, steps of Newton's method, and size of the last one.
 HELD, STEPS, CLOSE = 4_000_000, 60, 1e-8
+#: Distance from the mode, in standard deviations, from which the last step of the recalibration starts.
+NEAR = 1e-6
 #: Least probability before logarithms are taken.
 LEAST = 1e-12
 #: Steps of expectation maximisation before Newton's method.
@@ -128,26 +131,50 @@ def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
 
 
 def fit_recalibration(matrix: Floats, label: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature)."""
+    """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature).
+
+    The log posterior density is concave. Newton's method halves a step as long as the density falls.
+
+    Raises
+    ------
+    RuntimeError
+        If the method does not converge.
+    """
     x, n_classes = np.log(np.maximum(matrix, LEAST)), matrix.shape[1]
     precision = np.r_[SLOPE_SD**-2, np.full(n_classes - 1, BIAS_SD**-2)]
-    rows, parameters = np.arange(len(x)), np.zeros(n_classes)
-    observed = np.r_[x[rows, label].sum(), np.bincount(label, minlength=n_classes)[:-1]]
+    own, rows_of_class = x[np.arange(len(x)), label].sum(), np.bincount(label, minlength=n_classes)[:-1]
+    observed = np.r_[own, rows_of_class]
+
+    def height(parameters: Floats) -> float:
+        eta = x * (1 + parameters[0])
+        eta[:, :-1] += parameters[1:]
+        fit = own + observed @ parameters - logsumexp(eta, axis=1).sum()
+        return float(fit - precision @ parameters**2 / 2)
+
+    parameters = np.zeros(n_classes)
+    now = height(parameters)
     for _ in range(STEPS):
-        p = recalibrated(matrix, parameters)
-        weighted = p * x
-        centre = weighted.sum(axis=1)
-        curvature = np.empty((n_classes, n_classes))
-        curvature[0, 0] = (weighted * x).sum() - centre @ centre
-        curvature[0, 1:] = curvature[1:, 0] = (weighted - p * centre[:, None]).sum(axis=0)[:-1]
-        curvature[1:, 1:] = (np.diag(p.sum(axis=0)) - p.T @ p)[:-1, :-1]
+        gradient, curvature = _derivatives(recalibrated(matrix, parameters), x)
+        gradient += observed - precision * parameters
         curvature += np.diag(precision)
-        gradient = observed - np.r_[centre.sum(), p.sum(axis=0)[:-1]] - precision * parameters
         step = np.linalg.solve(curvature, gradient)
-        parameters = parameters + step * min(1.0, 2 / max(float(np.abs(step).max()), LEAST))
-        if np.abs(step).max() < CLOSE:
-            break
-    return parameters, np.linalg.inv(curvature)
+        if gradient @ step < NEAR**2:
+            return parameters + step, np.linalg.inv(curvature)
+        while (after := height(parameters + step)) < now - CLOSE * abs(now):
+            step /= 2
+        parameters, now = parameters + step, after
+    raise RuntimeError(f"the recalibration of the probabilities did not converge in {STEPS} steps.")
+
+
+def _derivatives(p: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """Minus the expected sums of the likelihood of `recalibrated`, and its curvature, by the parameters."""
+    weighted = p * x
+    centre = weighted.sum(axis=1)
+    curvature = np.empty((p.shape[1], p.shape[1]))
+    curvature[0, 0] = (weighted * x).sum() - centre @ centre
+    curvature[0, 1:] = curvature[1:, 0] = (weighted - p * centre[:, None]).sum(axis=0)[:-1]
+    curvature[1:, 1:] = (np.diag(p.sum(axis=0)) - p.T @ p)[:-1, :-1]
+    return -np.r_[centre.sum(), p.sum(axis=0)[:-1]], curvature
 
 
 def p_of_recalibration(matrix: Floats, label: NDArray[np.int64], parameters: Floats) -> float:
@@ -182,14 +209,13 @@ def p_of_recalibration(matrix: Floats, label: NDArray[np.int64], parameters: Flo
     """
     n_classes = matrix.shape[1]
     p, x = recalibrated(matrix, parameters), np.log(np.maximum(matrix, LEAST))
-    x = (x - x.mean()) / max(float(x.std()), LEAST)  # the alternatives stay the same
-    powers = [p * x**a for a in range(3)]
-    curvature = np.block(
-        [[np.diag((p * x ** (a + b)).sum(axis=0)) - powers[a].T @ powers[b] for b in range(3)] for a in range(3)]
-    )
+    x = (x - x.mean()) / max(float(x.std()), LEAST)  # shift and scale do not change the span of the alternatives
+    powers = list(accumulate(repeat(x, 4), np.multiply, initial=p))
+    sums = [each.sum(axis=0) for each in powers]
+    curvature = np.block([[np.diag(sums[a + b]) - powers[a].T @ powers[b] for b in range(3)] for a in range(3)])
     own = x[np.arange(len(x)), label]
     observed = [np.bincount(label, own**a, n_classes) for a in range(3)]
-    gradient = np.concatenate(observed) - np.concatenate([each.sum(axis=0) for each in powers])
+    gradient = np.concatenate(observed) - np.concatenate(sums[:3])
     # parameters in terms of multiples of 1, x and x^2 for each class
     all_classes, single = np.ones((n_classes, 1)), np.eye(n_classes)[:, :-1]
     none, nothing = 0 * all_classes, 0 * single

@@ -1,6 +1,6 @@
 """LabelShiftEvaluation: calibration in a target without labels, if class frequencies alone differ; and many classes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -101,25 +101,27 @@ class LabelShiftEvaluation(Evaluation):
         """Draw an estimand that needs more than the bins given each draw of the class frequencies."""
         if not (record.needs and record.available(self.counts)):
             return super()._draw(record)
-        counts, of_draw = self._counts_given_priors(record)
+        given, of_draw = self._given_priors(record)
         values, name = np.empty(len(of_draw)), record.name
-        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(len(counts))
-        for i in np.unique(of_draw):
+        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(int(of_draw.max()) + 1)
+        for i in np.unique(of_draw).tolist():
             own = np.flatnonzero(of_draw == i)
-            drawn = record.draw(self.bin_draws.part(own), counts[i], rng=seeds[i])
+            drawn = record.draw(self.bin_draws.part(own), given(i), rng=seeds[i])
             values[own], name = drawn.values, drawn.name
         origin = self.bin_draws.fingerprint
         return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
 
-    def _counts_given_priors(self, record: Estimand) -> tuple[Sequence[Counts], NDArray[np.intp]]:
-        """Return counts given each draw of the class frequencies, and the number of those of each draw of the bins.
+    def _given_priors(self, record: Estimand) -> tuple[Callable[[int], Counts], NDArray[np.intp]]:
+        """Return a function of i that makes the counts given draw i of the class frequencies, and i for each draw.
 
         Ranks of rows do not use the posterior of the bins, so that all draws of the frequencies are used for them.
+        Counts are made one by one, because each caches its ranks.
         """
         posterior, size, seed = self.posterior, len(self.bin_draws), self.bin_draws_seed
         if "outcomes" in record.needs:
-            return [self.counts.rows.at(each) for each in posterior.each_near], posterior.priors_of(size, seed)
-        return [each.counts for each in posterior.parts], posterior.part_of(size, seed)
+            near = posterior.each_near
+            return lambda i: self.counts.rows.at(near[i]), posterior.priors_of(size, seed)
+        return lambda i: posterior.parts[i].counts, posterior.part_of(size, seed)
 
     def _dirichlet_posterior(self) -> OverPriors:
         """Pool the Dirichlet model over the same draws of the class frequencies."""

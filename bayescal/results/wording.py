@@ -16,7 +16,7 @@ from bayescal.stats.contract import Counts
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 #: Every specification ends with the posterior probability that the ECE is below this value.
 SMALL_ECE = 0.02
-#: The smallest P-value that is printed as a number; smaller ones underflow.
+#: The smallest P-value that is printed as a number; smaller ones lose their digits.
 SMALLEST_P = 1e-300
 
 
@@ -199,5 +199,5 @@ def probabilities(posterior: HasHypotheses) -> list[str]:
 
 
 def p_words(value: float) -> str:
-    """Format a P-value with two digits; those below 1e-300 underflow, and have no digits."""
+    """Format a P-value with two digits; those below 1e-300 lose them."""
     return f"< {SMALLEST_P:g}" if value < SMALLEST_P else f"{value:.2g}"

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ClassRanks:
-    """Numbers of rows by class and by cell of a grid of confidences; pairs without rows are left out.
+    """Numbers of rows by class and by cell of a grid of confidences; most pairs without rows are left out.
 
     Parameters
     ----------

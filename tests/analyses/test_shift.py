@@ -105,6 +105,18 @@ def test_draws_of_parts_imply_their_frequencies(shifted):
     assert implied.std() == pytest.approx(found.priors[1].sd(), rel=0.05)
 
 
+def test_draws_of_each_class_imply_its_frequencies():
+    y, p, p_target, _ = several(900, np.random.default_rng(8))
+    for k, found in bc.evaluate_shifted(y, p, p_target, shift="label", bins=5, draws=1600, rng=1).items():
+        implied = (found.bin_draws.mass * found.bin_draws.accuracy).sum(axis=1)
+        assert implied.mean() == pytest.approx(found.priors.mean()[k], abs=0.3 * found.priors.drawn[:, k].std())
+
+
+def test_draws_of_the_area_are_independent_given_the_frequencies(shifted):
+    """Each draw of the frequencies has random numbers of its own."""
+    assert len(np.unique(shifted[0].auc.values)) == 4000
+
+
 def test_draws_of_the_middle_part_are_those_of_its_posterior(shifted):
     """Its frequency is near the mean of the frequencies that its draws imply, so that accuracies hardly change."""
     found = shifted[0]

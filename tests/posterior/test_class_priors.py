@@ -103,6 +103,19 @@ def logits_with_labels(rng, n=1500):
     return y, logit, np.stack([expit(-logit), expit(logit)], axis=1)
 
 
+@pytest.mark.parametrize(("shift", "power"), [(3.0, 1), (-4.0, 1), (0.0, 6)])
+def test_recalibration_converges_far_from_its_start(shift, power):
+    """Log odds with a large bias or factor, which the recalibration contains: full steps of Newton's method diverge."""
+    y, logit, _ = logits_with_labels(np.random.default_rng(12))
+    stated = power * logit + shift
+    mode, covariance = fit_recalibration(np.stack([expit(-stated), expit(stated)], axis=1), y)
+    assert abs(power * (1 + mode[0]) - 1) < 4 * power * np.sqrt(covariance[0, 0])
+    assert abs((1 + mode[0]) * shift - mode[1]) < 0.4  # the bias of the log odds
+    target = PriorLikelihoodPosterior(ShiftedRows.read(y, expit(stated), expit(stated)))
+    assert abs(target.sample(1000, rng=1)[:, 1].mean() - 0.5) < 0.02
+    assert target.p_value > 0.01
+
+
 def test_the_test_of_recalibration_is_a_score_test_of_logistic_regression():
     """Two classes: the columns log p and (log p)^2 - (log (1 - p))^2 are added to an intercept and the log odds."""
     y, logit, matrix = logits_with_labels(np.random.default_rng(10))

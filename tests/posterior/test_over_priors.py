@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal.posterior.over_priors import near
+from bayescal.posterior.over_priors import OverPriors, near
 
 
 def test_draws_near_a_value_have_the_moments_of_a_product_of_normals():
@@ -28,6 +28,16 @@ def test_a_value_far_from_all_draws_has_little_influence():
     chosen = near(values, np.array([50.0]), 1000, np.random.default_rng(2))
     assert len(np.unique(chosen)) > 300
     assert 0 < values[chosen].mean() < 2
+
+
+@pytest.mark.parametrize("n_draws", [16, 100, 128, 1000])
+def test_draws_of_the_frequencies_belong_to_their_part(n_draws):
+    near_priors = np.random.default_rng(1).random((16, 8, 3))
+    posterior = OverPriors(None, (None,) * 16, near_priors)
+    part, row = posterior.part_of(n_draws, 5), posterior.priors_of(n_draws, 5)
+    assert sorted(row.tolist()) == sorted(q % 128 for q in range(n_draws))
+    for i, q in zip(part, row, strict=True):
+        assert (posterior.each_near[q] == near_priors[i]).all(axis=1).any()
 
 
 def test_equal_values_are_taken_in_order():

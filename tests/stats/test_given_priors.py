@@ -100,11 +100,24 @@ def test_bins_of_one_side():
 
 def test_bins_of_one_class_keep_shares_in_range():
     """Labels of one class only, and distributions of scores that no share explains."""
-    for by_class, target in (([[60, 0], [0, 60]], [5, 400]), ([[60, 0], [30, 30]], [400, 5])):
-        counts = CountsGivenPriors(binned(by_class, target), np.array([0.5, 0.5]))
+    for by_class, target, share in (
+        ([[60, 0], [0, 60]], [5, 400], 0.5),
+        ([[60, 0], [30, 30]], [400, 5], 0.5),
+        ([[0, 16], [49, 0]], [145, 298], 0.965),  # the step ends above 1
+        ([[38, 0], [21, 22]], [122, 215], 0.13),  # and below 0
+    ):
+        counts = CountsGivenPriors(binned(by_class, target), np.array([1 - share, share]))
         assert (counts.effective_k >= 0).all()
         assert (counts.effective_k <= counts.effective_n).all()
         assert np.isfinite([counts.effective_n, counts.share]).all()
+
+
+def test_a_ratio_of_odds_less_certain_than_one_row_leaves_no_evidence():
+    """A bin with rows of one class only: the ratio of the others' frequencies is known from the row that is added."""
+    rows = binned([[0, 6], [0, 46], [14, 53]], [345, 77], of=1)
+    counts = CountsGivenPriors(rows, np.array([0.346, 0.646, 0.008]))
+    assert counts.effective_n[0] == counts.effective_k[0] == 0
+    assert counts.effective_n[1] > 20
 
 
 def test_the_variance_of_the_ratio_of_odds_is_that_of_samples():
