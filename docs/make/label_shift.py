@@ -34,6 +34,8 @@ DISTANCE, SIZES = {2: 2**0.5, 5: 2.05, 10: 2.45}, (500, 2000)
 CLASSES, SEVERAL = {"two": (2,), "priors": (5, 10)}, (5,)
 #: Factors of the logits: calibrated and over-confident.
 PRIOR_FACTORS, FACTORS, SHARES = (1.0, 2.0), (0.7, 1.0, 1.5), (0.3, 0.15)
+#: Rows of source and target that differ in number.
+UNEQUAL = ((200, 2000), (300, 10_000), (500, 100), (2000, 200))
 #: Bins of the errors; points of a grid and rows that stand for the population.
 BINS, GRID, POPULATION = 10, 40_001, 200_000
 #: Resamples of the bootstraps, and steps of expectation maximisation in each.
@@ -145,13 +147,13 @@ def ends_of_one_ratio(evaluation: bc.LabelShiftEvaluation, draws: int, rng: np.r
 
 def events_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Coverage of the ECE of an event in the target, of raw and of adapted predictions."""
-    _, n_rows, factor, share, repeats, draws, rng = job
+    part, n_rows, target_rows, factor, share, repeats, draws, rng = job
     x, edges = np.linspace(-7, 7, GRID), make_bins(BINS)
     stated = expit(2 * factor * x)
     found: dict[tuple[str, str], list[Ends]] = {}
     truths: dict[str, list[float]] = {"raw": [], "adapted": []}
     for _ in range(repeats):
-        y, y_target = np.arange(n_rows) % 2, rng.random(n_rows) < share
+        y, y_target = np.arange(n_rows) % 2, rng.random(target_rows) < share
         p, p_target = (expit(2 * factor * rng.normal(2.0 * each - 1, 1)) for each in (y, y_target))
         raw = bc.evaluate_shifted(y, p, p_target, shift="label", bins=BINS, draws=draws, rng=rng)
         truths["raw"].append(error_of_event(share, stated, x))
@@ -162,7 +164,9 @@ def events_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         for quantity, own in (("raw", p), ("adapted", raw.adapt(p))):
             counts = bc.BinnedCounts.from_arrays(y, own, bins=edges)
             found.setdefault((quantity, IGNORED), []).append(ends_of(counts, draws, rng))
-    cell = {"part": "event", "n_classes": 2, "n_rows": n_rows, "factor": factor, "share": share}
+    cell = {"part": part, "n_classes": 2, "n_rows": n_rows, "factor": factor, "share": share}
+    if target_rows != n_rows:
+        cell["target_rows"] = target_rows
     return [
         row_of({**cell, "quantity": quantity, "method": method}, ends, np.array(truths[quantity]))
         | {"coverage": inside(ends, truths[quantity]), "worst": inside(ends, truths[quantity])}
@@ -220,11 +224,18 @@ def classes_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     ]
 
 
-WORK = {"two": priors_of_cell, "priors": priors_of_cell, "event": events_of_cell, "classes": classes_of_cell}
+WORK = {
+    "two": priors_of_cell,
+    "priors": priors_of_cell,
+    "event": events_of_cell,
+    "classes": classes_of_cell,
+    "sizes": events_of_cell,
+}
 TITLES = {
     "two": "Class frequencies, K = 2",
     "priors": "Class frequencies, K = 5 and 10",
     "event": "ECE of an event",
+    "sizes": "ECE of an event, sizes that differ",
     "classes": "ECE and AUC of each class",
 }
 
@@ -239,14 +250,35 @@ def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure all cells; with --quick, one of each part."""
     priors = [(part, k, n, f) for part, own in CLASSES.items() for k in own for n in SIZES for f in PRIOR_FACTORS]
-    events = [("event", n, f, share) for n in SIZES for f in FACTORS for share in SHARES]
+    events = [("event", n, n, f, share) for n in SIZES for f in FACTORS for share in SHARES]
     classes = [("classes", k, n, f) for k in SEVERAL for n in SIZES for f in FACTORS[1:]]
-    places = [priors[0], events[0], classes[0]] if options.quick else [*priors, *events, *classes]
+    sizes = [("sizes", *each, f, share) for each in UNEQUAL for f, share in ((1.0, 0.3), (1.5, 0.15))]
+    every = [priors, events, classes, sizes]
+    places = [each[0] for each in every] if options.quick else [place for each in every for place in each]
     jobs = jobs_of(places, options.repeats, options.draws, rng=np.random.default_rng(SEED))
     chosen = [job for job in jobs if job[0] in options.only]
     rows = rows_of_jobs(of_cell, chosen, workers=options.workers)
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
     return about(SEED, settings) | {part: rounded([r for r in rows if r["part"] == part]) for part in options.only}
+
+
+def summary(rows: list[dict[str, Any]], **chosen: Any) -> str:
+    """Mean and worst coverage, and mean width, of the rows with these values; empty without rows."""
+    own = [row for row in rows if all(row[key] == value for key, value in chosen.items())]
+    if not own:
+        return ""
+    mean, width = (float(np.mean([row[key] for row in own])) for key in ("coverage", "width"))
+    return f"{mean:.3f} / {min(row['worst'] for row in own):.2f}, {width:.3f}"
+
+
+def by_size(rows: list[dict[str, Any]]) -> str:
+    """One line per pair of numbers of rows, and one column per quantity and method."""
+    columns = [(quantity, method) for quantity in ("raw", "adapted") for method in (OURS, PLUGGED, IGNORED)]
+    lines = [
+        [str(n), str(m), *(summary(rows, n_rows=n, target_rows=m, quantity=q, method=method) for q, method in columns)]
+        for n, m in UNEQUAL
+    ]
+    return table("Source: | Target: | " + " | ".join(f"{q}, {method}" for q, method in columns), lines)
 
 
 def by_method(rows: list[dict[str, Any]], columns: list[tuple[str, dict[str, Any]]], head: str) -> str:
@@ -255,9 +287,7 @@ def by_method(rows: list[dict[str, Any]], columns: list[tuple[str, dict[str, Any
     for method in dict.fromkeys(row["method"] for row in rows):
         line = [method]
         for _, chosen in columns:
-            own = [r for r in rows if r["method"] == method and all(r[key] == value for key, value in chosen.items())]
-            mean, width = (float(np.mean([r[key] for r in own])) if own else 0 for key in ("coverage", "width"))
-            line.append(f"{mean:.3f} / {min(r['worst'] for r in own):.2f}, {width:.3f}" if own else "")
+            line.append(summary(rows, method=method, **chosen))
         lines.append(line)
     return table(" | ".join([head, *(title for title, _ in columns)]), lines)
 
@@ -292,6 +322,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         + "\n",
         "label_priors": by_method([*parts["two"], *parts["priors"]], of_priors, "Class frequencies"),
         "label_event": by_method(parts["event"], of_errors, TITLES["event"]),
+        "label_sizes": by_size(parts["sizes"]),
         "label_classes": by_method(parts["classes"], of_classes, TITLES["classes"]),
     }
 
@@ -303,7 +334,7 @@ if __name__ == "__main__":
         tables=tables,
         numbers="label_shift.json",
         page="shift.md",
-        shown=("label_conditions", "label_priors", "label_event", "label_classes"),
+        shown=("label_conditions", "label_priors", "label_event", "label_sizes", "label_classes"),
         save=save_parts,
         repeats=(60, 2),
         draws=(1000, 200),
