@@ -235,7 +235,7 @@ TITLES = {
     "two": "Class frequencies, K = 2",
     "priors": "Class frequencies, K = 5 and 10",
     "event": "ECE of an event",
-    "sizes": "ECE of an event, sizes that differ",
+    "sizes": "ECE of an event, other numbers of rows",
     "classes": "ECE and AUC of each class",
 }
 
