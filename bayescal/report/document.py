@@ -424,7 +424,8 @@ def _bins_and_seeds(evaluation: Evaluation) -> dict[str, Any]:
 def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return one record per bin; means, shares and interval are missing (NaN) where a bin has no rows.
 
-    With censored rows, the observed share is missing where the data of the bin end before the horizon.
+    With censored rows, the observed share is missing where the data of the bin end before the horizon. For a target
+    without labels, ``n`` and ``k`` count labelled rows of the source, and ``target_rows`` rows of the target.
     """
     counts = evaluation.counts
     ends = np.where(counts.occupied, Draws(evaluation.bin_draws.accuracy).interval(PROB), np.nan)
@@ -441,5 +442,7 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     if isinstance(evaluation, SurvivalEvaluation):
         columns["accuracy"] = observed_accuracy(evaluation)
         columns |= {name: getattr(evaluation.counts, name) for name in ("n_censored", "effective_n", "followed")}
+    if hasattr(counts, "target_rows"):
+        columns["target_rows"] = counts.target_rows
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

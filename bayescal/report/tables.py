@@ -153,20 +153,28 @@ def discrimination(evaluation: Evaluation) -> list[Table]:
 def bins(evaluation: Evaluation) -> Table:
     """Return the table of bins: edges, rows, what was observed, and the interval of the accuracy."""
     d, (stated, happened) = wording.decimals(evaluation.ece), axis_words(evaluation.counts.target)
-    censored = isinstance(evaluation, SurvivalEvaluation)
-    counted = ("rows", "censored", "effective rows") if censored else ("rows",)
-    header = ("bin", *counted, f"mean {stated}", f"observed {happened}", "2.5 %", "97.5 %")
+    censored, shifted = isinstance(evaluation, SurvivalEvaluation), hasattr(evaluation.counts, "target_rows")
+    counted = {"rows": "n"}
+    if censored:
+        counted |= {"censored": "n_censored"}
+    if shifted:
+        counted = {"labelled rows": "n", "rows of the target": "target_rows"}
+    share = f"{happened} by labels" if shifted else f"observed {happened}"
+    effective = ["effective rows"] if censored else []
+    header = ("bin", *counted, *effective, f"mean {stated}", share, "2.5 %", "97.5 %")
     edges = _edges(evaluation.counts.bins.edges.tolist())
     rows = [
         [
             f"{low} to {high}",
-            str(row["n"]),
-            *([str(row["n_censored"]), f"{row['effective_n']:.1f}"] if censored else []),
+            *(str(row[column]) for column in counted.values()),
+            *([f"{row['effective_n']:.1f}"] if censored else []),
             *(_render.number(row[c], d) for c in ("mean_confidence", "accuracy", "accuracy_low", "accuracy_high")),
         ]
         for row, low, high in zip(bin_table(evaluation), edges[:-1], edges[1:], strict=True)
     ]
-    dash = "no rows in the bin, or its last row is censored before the horizon" if censored else "no rows in the bin"
+    dash = "no rows of the target in the bin" if shifted else "no rows in the bin"
+    if censored:
+        dash += ", or its last row is censored before the horizon"
     note = f"2.5 % and 97.5 %: ends of the 95 % credible interval of the {happened}. A dash: {dash}."
     return Table("Bins", header, rows, note)
 

@@ -199,7 +199,7 @@ class LabelShiftedCounts:
     rows: ShiftedBins
     priors: Floats
 
-    bins = property(attrgetter("rows.bins"))
+    bins, target_rows = (property(attrgetter(f"rows.{name}")) for name in ("bins", "target_rows"))
     target, n, k = (property(attrgetter(f"rows.source.{name}")) for name in ("target", "n", "k"))
     n_rows = property(attrgetter("rows.source.n_rows"))
     weighted = property(lambda self: False)

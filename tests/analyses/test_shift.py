@@ -117,6 +117,25 @@ def test_draws_of_the_area_are_independent_given_the_frequencies(shifted):
     assert len(np.unique(shifted[0].auc.values)) == 4000
 
 
+def test_the_table_of_bins_has_the_rows_of_both_sides(shifted):
+    from bayescal.report.document import bin_table
+    from bayescal.report.tables import bins
+
+    found, y, p, p_target, _ = shifted
+    assert [row["n"] for row in bin_table(found)] == np.histogram(p, np.linspace(0, 1, 11))[0].tolist()
+    table = bins(found)
+    assert table.header[:5] == (
+        "bin",
+        "labelled rows",
+        "rows of the target",
+        "mean stated probability",
+        "event rate by labels",
+    )
+    assert [int(row[2]) for row in table.rows] == np.histogram(p_target, np.linspace(0, 1, 11))[0].tolist()
+    own = bins(bc.evaluate(y, p, bins=10, rng=1))
+    assert own.header[:4] == ("bin", "rows", "mean stated probability", "observed event rate")
+
+
 def test_draws_of_the_middle_part_are_those_of_its_posterior(shifted):
     """Its frequency is near the mean of the frequencies that its draws imply, so that accuracies hardly change."""
     found = shifted[0]
