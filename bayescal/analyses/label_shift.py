@@ -263,5 +263,5 @@ def pooled(make: Callable[[Counts], Posterior], drawn: Floats, counts: LabelShif
 
 
 def _at_steps(values: Floats, n_steps: int) -> Floats:
-    """Return the values in the middle of equal steps."""
+    """Return the values at the midpoints of `n_steps` equal ranges of rank."""
     return np.asarray(values[((np.arange(n_steps) + 0.5) / n_steps * len(values)).astype(int)])

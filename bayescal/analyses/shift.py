@@ -52,7 +52,7 @@ def evaluate_shifted(
     y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
         Probabilities that the same classifier states for rows of the target, whose labels are unknown.
     shift : {"label", "covariate"}
-        What differs between source and target. It has no default, because predictions cannot show it.
+        What differs between source and target. It has no default, because predictions alone cannot identify it.
 
         - ``label``: the class frequencies, as when a disease is rarer among those who are screened. The rows of each
           class have the same distribution in both.
@@ -78,8 +78,8 @@ def evaluate_shifted(
     ------
     ValueError, TypeError
         For invalid input, as for `evaluate`; if `shift` is not given or unknown, or a class has no labelled row;
-        if most rows of the target have scores that no row of the source has; for ``covariate``, if `weights` are
-        missing or leave fewer than 30 effective rows.
+        if more than half of the rows of the target are in bins without labelled rows; for ``covariate``, if `weights`
+        are missing or leave fewer than 30 effective rows.
 
     Warns
     -----
@@ -98,7 +98,7 @@ def evaluate_shifted(
 
     Notes
     -----
-    Masses and mean confidences of the bins are those of the target. The event has the share :math:`\theta_s` in a bin
+    Mean confidences of the bins are those of the target's rows. The event has the share :math:`\theta_s` in a bin
     of the source. By Bayes' rule its share in the target is
 
     .. math::

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 #: Number of draws from a part for each draw that is kept.
 FACTOR = 4
-#: Standard deviation of the weights relative to that of the draws, and least effective draws per draw that is chosen.
+#: Standard deviation of Normal weights relative to that of the draws, and least effective draws per chosen draw.
 NARROW, LEAST = 0.3, 0.5
 
 
@@ -33,7 +33,7 @@ class OverPriors:
     parts : tuple of Posterior
         One per draw of the class frequencies; their counts are `CountsGivenPriors`.
     near_priors : ndarray, shape (n_parts, n_near, n_classes)
-        Draws of the class frequencies that each part stands for.
+        Draws of the class frequencies that each part represents.
 
     Notes
     -----
@@ -164,8 +164,9 @@ def near(values: Floats, centres: Floats, n_chosen: int, rng: np.random.Generato
 
     Notes
     -----
-    The standard deviation of the weights is 0.3 times that of the values. It is doubled until the effective number of
-    draws is at least half of `n_chosen`: a value far from all draws then has little influence.
+    The weights are Normal densities around the centres. Their standard deviation is 0.3 times that of `values`, and is
+    doubled until the effective number of draws is at least half of `n_chosen`. Wide weights make the selection weak if
+    a centre is far from all draws.
 
     References
     ----------

@@ -50,11 +50,11 @@ class PriorLikelihoodPosterior:
     -----
     With probabilities f that are calibrated in the source, where class k has the frequency :math:`\rho_k`, the target's
     rows have the likelihood :math:`\prod_i \sum_k \pi_k f_{ik} / \rho_k` [1]_. Calibration is not taken for granted: an
-    inverse temperature, with prior Normal(1, 1), and biases of the classes, Normal(0, 2.5), are fitted on the source
-    [2]_. For each of 8 draws from the Normal approximation of their posterior, :math:`\rho` is the mean of the
-    recalibrated probabilities over the source, and :math:`\pi` is drawn by importance resampling: proposals are Student
-    t in log-ratios around the most probable value. With more than 20 000 rows of the target they are Normal and not
-    resampled.
+    inverse temperature, with prior Normal(1, 1²), and biases of all classes but the last, Normal(0, 2.5²), are fitted
+    on the source [2]_. For each of 8 draws from the Normal approximation of their posterior, :math:`\rho` is the mean
+    of the recalibrated probabilities over the source, and :math:`\pi` is drawn by importance resampling: proposals are
+    Student t in log-ratios around the most probable value. With more than 20 000 rows of the target they are Normal and
+    not resampled.
 
     References
     ----------
@@ -133,7 +133,7 @@ def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
 def fit_recalibration(matrix: Floats, label: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature).
 
-    The log posterior density is concave. Newton's method halves a step as long as the density falls.
+    The log posterior density is concave. Newton's method halves a step until the density no longer falls.
 
     Raises
     ------
@@ -197,8 +197,8 @@ def p_of_recalibration(matrix: Floats, label: NDArray[np.int64], parameters: Flo
     Notes
     -----
     The alternatives have one power per class (vector scaling [1]_; with two classes beta calibration [2]_), and a
-    multiple of the squared logarithm of the probability. The score statistic is chi-squared with one degree of freedom
-    per additional parameter, which is the number of classes.
+    multiple of the squared logarithm of the probability. The score statistic is asymptotically chi-squared; its degrees
+    of freedom are the number of additional parameters, at most the number of classes.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""LabelShiftEvaluation: calibration in a target without labels, if class frequencies alone differ; and many classes."""
+"""Results of `evaluate_shifted` under label shift, for one event and for several classes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 #: Name of the row of the adapted predictions.
 ADAPTED = "ece_adapted"
-#: Shares of the target's rows in bins without labelled rows from here on are mentioned.
+#: Least share of the target's rows in bins without labelled rows that a remark mentions.
 UNLABELLED = 0.001
 #: Maximum number of classes that are printed.
 PRINTED = 20
@@ -48,7 +48,7 @@ class LabelShiftEvaluation(Evaluation):
     priors : ClassPriors
         Posterior of the class frequencies.
     evaluate_adapted : callable, optional
-        Evaluates the predictions that are adapted to the target; None if this is that evaluation, or if the adapted
+        Evaluates the predictions that are adapted to the target; None if these are already adapted, or if the adapted
         predictions were not counted.
     of_adapted : bool, default False
         Whether the predictions are adapted to the target.
@@ -204,7 +204,7 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
     """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.
 
     Returned by `evaluate_shifted` for a matrix of probabilities. Each class is evaluated against the others. Draws of
-    two classes are not joint.
+    different classes are not from a joint posterior and must not be combined.
 
     Parameters
     ----------

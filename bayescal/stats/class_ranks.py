@@ -16,7 +16,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ClassRanks:
-    """Numbers of rows by class and by cell of a grid of confidences; most pairs without rows are left out.
+    """Numbers of rows by class and by cell of a grid of confidences.
+
+    Pairs of a class and a cell without rows are left out, except with two classes.
 
     Parameters
     ----------

@@ -37,9 +37,9 @@ class CountsGivenPriors(LabelShiftedCounts):
 
     is the density of the source relative to that of the target; :math:`\rho` and :math:`\pi` are the frequencies of the
     class in source and target, and r is the ratio of the odds. The source's share of the rows of a bin is Binomial
-    evidence about f, and so about :math:`\theta`. One scoring step adds it to the evidence of the labels. The step is
-    evaluated at the share that the labels estimate, after one row with the frequency :math:`\pi` is added. With more
-    than two classes, r is estimated from the labelled rows of the bin. The step is then that of a bivariate Normal
+    evidence about f, and so about :math:`\theta`. One step of Fisher scoring combines it with the labels. The step
+    starts from the share that the labels and one pseudo-observation with the value :math:`\pi` give. With more than two
+    classes, r is estimated from the labelled rows of the bin. The step is then that of a bivariate Normal
     distribution of :math:`\theta` and log r.
 
     Masses are proportional to :math:`(t + \phi s) / (m + n \phi f)`, for s labelled rows and t rows of the target in a
