@@ -67,7 +67,8 @@ def class_priors(
           Probabilities need not be calibrated;
         - ``probabilities`` recalibrates probabilities on the source by a temperature and a bias per class, with their
           uncertainty, and uses the likelihood of every row. Intervals are narrower, and right only if such a
-          recalibration calibrates the classifier; a remark says so if a score test on the source has P < 0.005.
+          recalibration calibrates the classifier. A remark states the P-value of a score test on the source if it is
+          below 0.005.
     cells : ShiftCells, optional
         Other cells, as in ``ShiftCells.predicted_class(n_classes)``.
     draws : int, default 1000

@@ -39,8 +39,7 @@ class OverPriors:
     -----
     The masses m and accuracies :math:`\theta` of the bins of a target imply the frequency of its class,
     :math:`\sum_b m_b \theta_b`. Draws of a part are therefore chosen from `FACTOR` times as many, with Normal weights
-    around its frequencies; see `near`. Probabilities of sub-models are computed before
-    this selection.
+    around its frequencies; see `near`. Probabilities of sub-models are computed before this selection.
     """
 
     counts: LabelShiftedCounts

@@ -296,9 +296,9 @@ def conditions_of(numbers: dict[str, Any], part: str, rows: list[dict[str, Any]]
     """Conditions of one part, with the standard error of one share of its data sets."""
     repeats = rows[0]["repeats"]
     return (
-        f"* {TITLES[part]}: bayescal {numbers['bayescal']}, {repeats} data sets per cell, {numbers['draws']} draws, "
-        f"seed {numbers['seed']}; the standard error of one share near {numbers['prob']:g} is "
-        f"{errors_near(numbers['prob'], repeats)[0]}."
+        f"* {TITLES[part]}: bayescal {numbers['bayescal']}, {repeats} data sets per condition, "
+        f"{numbers['draws']} draws, seed {numbers['seed']}; the standard error of one share near "
+        f"{numbers['prob']:g} is {errors_near(numbers['prob'], repeats)[0]}."
     )
 
 
