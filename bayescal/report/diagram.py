@@ -82,7 +82,8 @@ class ReliabilityPoints:
     share : ndarray, shape (n_occupied,)
         Share of the (weighted) rows; sums to 1.
     confidence, accuracy : ndarray, shape (n_occupied,)
-        Observed mean confidence and observed share of outcome 1; NaN in bins that are not followed to the horizon.
+        Observed mean confidence and observed share of outcome 1; NaN in bins that are not followed to the horizon. For
+        a target without labels, the share follows from the labelled rows of the source.
     low, high : ndarray, shape (n_occupied,)
         Ends of the equal-tailed credible interval of the accuracy.
     censored : ndarray, shape (n_occupied,), or None
@@ -217,6 +218,11 @@ def common_scales(points: Sequence[ReliabilityPoints]) -> Scales:
 def axis_words(target: str) -> tuple[str, str]:
     """Return the words for what a classifier states and for what is observed, with this target."""
     return AXES.get(target, ("confidence", "accuracy"))
+
+
+def target_rows(evaluation: Evaluation) -> NDArray[np.int64] | None:
+    """Return the rows of a target without labels in each bin; None if the rows have labels."""
+    return getattr(evaluation.counts, "target_rows", None)
 
 
 def one_problem(evaluation: Any) -> Evaluation:

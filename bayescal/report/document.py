@@ -13,7 +13,7 @@ from bayescal.analyses.planning.plan import Plan
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.cumulative import cumulative_points
-from bayescal.report.diagram import observed_accuracy
+from bayescal.report.diagram import observed_accuracy, target_rows
 from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -442,7 +442,8 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     if isinstance(evaluation, SurvivalEvaluation):
         columns["accuracy"] = observed_accuracy(evaluation)
         columns |= {name: getattr(evaluation.counts, name) for name in ("n_censored", "effective_n", "followed")}
-    if hasattr(counts, "target_rows"):
-        columns["target_rows"] = counts.target_rows
+    of_target = target_rows(evaluation)
+    if of_target is not None:
+        columns["target_rows"] = of_target
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

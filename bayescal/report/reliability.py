@@ -23,6 +23,7 @@ from bayescal.report.diagram import (
     reliability_points,
     require_undivided,
     scale_histogram,
+    target_rows,
 )
 from bayescal.report.drawing import (
     axes_or_new,
@@ -61,12 +62,13 @@ def plot_reliability(
 ) -> Any:
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
-    Dots are what was observed, at the bin's mean confidence (for a `SurvivalEvaluation`, the Kaplan-Meier or
-    Aalen-Johansen estimate at the horizon); bars are credible intervals of the accuracy. Below the
-    diagonal, accuracy is lower than confidence: the classifier is over-confident or, for an event, the probability is
-    stated too high. Bins with few rows are pale, those with fewer than ten are hollow, and empty bins are not drawn.
-    The histogram below shows the share of rows per bin, over the bin's interval; rows censored before the horizon of a
-    `SurvivalEvaluation` are hatched.
+    Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. For a
+    `SurvivalEvaluation`, dots are the Kaplan-Meier or Aalen-Johansen estimates at the horizon; for a target without
+    labels, they are the shares that follow from the labelled rows of the source. Below the diagonal, accuracy is lower
+    than confidence: the classifier is over-confident or, for an event, the probability is stated too high. Bins with
+    few rows are pale, those with fewer than ten are hollow, and empty bins are not drawn. The histogram below shows the
+    share of rows per bin, over the bin's interval; rows censored before the horizon of a `SurvivalEvaluation` are
+    hatched.
 
     Parameters
     ----------
@@ -240,7 +242,8 @@ def _plot_one(
     below.set_xlabel(stated)
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
     hatched = points.censored is not None and bool(points.censored.any())
-    above = _reliability_key(ax, prob, main, thin=scales.thin, small=small, hatched=hatched)
+    dots = "observed" if target_rows(evaluation) is None else "labelled rows"
+    above = _reliability_key(ax, prob, main, dots, thin=scales.thin, small=small, hatched=hatched)
     note = outside_note(points, evaluation, scales.y)
     headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
     if small:
@@ -316,13 +319,15 @@ def _hatched(ax: "Axes") -> dict[str, Any]:
     return {"facecolor": "none", "edgecolor": background(ax), "hatch": "//////", "linewidth": 0}
 
 
-def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: bool, hatched: bool = False) -> float:
+def _reliability_key(
+    ax: "Axes", prob: float, color: str, dots: str, *, thin: bool, small: bool, hatched: bool = False
+) -> float:
     """Draw the key above the axes; return the points that it takes."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"color": color, "marker": "o", "linestyle": "", "markersize": 5}
     entries: list[tuple[Any, str]] = [
-        (Line2D([], [], **dot), "observed"),
+        (Line2D([], [], **dot), dots),
         (Line2D([], [], markerfacecolor=background(ax), **dot), f"< {THIN} {'effective ' * hatched}rows"),
         (Line2D([], [], color=color, alpha=0.65, linewidth=4), f"{100 * prob:g} % interval"),
     ]

@@ -7,7 +7,7 @@ from typing import Any
 from bayescal import _render
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import as_scalar
-from bayescal.report.diagram import axis_words
+from bayescal.report.diagram import axis_words, target_rows
 from bayescal.report.document import PROB, bin_table
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
@@ -153,7 +153,7 @@ def discrimination(evaluation: Evaluation) -> list[Table]:
 def bins(evaluation: Evaluation) -> Table:
     """Return the table of bins: edges, rows, what was observed, and the interval of the accuracy."""
     d, (stated, happened) = wording.decimals(evaluation.ece), axis_words(evaluation.counts.target)
-    censored, shifted = isinstance(evaluation, SurvivalEvaluation), hasattr(evaluation.counts, "target_rows")
+    censored, shifted = isinstance(evaluation, SurvivalEvaluation), target_rows(evaluation) is not None
     counted = {"rows": "n"}
     if censored:
         counted |= {"censored": "n_censored"}

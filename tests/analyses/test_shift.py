@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from scipy.special import expit, softmax
 
@@ -90,16 +91,20 @@ def test_parameters_belong_to_one_draw_of_the_frequencies(shifted):
 
 
 def test_draws_of_parts_imply_their_frequencies(shifted):
-    """Masses and accuracies imply the frequencies that the part stands for, within a quarter of their spread alone."""
+    """Masses and accuracies imply the frequencies that the part stands for.
+
+    Distances are in units of the spread of the frequencies that the part implies without selection. Without selection
+    they are about 1 for the outer parts, and 0.2 for the middle one; with it, they were up to 0.27 and 0.05 in 12 runs.
+    """
     found = shifted[0]
     part = found.posterior.part_of(4000, found.bin_draws_seed)
     implied = (found.bin_draws.mass * found.bin_draws.accuracy).sum(axis=1)
     assert np.bincount(part).tolist() == [250] * 16
-    for i in (0, 8, 15):
+    for i, within in ((0, 0.4), (8, 0.1), (15, 0.4)):
         alone = found.posterior.parts[i].sample(1000, rng=9)
         spread = (alone.mass * alone.accuracy).sum(axis=1).std()
         frequencies = found.posterior.near_priors[:, :, 1][i]
-        assert implied[part == i].mean() == pytest.approx(frequencies.mean(), abs=0.25 * spread)
+        assert implied[part == i].mean() == pytest.approx(frequencies.mean(), abs=within * spread)
         assert implied[part == i].std() == pytest.approx(np.hypot(frequencies.std(), 0.3 * spread), rel=0.25)
     assert implied.mean() == pytest.approx(found.priors.mean()[1], abs=0.001)
     assert implied.std() == pytest.approx(found.priors[1].sd(), rel=0.05)
@@ -134,6 +139,13 @@ def test_the_table_of_bins_has_the_rows_of_both_sides(shifted):
     assert [int(row[2]) for row in table.rows] == np.histogram(p_target, np.linspace(0, 1, 11))[0].tolist()
     own = bins(bc.evaluate(y, p, bins=10, rng=1))
     assert own.header[:4] == ("bin", "rows", "mean stated probability", "observed event rate")
+
+
+def test_the_diagram_of_a_target_names_the_rows_that_its_dots_show(shifted):
+    found, y, p, _, _ = shifted
+    for evaluation, words in ((found, "labelled rows"), (bc.evaluate(y, p, bins=10, rng=1), "observed")):
+        legend = bc.plot_reliability(evaluation, Figure().subplots()).get_legend()
+        assert legend.get_texts()[0].get_text() == words
 
 
 def test_draws_of_the_middle_part_are_those_of_its_posterior(shifted):
