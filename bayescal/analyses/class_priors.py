@@ -16,8 +16,6 @@ from bayescal.results.class_priors import FEW, ClassPriors
 from bayescal.results.wording import p_words
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
 
-#: Up to this number of classes, cells are ranges of confidence within predicted classes, and how many.
-FEW_CLASSES, RANGES = 5, 3
 USING = ("cells", "probabilities")
 #: Maximum number of classes.
 MOST_CLASSES = 100
@@ -132,7 +130,7 @@ def priors_of_rows(
         raise ValueError(f"`y_prob` must have at most {MOST_CLASSES} columns; it has {n_classes}.")
     require_all_classes(np.bincount(rows.label, minlength=n_classes), rows.classes)
     if using == "cells":
-        counted = ShiftCounts.from_rows(rows, default_cells(rows) if cells is None else cells)
+        counted = ShiftCounts.from_rows(rows, ShiftCells.default(rows.source) if cells is None else cells)
         return priors_of_counts(counted, draws=draws, rng=rng)
     if cells is not None:
         raise ValueError("`cells` belong to `using='cells'`; `using='probabilities'` needs none.")
@@ -149,13 +147,6 @@ def _notes_on_fit(p_value: float) -> tuple[str, ...]:
         "A temperature and biases probably do not calibrate the probabilities in the source (P-value of a score test: "
         f"{p_words(p_value)}). The frequencies may then be biased; `using='cells'` needs no calibration.",
     )
-
-
-def default_cells(rows: ShiftedRows) -> ShiftCells:
-    """Return the cells for this number of classes, with cuts from the labelled rows."""
-    if rows.n_classes > FEW_CLASSES:
-        return ShiftCells.predicted_class(rows.n_classes)
-    return ShiftCells.of_confidences(rows.source, RANGES)
 
 
 @_checks.explained(

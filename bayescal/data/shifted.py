@@ -36,6 +36,38 @@ TARGET_NAMES = {
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SourceRows:
+    """Validated labelled rows.
+
+    Parameters
+    ----------
+    label, matrix, classes, event
+        As `label`, `source`, `classes` and `event` of `ShiftedRows`.
+    """
+
+    label: Ints
+    matrix: Floats
+    classes: tuple[Any, ...]
+    event: bool
+
+    @classmethod
+    def read(
+        cls, y_true: Any, y_prob: Any, *, classes: Sequence[Any] | None = None, logits: bool = False
+    ) -> "SourceRows":
+        """Validate all values; parameters as for `class_priors`."""
+        if is_event("y_prob", y_prob):
+            rows = Predictions.from_outcomes(
+                y_true, y_prob, names=("y_true", "y_prob"), target="event", classes=classes, logits=logits
+            )
+            named = (0, 1) if classes is None else tuple(classes)
+            label = rows.outcome.astype(np.int64)
+            return cls(label=label, matrix=both_columns(rows.confidence), classes=named, event=True)
+        own = ClassRows.read(y_true, y_prob, classes=classes, logits=logits).checked()
+        matrix = own.matrix.astype(np.float64, copy=False)
+        return cls(label=own.label, matrix=matrix, classes=own.classes, event=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ShiftedRows:
     """Validated rows: class and probabilities of the source, probabilities of the target.
 
@@ -78,32 +110,34 @@ class ShiftedRows:
         names = column_names(y_prob)
         if not logits:
             refuse_labels(y_prob, y_prob_target)
-        if is_event("y_prob", y_prob):
-            rows = Predictions.from_outcomes(
-                y_true, y_prob, names=("y_true", "y_prob"), target="event", classes=classes, logits=logits
-            )
-            label, target = rows.outcome.astype(np.int64), target_event(y_prob_target, logits)
-            p, p_target = same_precision((y_prob, y_prob_target), rows.confidence, target[:, 1])
-            named = (0, 1) if classes is None else tuple(classes)
-            return cls(label=label, source=both_columns(p), target=both_columns(p_target), classes=named, event=True)
-        matrix = ClassRows.read(y_true, y_prob, classes=classes, logits=logits).checked()
-        target = target_matrix(y_prob_target, matrix.n_classes, names, logits)
-        source, target = same_precision((y_prob, y_prob_target), matrix.matrix, target)
-        return cls(label=matrix.label, source=source, target=target, classes=matrix.classes, event=False)
+        rows = SourceRows.read(y_true, y_prob, classes=classes, logits=logits)
+        if rows.event:
+            target = target_event(y_prob_target, logits)
+        else:
+            target = target_matrix(y_prob_target, len(rows.classes), names, logits)
+        coarse = coarser(*(np.asarray(to_array(TARGET, each)).dtype for each in (y_prob, y_prob_target)))
+        source, target = (rounded_to(coarse, each, rows.event) for each in (rows.matrix, target))
+        return cls(label=rows.label, source=source, target=target, classes=rows.classes, event=rows.event)
 
 
-def same_precision(given: tuple[Any, Any], *sides: Array) -> tuple[Floats, ...]:
-    """Return probabilities of source and target as float64, rounded to the precision of the coarser side.
+def coarser(*kinds: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type to which probabilities of source and target are rounded: the less precise one if they differ.
 
-    Otherwise equal scores, such as 0.7 in float32 and float64, could be in different cells and bins. `given` are the
-    arguments from which the sides were read.
+    Otherwise equal scores, such as 0.7 in float32 and float64, could be in different cells and bins.
     """
-    kinds = [np.asarray(to_array(TARGET, each)).dtype for each in given]
     floating = [kind for kind in kinds if kind.kind == "f"]
-    coarse = min(floating, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
-    if len(floating) < 2 or floating[0] == floating[1]:
-        coarse = np.dtype(np.float64)
-    return tuple(side.astype(coarse, copy=False).astype(np.float64, copy=False) for side in sides)
+    if len(set(floating)) < 2:
+        return np.dtype(np.float64)
+    return min(floating, key=lambda kind: kind.itemsize)
+
+
+def rounded_to(kind: np.dtype[Any], matrix: Floats, event: bool) -> Floats:
+    """Round the probabilities of all classes to the precision of a type; for an event, those of class 1."""
+    if kind == np.float64:
+        return matrix
+    if event:
+        return both_columns(matrix[:, 1].astype(kind))
+    return matrix.astype(kind).astype(np.float64)
 
 
 def is_event(name: str, values: Any) -> bool:

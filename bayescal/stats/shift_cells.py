@@ -12,7 +12,7 @@ from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal.data.class_names import in_one_form, named_by_columns, refuse_contradiction
 from bayescal.data.frames import column_names, to_array
-from bayescal.data.shifted import ShiftedRows, is_event, target_event, target_matrix
+from bayescal.data.shifted import ShiftedRows, SourceRows, is_event, target_event, target_matrix
 from bayescal.stats.bins import make_bins
 from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.row_counts import added, row_counts
@@ -22,6 +22,8 @@ Ints = NDArray[np.int64]
 
 #: Distance of cuts from observed probabilities, unless these are closer together; it exceeds the rounding of float32.
 APART = 1e-6
+#: Up to this number of classes, default cells are ranges of confidence within predicted classes, and how many.
+FEW_CLASSES, RANGES = 5, 3
 #: Entries of the matrix that are assigned to cells at a time.
 CHUNK = 2**20
 #: Hint for calls with missing or surplus arguments.
@@ -99,12 +101,25 @@ class ShiftCells:
             matrix = target_event(y_prob, name="y_prob")
         else:
             matrix = target_matrix(y_prob, to_array("y_prob", y_prob).shape[1], name="y_prob")
+        return cls._of_ranges(matrix, n_ranges)
+
+    @classmethod
+    def _of_ranges(cls, matrix: Floats, n_ranges: int) -> "ShiftCells":
+        """Return the cells of `of_confidences` for validated probabilities, shape (n_rows, n_classes)."""
         top, confidence = matrix.argmax(axis=1), matrix.max(axis=1)
         levels = np.arange(1, n_ranges) / n_ranges
         cuts = np.tile(_between_values(confidence, levels), (matrix.shape[1], 1))
         for k in np.unique(top):
             cuts[k] = _between_values(confidence[top == k], levels)
         return cls(cuts)
+
+    @classmethod
+    def default(cls, matrix: Floats) -> "ShiftCells":
+        """Return the default cells of `class_priors`, with cuts from the labelled rows, shape (n_rows, n_classes)."""
+        n_classes = matrix.shape[1]
+        if n_classes > FEW_CLASSES:
+            return cls.predicted_class(n_classes)
+        return cls._of_ranges(matrix, RANGES)
 
     @property
     def n_classes(self) -> int:
@@ -152,7 +167,7 @@ class ShiftCounts:
     """Rows of a labelled source by class and cell, and rows of a target by cell: all that `class_priors` needs.
 
     Counts of streams and of data that do not fit into memory are added with ``+``. The two sides may be counted apart,
-    with `of_source` and `of_target`.
+    with `of_source` and `of_target`; `count_shift_files` counts files.
 
     Parameters
     ----------
@@ -245,11 +260,16 @@ class ShiftCounts:
             As for `class_priors`; also if `cells` have another number of classes.
         """
         require_cells(cells)
-        rows = ShiftedRows.read(y_true, y_prob, y_prob, classes=classes, logits=logits)
-        require_cells(cells, rows.n_classes)
-        source = _by_class(rows.label, cells.of_rows(rows.source), cells)
-        counted = partial(ShiftedBins.of_source, rows.label, n_classes=rows.n_classes)
-        binned = _by_bins(rows.source, rows.event, bins, counted)
+        return cls.from_source(SourceRows.read(y_true, y_prob, classes=classes, logits=logits), cells, bins)
+
+    @classmethod
+    def from_source(cls, rows: SourceRows, cells: ShiftCells, bins: Any = None) -> "ShiftCounts":
+        """Count validated labelled rows; see `of_source`."""
+        n_classes = len(rows.classes)
+        require_cells(cells, n_classes)
+        source = _by_class(rows.label, cells.of_rows(rows.matrix), cells)
+        counted = partial(ShiftedBins.of_source, rows.label, n_classes=n_classes)
+        binned = _by_bins(rows.matrix, rows.event, bins, counted)
         return cls(source, np.zeros(len(cells), np.int64), cells, rows.classes, binned)
 
     @classmethod
@@ -291,10 +311,17 @@ class ShiftCounts:
             refuse_contradiction(names, classes, name="y_prob_target")
             matrix = target_matrix(y_prob_target, cells.n_classes, logits=logits)
             classes = named_by_columns(names) if classes is None else classes
+        return cls.from_target(matrix, event, cells, bins, classes or ())
+
+    @classmethod
+    def from_target(
+        cls, matrix: Floats, event: bool, cells: ShiftCells, bins: Any = None, classes: Sequence[Any] = ()
+    ) -> "ShiftCounts":
+        """Count validated rows of the target, shape (n_target, n_classes); see `of_target` and `ShiftedRows`."""
         target = np.bincount(cells.of_rows(matrix), minlength=len(cells))
         none = np.zeros((cells.n_classes, len(cells)), np.int64)
         binned = _by_bins(matrix, event, bins, partial(ShiftedBins.of_target, n_classes=cells.n_classes))
-        return cls(none, target, cells, tuple(classes or ()), binned)
+        return cls(none, target, cells, tuple(classes), binned)
 
     @property
     def n_source(self) -> int:

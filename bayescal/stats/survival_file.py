@@ -1,7 +1,7 @@
 """Counting right-censored rows of a file in blocks: memory does not grow with the number of rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import AllZero, InvalidRows
-from bayescal.data.files.findings import BlockFindings
+from bayescal.data.files.findings import BlockFindings, NamedColumns
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.labels import in_order, require_group_labels, without_weight
-from bayescal.data.files.source import Kind, Source, require_column_names
+from bayescal.data.files.source import Kind, require_column_names
 from bayescal.data.groups import Groups
 from bayescal.data.survival import OF_CLUSTERS, SurvivalRows
 from bayescal.stats.bins import make_bins
@@ -27,27 +27,6 @@ OF_CELLS = (
 )
 #: Kinds of the columns that do not hold numbers.
 KINDS: dict[str, Kind] = {"event": "label", "by": "text"}
-
-
-@dataclass(frozen=True)
-class _Named:
-    """Words of messages for the columns and the rows of a file.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    called : dict of str to str
-        Words for each argument.
-    """
-
-    source: Source
-    called: dict[str, str]
-    columns: tuple[str, ...] = ()
-
-    def place(self, row: int) -> str:
-        """Position of a row in words."""
-        return self.source.place(row)
 
 
 @_checks.explained("", cluster=OF_CLUSTERS)
@@ -120,7 +99,7 @@ def count_survival_file(
     columns |= {name: column for name, column in {"weights": weights, "by": by}.items() if column is not None}
     require_column_names(columns)
     source = open_source(Path(path))
-    named = _Named(source, {name: f"column {column!r}" for name, column in columns.items()})
+    named = NamedColumns(source, {name: f"column {column!r}" for name, column in columns.items()})
     nothing = SurvivalCounts.empty(times=grid, bins=edges, cause=own)
     found, totals, rows = BlockFindings(named), dict[Any, SurvivalCounts](), 0
     most = MOST_CELLS // nothing.exits.size
@@ -157,7 +136,7 @@ def _parts(block: Mapping[str, NDArray[Any]], counted: Iterable[Any], most: int)
         yield from zip(groups.labels, map(rows.part, groups.rows()), strict=True)
 
 
-def _require_weights(totals: Mapping[Any, SurvivalCounts], rows: int, named: _Named) -> None:
+def _require_weights(totals: Mapping[Any, SurvivalCounts], rows: int, named: NamedColumns) -> None:
     """Refuse weights that are all zero, in the file or in a group."""
     weightless = {label: counts.n_rows for label, counts in totals.items() if not counts.weights[0].any()}
     if len(weightless) == len(totals):

@@ -3,11 +3,12 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bayescal._checks import PACKAGE
 from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
+from bayescal.data.files.source import Source
 
 
 class Named(Protocol):
@@ -23,6 +24,29 @@ class Named(Protocol):
 
     def place(self, row: int) -> str:
         """Position of a row in words."""
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """Words of messages for columns of a file.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    called : dict of str to str
+        Words for the column of each argument.
+    columns : tuple of str
+        Columns of a matrix.
+    """
+
+    source: Source
+    called: dict[str, str]
+    columns: tuple[str, ...] = ()
+
+    def place(self, row: int) -> str:
+        """Position of a row in words."""
+        return self.source.place(row)
 
 
 class BlockFindings:

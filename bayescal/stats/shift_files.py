@@ -1,0 +1,210 @@
+"""Counting the rows of a labelled source and of a target in blocks: memory does not grow with the number of rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.files.findings import BlockFindings, NamedColumns
+from bayescal.data.files.formats import open_source
+from bayescal.data.files.predictions import Rows, RowStream, open_predictions
+from bayescal.data.files.source import Source, require_column_names
+from bayescal.data.shifted import TARGET, SourceRows, coarser, rounded_to, target_event, target_matrix
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.files import COUNTING, EDGES, Progress
+from bayescal.stats.shift_cells import ShiftCells, ShiftCounts, require_cells
+
+Floats = NDArray[np.float64]
+
+type OnProgress = Callable[[Progress], None] | None
+
+
+@_checks.explained("", y_true="label", y_prob="prob", target_prob="prob")
+def count_shift_files(
+    source: str | Path,
+    target: str | Path,
+    *,
+    label: str,
+    prob: str | None = None,
+    prob_prefix: str | None = None,
+    classes: Sequence[str] | None = None,
+    logits: bool = False,
+    cells: ShiftCells | None = None,
+    bins: Any = None,
+    adapt: Callable[[Floats], Floats] | None = None,
+    progress: OnProgress = None,
+) -> ShiftCounts:
+    r"""Count labelled rows and rows of a target in two files, which may be larger than memory.
+
+    Parameters
+    ----------
+    source, target : str or Path
+        Parquet, CSV, TSV or JSON-lines files: the labelled rows, and the rows of the target. The target has the same
+        columns of probabilities; other columns of it are not read.
+    label : str
+        Column of labels in `source`: numbers or true/false, or text with `classes` or with class names after
+        `prob_prefix`.
+    prob : str, optional
+        Column of probabilities of one event, in both files. Either this or `prob_prefix`.
+    prob_prefix : str, optional
+        Common beginning of the names of the columns of a probability matrix. The rest of each name is the class.
+    classes : sequence of str, optional
+        With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes.
+    logits : bool, default False
+        Whether probabilities are logits.
+    cells : ShiftCells, optional
+        Cells of the predictions, for class frequencies. By default those of `class_priors`; for up to 5 classes, they
+        need all probabilities of the source in memory, in a pass of their own.
+    bins : int, array-like or Bins, optional
+        Number of equal-width bins, or edges. With bins, rows are also counted for `evaluate_shifted_counts`.
+    adapt : callable, optional
+        Function that changes probabilities before they are counted, such as ``evaluation.adapt``; for one event it
+        takes and returns a column. A second pass with it gives the counts ``adapted`` of `evaluate_shifted_counts`.
+        It needs `cells`, so that both passes have the same ones.
+    progress : callable, optional
+        Called after each block of rows, with a record that has `step`, `rows` and `about`, for one file after the
+        other.
+
+    Returns
+    -------
+    ShiftCounts
+        The counts of both files.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a file lacks a column or has no rows, values are invalid, or `adapt` is given without `cells`. For values,
+        the message names the file, the column, the rule, the number of invalid values in the whole file, and the line
+        of the first.
+    FileNotFoundError, IsADirectoryError
+        If there is no such file.
+
+    See Also
+    --------
+    evaluate_shifted_counts : Evaluates the counts.
+    class_priors_counts : The class frequencies alone.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     hospital, screening = Path(folder, "hospital.csv"), Path(folder, "screening.csv")
+    ...     _ = hospital.write_text("ill,p\n0,0.2\n1,0.7\n1,0.9\n")
+    ...     _ = screening.write_text("p\n0.1\n0.3\n0.6\n")
+    ...     counts = count_shift_files(hospital, screening, label="ill", prob="p", bins=2)
+    >>> counts.n_source, counts.n_target, counts.cells
+    (3, 3, 2 predicted classes x 3 ranges of confidence)
+    """
+    columns = {"prob": prob, "prob_prefix": prob_prefix}
+    require_column_names({"label": label} | columns)
+    if cells is not None:
+        require_cells(cells)
+    elif adapt is not None:
+        raise ValueError(
+            "`adapt` needs `cells`, those of the counts of the stated probabilities: `cells=counts.cells`."
+        )
+    edges = None if bins is None else make_bins(bins)
+    stream = open_predictions(source, label=label, classes=classes, **columns)
+    files = _Files(stream, open_source(target), logits, adapt, progress)
+    return files.count(files.default_cells() if cells is None else cells, edges)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Both files, and how their blocks are validated and counted."""
+
+    stream: RowStream
+    target: Source
+    logits: bool
+    adapt: Callable[[Floats], Floats] | None
+    progress: OnProgress
+
+    def default_cells(self) -> ShiftCells:
+        """Return the default cells, from all labelled rows."""
+        rows = self._each(self.stream.blocks(), EDGES, self._of_source, self._labelled)
+        return ShiftCells.default(np.concatenate([each.matrix for each in rows]))
+
+    def count(self, cells: ShiftCells, bins: Bins | None) -> ShiftCounts:
+        """Count the rows of both files, rounded to the precision of the coarser one."""
+        (source, labelled), (target, unlabelled) = _peeked(self.stream.blocks()), _peeked(self._target_blocks())
+        coarse = coarser(source.y_prob.dtype, target.dtype)
+
+        def of_source(block: Rows) -> ShiftCounts:
+            rows = self._labelled(block)
+            matrix = self._adapted(rounded_to(coarse, rows.matrix, rows.event))
+            return ShiftCounts.from_source(replace(rows, matrix=matrix), cells, bins)
+
+        def of_target(block: NDArray[Any]) -> ShiftCounts:
+            matrix = self._adapted(rounded_to(coarse, self._unlabelled(block), self.event))
+            return ShiftCounts.from_target(matrix, self.event, cells, bins, counts.classes)
+
+        counts = reduce(add, self._each(labelled, COUNTING, self._of_source, of_source))
+        return counts + reduce(add, self._each(unlabelled, COUNTING, self._of_target, of_target))
+
+    @property
+    def event(self) -> bool:
+        """Whether probabilities are those of one event."""
+        return self.stream.one_column
+
+    def _each[Block: (Rows, NDArray[Any]), Result](
+        self, blocks: Iterator[Block], step: str, named: NamedColumns, work: Callable[[Block], Result]
+    ) -> Iterator[Result]:
+        """Apply a function to the blocks of a file; report invalid values once, about all rows of the file."""
+        found, n_rows = BlockFindings(named), 0
+        for block in blocks:
+            size = len(block.y_true) if isinstance(block, Rows) else len(block)
+            result = None
+            with found.block(size):
+                result = work(block)
+            n_rows += size
+            if self.progress is not None:
+                self.progress(Progress(step, n_rows, named.source.rows_about()))
+            if result is not None:
+                yield result
+        found.report()
+
+    def _target_blocks(self) -> Iterator[NDArray[Any]]:
+        """Read the probabilities of the target."""
+        for block in self.target.blocks([(column, "number") for column in self.stream.columns]):
+            yield block[0] if self.event else np.column_stack(block)
+
+    def _labelled(self, rows: Rows) -> SourceRows:
+        return SourceRows.read(rows.y_true, rows.y_prob, classes=rows.classes, logits=self.logits)
+
+    def _unlabelled(self, block: NDArray[Any]) -> Floats:
+        if self.event:
+            return target_event(block, self.logits)
+        return target_matrix(block, block.shape[1], logits=self.logits)
+
+    def _adapted(self, matrix: Floats) -> Floats:
+        """Apply `adapt` and check what it returns."""
+        if self.adapt is None:
+            return matrix
+        if self.event:
+            return target_event(self.adapt(matrix[:, 1]), name="adapt")
+        return target_matrix(self.adapt(matrix), matrix.shape[1], name="adapt")
+
+    @property
+    def _of_source(self) -> NamedColumns:
+        return self._named(self.stream.source, self.stream.called)
+
+    @property
+    def _of_target(self) -> NamedColumns:
+        return self._named(self.target, {TARGET: self.stream.called["y_prob"]})
+
+    def _named(self, source: Source, called: dict[str, str]) -> NamedColumns:
+        words = {argument: f"{column} of '{source.path.name}'" for argument, column in called.items()}
+        return NamedColumns(source, words, self.stream.columns)
+
+
+def _peeked[Block](blocks: Iterator[Block]) -> tuple[Block, Iterator[Block]]:
+    """Return the first block, and all blocks."""
+    first = next(blocks)
+    return first, chain([first], blocks)
