@@ -71,7 +71,7 @@ class ShiftedFiles(Result):
             "json": self._document,
             "html": self._page,
             "plot": lambda: picture({"": self._of_event("--plot")}),
-            "netcdf": lambda: self._of_event("--netcdf").to_datatree(),
+            "netcdf": self._tree,
         }
 
     def _document(self) -> dict[str, Any]:
@@ -93,6 +93,13 @@ class ShiftedFiles(Result):
             sheet = self.evidence.sheet(whole=True)
             more = [Table("Evidence of a shift", sheet.header, sheet.rows, sheet.sentence)]
         return page(self.evaluation, parameters=self.parameters, notes=self.notes, more=more)
+
+    def _tree(self) -> Any:
+        """Return the data tree of the evaluation, or of the evidence if it stands alone."""
+        if self.evaluation is None:
+            assert self.evidence is not None
+            return self.evidence.to_datatree()
+        return self._of_event("--netcdf").to_datatree()
 
     @property
     def _known(self) -> Any:

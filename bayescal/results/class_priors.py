@@ -15,6 +15,7 @@ from bayescal.stats.shift_cells import ShiftCounts
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 Floats = NDArray[np.float64]
 
@@ -213,6 +214,31 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({"frequency": self.draws}, prob, {"frequency": self.classes}, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """The draws as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (frequency along ``class``), ``observed_data`` (number of labelled rows of each class)
+            and ``constant_data`` (source and worth, as in `table`).
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> priors = bc.class_priors([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50, rng=1)
+        >>> dict(priors.to_datatree()["posterior"]["frequency"].sizes)
+        {'chain': 4, 'draw': 250, 'class': 2}
+        """
+        return _arviz.datatree(
+            {"frequency": self.draws},
+            observed={"n_source": self.counts.by_class},
+            constant={"source": self.source, "worth": self.worth},
+            along="class",
+            coords={"class": list(self.classes)},
+            attrs={"spec": self.spec, "method": self.method, "n_target": self.counts.n_target},
+        )
 
     @property
     def spec(self) -> str:

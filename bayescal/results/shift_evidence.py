@@ -3,18 +3,21 @@
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _render
+from bayescal import _arviz, _render
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.shift_tests import ShiftTest
 from bayescal.posterior.cell_shift import total_variation
 from bayescal.results.wording import p_words
 from bayescal.stats.shift_cells import ShiftCounts
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Floats = NDArray[np.float64]
 
@@ -124,6 +127,36 @@ class ShiftEvidence(Presented):
             "total_variation": {"mean": self.total_variation.mean(), "low": low, "high": high},
             "tests": {"no_shift": asdict(self.no_shift), "label_shift": asdict(self.label_shift)},
         }
+
+    def to_datatree(self) -> "xr.DataTree":
+        """The joint draws as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Group ``posterior`` with the shares of the cells, ``share_source`` and ``share_target`` along ``cell``, and
+            ``total_variation``; group ``observed_data`` with the numbers of rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayescal as bc
+        >>> p = np.arange(1, 200) / 200
+        >>> evidence = bc.shift_evidence(p > 0.5, p, p**2, draws=400, rng=1)
+        >>> list(evidence.to_datatree()["posterior"].data_vars)
+        ['share_source', 'share_target', 'total_variation']
+        """
+        counts, along = self.counts, ["cell"]
+        return _arviz.tree_of_arrays(
+            {
+                "share_source": (self.drawn[:, 0], along),
+                "share_target": (self.drawn[:, 1], along),
+                "total_variation": (self.total_variation, []),
+            },
+            observed={"n_source": (counts.source.sum(axis=0), along), "n_target": (counts.target, along)},
+            coords={"cell": self.cells},
+            attrs={"spec": self.spec},
+        )
 
     @property
     def spec(self) -> str:
