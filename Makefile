@@ -119,6 +119,7 @@ coverage: .venv/ready
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)
+	$(RUN) python docs/make/label_shift_chains.py $(SHORT)
 	$(RUN) python docs/make/label_shift_whole.py $(SHORT)
 
 # another group of packages; the test then also checks the bins of the other programs

@@ -10,27 +10,26 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._loops import in_threads
+from bayescal.posterior import two_classes
 from bayescal.stats.shift_cells import ShiftCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Dirichlet parameter of the class frequencies: uniform.
+ALPHA = 1.0
 #: Largest Dirichlet parameter of a cell, and of all cells of a class.
 CELL_ALPHA, CELL_ROWS = 0.5, 3.0
-#: Steps of expectation maximisation before the first sweep of a chain, and the change at which steps end.
+#: Most steps of expectation maximisation, and the change of a frequency at which steps end.
 STEPS, CHANGE = 40, 1e-8
 #: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
 FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
 #: Sweeps in units of the correlation length of a chain, so that exp(-6) of the distance of its start remains.
 LENGTHS = 6
-#: Fewest sweeps, most sweeps and correlation lengths of two classes, whose chains also use `exchanged`: with 100
-#: labelled rows and 50 000 of the target, means were within 0.13 standard deviations of those of long chains, and
-#: within 0.6 without these steps.
-FEWEST_OF_TWO, MOST_OF_TWO, LENGTHS_OF_TWO = 10, 40, 4
+#: The change at which steps end before chains of two classes, times the square root of the target's rows.
+NEARLY = 0.01
 #: Chains of more than two classes converge slowly if the target has more rows per row of the source than this.
 FAR = 10
-#: Scales of the steps of an exchange, relative to the possible interval: uniform between -6 and 0 on the log scale.
-STEP_RANGE = 6.0
 #: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
 HELD = 50_000
 #: Least share of a class or cell, so that logarithms and ratios are finite.
@@ -47,8 +46,6 @@ class ClassPriorPosterior:
     ----------
     counts : ShiftCounts
         The rows.
-    alpha : float, default 1.0
-        Dirichlet parameter of the class frequencies; 1 is uniform.
 
     Notes
     -----
@@ -56,16 +53,15 @@ class ClassPriorPosterior:
     cells, and
 
     .. math::
-        s_k \sim \mathrm{Multinomial}(n_k, C_k), \quad \pi \sim \mathrm{Dirichlet}(\alpha), \quad
+        s_k \sim \mathrm{Multinomial}(n_k, C_k), \quad \pi \sim \mathrm{Dirichlet}(1), \quad
         t \sim \mathrm{Multinomial}\left(m, \textstyle\sum_k \pi_k C_k\right).
 
-    Given the unknown classes of the target rows, everything is conjugate: data augmentation [1]_ draws these classes,
-    :math:`\pi` and C in turn. Each draw is the last state of a chain of its own, so that draws are independent. A chain
-    starts with a draw of C given the source and the most probable :math:`\pi` given that C [2]_.
+    Each draw is the last state of a chain of its own, so that draws are independent. A chain starts with a draw of C
+    given the source and the most probable :math:`\pi` given that C [2]_. Given the unknown classes of the target rows,
+    everything is conjugate: data augmentation [1]_ draws these classes, :math:`\pi` and C in turn.
 
-    If the target has many times the rows of the source, :math:`\sum_k \pi_k C_k` is nearly known, and data augmentation
-    moves slowly along the :math:`\pi` and C that give the same sum. With two classes, a Metropolis step along them
-    follows each sweep; see `exchanged`.
+    Data augmentation moves slowly if the target has many times the rows of the source, or if cells contain little
+    information about the classes. Chains of two classes do not use it; see the module `bayescal.posterior.two_classes`.
 
     References
     ----------
@@ -76,7 +72,6 @@ class ClassPriorPosterior:
     """
 
     counts: ShiftCounts
-    alpha: float = 1.0
 
     @property
     def cell_alpha(self) -> float:
@@ -92,7 +87,7 @@ class ClassPriorPosterior:
     def _expected(self) -> tuple[Floats, Floats]:
         """Mean of C given the source, and the most probable class frequencies given it."""
         cells: Floats = self._of_source / self._of_source.sum(axis=1, keepdims=True)
-        return most_probable(cells, self.counts.target, self.alpha, steps=10 * STEPS), cells
+        return most_probable(cells, self.counts.target, ALPHA, steps=10 * STEPS), cells
 
     @cached_property
     def information(self) -> Floats:
@@ -120,17 +115,17 @@ class ClassPriorPosterior:
     def sweeps(self) -> int:
         """Sweeps of each chain: more if the cells retain little information about the classes.
 
-        The correlation of successive sweeps is about 1 minus the least eigenvalue of `information`.
+        The correlation of successive sweeps of data augmentation is about 1 minus the least eigenvalue of
+        `information`. Chains of two classes take more sweeps if a class has few labelled rows or `worth` is small.
         """
+        if self._two:
+            return two_classes.sweeps_for(self.counts.by_class, float(self.worth[1]))
         least = float(np.linalg.eigvalsh(self.information)[0])
-        lengths, fewest = (LENGTHS_OF_TWO, FEWEST_OF_TWO) if self._two else (LENGTHS, FEWEST)
-        return int(np.clip(np.ceil(lengths / max(least, TINY)), fewest, self.most_sweeps))
+        return int(np.clip(np.ceil(LENGTHS / max(least, TINY)), FEWEST, self.most_sweeps))
 
     @property
     def most_sweeps(self) -> int:
         """Most sweeps of a chain, which limits the time if the cells retain little information."""
-        if self._two:
-            return MOST_OF_TWO
         return int(np.clip(BUDGET // self.counts.source.size, MOST_OF_MANY, MOST))
 
     @property
@@ -168,15 +163,22 @@ class ClassPriorPosterior:
         own = self._of_source
         cells = dirichlet(np.broadcast_to(own, (chains, *own.shape)), rng)
         if not self.counts.n_target:
-            return dirichlet(np.full((chains, len(own)), self.alpha), rng), cells
-        pi = most_probable(cells, target, self.alpha)
+            return dirichlet(np.full((chains, len(own)), ALPHA), rng), cells
+        if self._two:
+            return self._chains_of_two(cells, rng)
+        pi = most_probable(cells, target, ALPHA)
         for _ in range(self.sweeps):
             drawn = classes_of(target, pi[:, :, None] * cells, rng)
-            pi = dirichlet(self.alpha + np.einsum("nkj->nk", drawn), rng)
+            pi = dirichlet(ALPHA + np.einsum("nkj->nk", drawn), rng)
             cells = dirichlet(own + drawn, rng)
-            if self._two:
-                pi, cells = exchanged(pi, cells, own, self.alpha, rng)
         return pi, cells
+
+    def _chains_of_two(self, cells: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        target, n = self.counts.target, self.counts.n_target
+        pi = most_probable(cells, target, change=NEARLY / np.sqrt(n))
+        mean = self._expected[0][1]
+        sd = np.sqrt(mean * (1 - mean) / max(n * self.worth[1], 1.0))
+        return two_classes.swept(pi, cells, self._of_source, target, sd, self.sweeps, rng)
 
 
 def worth_of(information: Floats, pi: Floats) -> Floats:
@@ -187,7 +189,9 @@ def worth_of(information: Floats, pi: Floats) -> Floats:
     return np.asarray((1 - pi) / np.maximum(spread - pi, 1 - pi))
 
 
-def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps: int = STEPS) -> Floats:
+def most_probable(
+    cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps: int = STEPS, change: float = CHANGE
+) -> Floats:
     """Approximate the most probable class frequencies, given the cells of each class, by expectation maximisation.
 
     Parameters
@@ -199,7 +203,9 @@ def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps
     alpha : float, default 1.0
         Dirichlet parameter; each step adds it to the expected rows of a class.
     steps : int
-        Maximum number of steps; they end earlier if no frequency changes by more than 1e-8.
+        Maximum number of steps.
+    change : float, default 1e-8
+        Steps end earlier if no frequency changes by more than this.
 
     Returns
     -------
@@ -213,56 +219,9 @@ def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps
         mixed = np.einsum("...k,...kj->...j", pi, cells)
         ratio = target / np.maximum(mixed, TINY)
         before, pi = pi, (pi * np.einsum("...kj,...j->...k", cells, ratio) + alpha) / total
-        if np.abs(pi - before).max() <= CHANGE:
+        if np.abs(pi - before).max() <= change:
             break
     return pi
-
-
-def exchanged(pi: Floats, cells: Floats, own: Floats, alpha: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    r"""Move probability between two classes, without a change of the distribution of the target over cells.
-
-    Parameters
-    ----------
-    pi : ndarray, shape (n_chains, 2)
-        Class frequencies.
-    cells : ndarray, shape (n_chains, 2, n_cells)
-        Distribution of each class over cells.
-    own : ndarray, shape (2, n_cells)
-        Dirichlet parameters of the cells given the source.
-    alpha : float
-        Dirichlet parameter of the class frequencies.
-    rng : Generator
-        Randomness.
-
-    Returns
-    -------
-    pi, cells : ndarray
-        The next state of each chain.
-
-    Notes
-    -----
-    With :math:`w = \pi_a C_a` for a class a, chosen at random, and the other class b, the step is
-    :math:`w' = w + \delta C_b` and :math:`\pi_b' = \pi_b - \delta`: the sum :math:`w + \pi_b C_b` stays the same. In
-    terms of w and :math:`C_b` the step is a translation, and :math:`\pi_a = \sum w`, so that the density is that of
-    :math:`\pi` and C divided by :math:`\pi_a^{J - 1}`. A step shifts the interval of possible :math:`\delta` and keeps
-    its length. Proposals are scaled by this length, so that they are symmetric.
-    """
-    at = np.arange(len(pi))
-    a = rng.integers(2, size=len(pi))
-    part, other, rest = np.maximum(pi[at, a][:, None] * cells[at, a], TINY), cells[at, 1 - a], pi[at, 1 - a]
-    least = -(part / other).min(axis=1)
-    step = (rest - least) * np.exp(-STEP_RANGE * rng.random(len(pi))) * rng.uniform(-1, 1, len(pi))
-    moved = part + step[:, None] * other
-    possible = (step < rest) & (moved > TINY).all(axis=1)
-    step, moved = np.where(possible, step, 0.0), np.where(possible[:, None], moved, part)
-    before, after = part.sum(axis=1), moved.sum(axis=1)
-    log = ((own[a] - 1) * np.log(moved / part)).sum(axis=1) - (own[a].sum(axis=1) - 1) * np.log(after / before)
-    log += (alpha - 1) * (np.log(after / before) + np.log((rest - step) / rest))
-    taken = np.flatnonzero(possible & (np.log(rng.random(len(pi))) < log))
-    pi, cells, a = pi.copy(), cells.copy(), a[taken]
-    pi[taken, a], pi[taken, 1 - a] = after[taken], (rest - step)[taken]
-    cells[taken, a] = moved[taken] / after[taken, None]
-    return pi, cells
 
 
 def dirichlet(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
@@ -277,9 +236,6 @@ def classes_of(target: Ints, joint: Floats, rng: np.random.Generator) -> Ints:
 
     `joint` has shape (chains, classes, cells), as the result; it is proportional to the probability of the class.
     """
-    if joint.shape[1] == 2:
-        ones = rng.binomial(target, joint[:, 1] / (joint[:, 0] + joint[:, 1]))
-        return np.stack([target - ones, ones], axis=1)
     by_cell = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
     by_cell /= by_cell.sum(axis=2, keepdims=True)
     return np.swapaxes(rng.multinomial(target, by_cell), 1, 2)

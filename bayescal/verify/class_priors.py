@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior.class_priors import TINY, ClassPriorPosterior
+from bayescal.posterior.class_priors import ALPHA, TINY, ClassPriorPosterior
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
 from bayescal.verify.named import Moments, NamedSimulator, below, by_name
 
@@ -80,7 +80,7 @@ def class_frequencies(posterior: ClassPriorPosterior) -> Any:
     import pymc as pm
 
     counts = posterior.counts
-    pi = pm.Dirichlet("pi", np.full(len(counts.source), posterior.alpha))
+    pi = pm.Dirichlet("pi", np.full(len(counts.source), ALPHA))
     cells = pm.Dirichlet("cells", np.full(counts.source.shape, posterior.cell_alpha))
     pm.Multinomial("source", n=counts.by_class, p=cells, observed=counts.source)
     pm.Multinomial("target", n=counts.n_target, p=pi @ cells, observed=counts.target)
@@ -92,6 +92,14 @@ def three_classes() -> ClassPriorTwin:
     cells = ShiftCells(np.array([[0.7], [0.6], [0.8]]))
     source = np.array([[30, 25, 5, 4, 2, 0], [6, 3, 20, 18, 4, 2], [1, 0, 2, 1, 4, 3]])
     posterior = ClassPriorPosterior(ShiftCounts(source, np.array([20, 14, 25, 21, 18, 12]), cells))
+    return ClassPriorTwin(posterior, np.quantile(posterior.sample(4000, rng=1), LEVELS, axis=0).T)
+
+
+def two_classes() -> ClassPriorTwin:
+    """Make the twin of two classes: 200 labelled rows and 2000 of the target; some cells lack labels of a class."""
+    cells = ShiftCells(np.array([[0.7, 0.9], [0.7, 0.9]]))
+    source = np.array([[22, 32, 33, 8, 4, 1], [10, 0, 0, 26, 30, 34]])
+    posterior = ClassPriorPosterior(ShiftCounts(source, np.array([415, 561, 483, 283, 150, 108]), cells))
     return ClassPriorTwin(posterior, np.quantile(posterior.sample(4000, rng=1), LEVELS, axis=0).T)
 
 
@@ -119,7 +127,7 @@ class ClassPriorSimulator(NamedSimulator):
         n_classes, n_cells = self.cells.n_classes, len(self.cells)
         empty = ShiftCounts(np.zeros((n_classes, n_cells), int), np.zeros(n_cells, int), self.cells)
         posterior = ClassPriorPosterior(empty)
-        pi = rng.dirichlet(np.full(n_classes, posterior.alpha))
+        pi = rng.dirichlet(np.full(n_classes, ALPHA))
         cells = rng.dirichlet(np.full(n_cells, posterior.cell_alpha), n_classes)
         source = rng.multinomial(self.source_rows, cells)
         target = rng.multinomial(self.target_rows, pi @ cells)

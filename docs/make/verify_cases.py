@@ -17,7 +17,7 @@ from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
 from bayescal.verify.cell_shift import CellShiftSimulator, four_cells
-from bayescal.verify.class_priors import ClassPriorSimulator, three_classes
+from bayescal.verify.class_priors import ClassPriorSimulator, three_classes, two_classes
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefitTwin
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
 from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator, SmoothCurveTwin, simulated_curve
@@ -91,6 +91,7 @@ def of_named_quantities() -> Iterator[Case]:
     yield Case("survival curve of one bin", "132 simulated rows", simulated_rows)
     yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
     yield Case("class frequencies from cells", "three classes in six cells", three_classes)
+    yield Case("class frequencies from cells", "two classes, ten rows of the target per labelled row", two_classes)
     yield Case("shift of cells", "four cells, 60 and 50 rows", four_cells)
     yield Case("groups with own components", "three small groups", lambda: pooling_twin(together=False))
     yield Case("groups with the same component", "three small groups", lambda: pooling_twin(together=True))
@@ -173,6 +174,7 @@ def simulators() -> dict[str, Any]:
         "random effects, 30 data sets": RandomEffectsSimulator(30),
         "net benefit of one model, 200 rows": NetBenefitSimulator(("a",), rows=200),
         "class frequencies, 2 classes": ClassPriorSimulator(),
+        "class frequencies, 2 classes, large target": ClassPriorSimulator(source_rows=30, target_rows=3000),
         "class frequencies, 3 classes": ClassPriorSimulator(3, n_ranges=1),
         "shift of cells, 4 cells": CellShiftSimulator(),
         "shift of cells, 10 cells": CellShiftSimulator(10, rows=(300, 200)),

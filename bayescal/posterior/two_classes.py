@@ -1,0 +1,169 @@
+r"""Chains of the class frequencies and cells of two classes, which need few sweeps whatever the numbers of rows.
+
+With the weights :math:`w_{kj} = \pi_k C_{kj}` of class k in cell j, the density of the posterior of
+`ClassPriorPosterior` is proportional to
+
+.. math::
+    \prod_{kj} w_{kj}^{a_{kj} - 1} \prod_k w_{k\cdot}^{1 - a_{k\cdot}} \prod_j w_{\cdot j}^{t_j},
+
+where a are the Dirichlet parameters of the cells given the source, t the rows of the target, and dots are sums. Three
+parts form a sweep:
+
+* A total :math:`T \sim \mathrm{Gamma}(m + 2)` of the m rows of the target removes the constraint on the sum of w, and
+  rates :math:`u_k \sim \mathrm{Gamma}(a_{k\cdot} - 1)` with scale :math:`1 / (T w_{k\cdot})` make the cells independent
+  of each other: :math:`\int u^{s - 1} e^{-u W} du = \Gamma(s) W^{-s}`.
+* With :math:`v_k = 1 + u_k`, the sum :math:`S_j = \sum_k v_k T w_{kj}` of a cell is Gamma(:math:`a_{\cdot j} + t_j`).
+  It is independent of the share :math:`\varphi_j = v_1 T w_{1j} / S_j`, whose density is proportional to
+  :math:`\varphi^{a_{1j} - 1} (1 - \varphi)^{a_{0j} - 1} (\varphi / v_1 + (1 - \varphi) / v_0)^{t_j}`. Metropolis steps
+  move its logit.
+* Metropolis steps move :math:`\pi` for given C. Further ones move probability between the classes: for class k and the
+  other class l, :math:`w_k` becomes :math:`w_k + s w_l` and :math:`w_l` becomes :math:`(1 - s) w_l`, so that
+  :math:`C_l` and the distribution :math:`w_{\cdot j}` of the target over the cells stay the same. This is a translation
+  of :math:`w_k` for given :math:`C_l`. In these terms the density is proportional to
+  :math:`\prod_j w_{kj}^{a_{kj} - 1} C_{lj}^{a_{lj} - 1} w_{\cdot j}^{t_j} \, w_{k\cdot}^{1 - a_{k\cdot}}`.
+
+Data augmentation, as for more classes, draws the classes of the target rows in place of u. Its successive sweeps are
+nearly equal if the target has many rows per labelled row, or if cells retain little information about the classes.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Fewest and most sweeps of a chain. Between these limits, the number of sweeps is inversely proportional to the number
+#: of labelled rows of the rarer class, and to `ClassPriorPosterior.worth`: chains move more slowly if either is small.
+FEWEST, MOST, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
+#: Metropolis steps of each share, and of the frequencies, per sweep.
+STEPS = 3
+#: Standard deviation of steps relative to that of the posterior [1]_, and the range of a random factor of steps on the
+#: log scale, since the latter is known only approximately. Steps between the classes are relative to the possible
+#: interval.
+OPTIMAL, RANGE, RANGE_BETWEEN = 2.4, 1.0, 2.0
+#: Largest uniform step with the standard deviation 1.
+WIDTH = 3**0.5
+#: Largest standard deviation of a step of the frequency, and least weight of a class in a cell.
+LARGEST, TINY = 0.5, 1e-300
+
+
+def sweeps_for(by_class: NDArray[np.int64], worth: float) -> int:
+    """Return the number of sweeps for the labelled rows of both classes and `ClassPriorPosterior.worth`."""
+    wanted = max(TIMES_ROWS / max(int(by_class.min()), 1), TIMES_WORTH / max(worth, TINY))
+    return int(np.clip(np.ceil(wanted), FEWEST, MOST))
+
+
+def swept(
+    pi: Floats, cells: Floats, own: Floats, target: NDArray[np.int64], sd: float, sweeps: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return the last state of each chain.
+
+    Parameters
+    ----------
+    pi : ndarray, shape (n_chains, 2)
+        Class frequencies at the start.
+    cells : ndarray, shape (n_chains, 2, n_cells)
+        Distribution of each class over cells at the start.
+    own : ndarray, shape (2, n_cells)
+        Dirichlet parameters of the cells given the source.
+    target : ndarray of int, shape (n_cells,)
+        Rows of the target, at least 1 in total.
+    sd : float
+        Approximate standard deviation of the class frequencies given the cells.
+    sweeps : int
+        Number of sweeps.
+    rng : Generator
+        Randomness.
+
+    Returns
+    -------
+    pi, cells : ndarray
+        As the arguments.
+
+    References
+    ----------
+    .. [1] A. Gelman, G. O. Roberts and W. R. Gilks (1996), "Efficient Metropolis jumping rules", Bayesian Statistics 5,
+       599-607.
+    """
+    rows = target.astype(np.float64)
+    # chains are on the last axis: reductions along a short last axis take several times as long
+    weight = np.ascontiguousarray(np.moveaxis(pi[:, :, None] * cells, 0, -1))
+    for _ in range(sweeps):
+        weight = _given_rates(weight, own, rows, rng)
+        weight = _along_frequency(weight, rows, min(OPTIMAL * sd, LARGEST), rng)
+        for k in (0, 1):
+            weight = _between_classes(weight, own[k], k, rng)
+    pi = weight.sum(axis=1)
+    return np.ascontiguousarray(pi.T), np.ascontiguousarray(np.moveaxis(weight / pi[:, None], -1, 0))
+
+
+def _given_rates(weight: Floats, own: Floats, target: Floats, rng: np.random.Generator) -> Floats:
+    """Draw the rates of both classes, and then the weights of each cell; weights have shape (2, n_cells, n_chains)."""
+    n_chains = weight.shape[-1]
+    total = rng.standard_gamma(2 + target.sum(), n_chains)
+    shape = own.sum(axis=1, keepdims=True) - 1
+    v = 1 + rng.standard_gamma(np.broadcast_to(shape, (2, n_chains))) / (total * weight.sum(axis=1))
+    logit = np.log((v[1] / v[0]) * (weight[1] / weight[0]))
+    sums = rng.standard_gamma((own.sum(axis=0) + target)[:, None], logit.shape)
+    one, rest = _shares(_moved(logit, v[0] / v[1], own, target, rng))
+    weight = np.maximum(np.stack([np.exp(rest) * (sums / v[0]), np.exp(one) * (sums / v[1])]), TINY)
+    weight /= weight.sum(axis=(0, 1))
+    return weight
+
+
+def _shares(logit: Floats) -> tuple[Floats, Floats]:
+    """Return the logarithms of a share and of the rest."""
+    log = np.minimum(logit, 0) - np.log1p(np.exp(-np.abs(logit)))
+    return log, log - logit
+
+
+def _moved(logit: Floats, ratio: Floats, own: Floats, target: Floats, rng: np.random.Generator) -> Floats:
+    """Move the logits of the shares of class 1 by Metropolis steps, independently in each cell and chain."""
+    of_one, of_rest, rows = own[1][:, None], own[0][:, None], target[:, None]
+
+    def height(logit: Floats) -> Floats:
+        one, rest = _shares(logit)
+        return np.asarray(of_one * one + of_rest * rest + rows * np.log(np.exp(rest) + ratio * np.exp(one)))
+
+    scale = OPTIMAL * np.sqrt(1 / of_one + 1 / of_rest)  # the standard deviation of the logit given the source, roughly
+    at = height(logit)
+    for _ in range(STEPS):
+        proposed = logit + scale * _steps(logit.shape, rng)
+        new = height(proposed)
+        taken = np.log(rng.random(logit.shape)) < new - at
+        logit, at = np.where(taken, proposed, logit), np.where(taken, new, at)
+    return logit
+
+
+def _along_frequency(weight: Floats, target: Floats, scale: float, rng: np.random.Generator) -> Floats:
+    """Move the class frequencies by Metropolis steps; the distribution of each class over the cells stays the same."""
+    rest, one = weight.sum(axis=1)
+    first, second = weight[0] / rest, weight[1] / one
+    mixed, apart = weight[0] + weight[1], second - first
+    for _ in range(STEPS):
+        step = scale * _steps(one.shape, rng)
+        possible = (one + step > 0) & (one + step < 1)
+        step = np.where(possible, step, 0.0)
+        new = mixed + step * apart
+        taken = possible & (np.log(rng.random(one.shape)) < target @ np.log(new / mixed))
+        one, mixed = np.where(taken, one + step, one), np.where(taken, new, mixed)
+    return np.stack([(1 - one) * first, one * second])
+
+
+def _between_classes(weight: Floats, own: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Move probability between class k and the other one; `own` are the Dirichlet parameters of class k."""
+    part, other = weight[k], weight[1 - k]
+    n_chains = part.shape[1]
+    least = -(part / other).min(axis=0)
+    step = (1 - least) * np.exp(-RANGE_BETWEEN * rng.random(n_chains)) * rng.uniform(-1, 1, n_chains)
+    moved = part + step * other
+    possible = (step < 1) & (moved.min(axis=0) > TINY)
+    moved = np.where(possible, moved, part)
+    log = (own - 1) @ np.log(moved / part) - (own.sum() - 1) * np.log(moved.sum(axis=0) / part.sum(axis=0))
+    taken = possible & (np.log(rng.random(n_chains)) < log)
+    pair = [np.where(taken, moved, part), np.where(taken, (1 - step) * other, other)]
+    return np.stack(pair if k == 0 else pair[::-1])
+
+
+def _steps(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Draw uniform steps with the standard deviation 1, times a random factor per chain."""
+    return np.asarray(rng.uniform(-WIDTH, WIDTH, shape) * np.exp(RANGE * (rng.random(shape[-1]) - 0.5)))
