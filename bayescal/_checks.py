@@ -6,7 +6,7 @@ functions check their arguments once; internal functions trust their input.
 
 import functools
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
@@ -128,11 +128,22 @@ def one_of(name: str, value: Any, allowed: Iterable[Any], short: Mapping[str, st
         raise ValueError(f"`{name}` must be one of {allowed}, not {quoted(value)}.{hint}")
 
 
+def in_order(name: str, values: Any) -> None:
+    """Refuse collections without an order of their own, and dicts, whose values would not be used; None is allowed."""
+    if isinstance(values, Set | Mapping):
+        raise TypeError(
+            f"`{name}` must be a list or tuple, because its order has a meaning; it is a {type(values).__name__}."
+        )
+
+
 def label(axis: str, value: Any, labels: Sequence[Any]) -> None:
     """Require one of the labels along an axis, as "group"; the `KeyError` suggests the most similar ones."""
     if value not in labels:
         shown = f"{list(labels)[:10]!r}{f' and {len(labels) - 10} more' if len(labels) > 10 else ''}"
         hint = did_you_mean(str(value), labels)
+        alike = [each for each in labels if str(each) == str(value)]
+        if alike:
+            hint = f" Did you mean {alike[0]!r} ({type(alike[0]).__name__})?"
         if len(labels) and isinstance(labels[0], tuple) and not isinstance(value, tuple):
             hint = f" Labels are tuples with one entry per column, as {labels[0]!r}."
         raise KeyError(f"no {axis} {value!r} among {shown}.{hint}")

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy.special import expit, softmax
 from typer.testing import CliRunner
 
@@ -125,11 +126,13 @@ def test_the_evidence_comes_with_the_evaluation_or_alone(weighted):
     y, p = frame["y"].to_numpy(), frame["p"].to_numpy()
     evidence = bc.shift_evidence(y, p, p_target, rng=2, draws=200)
     files = (folder / "source.csv", folder / "target.csv", *BOTH, "--evidence", "--seed", "2", "--draws", "200")
-    out, html = folder / "out.json", folder / "out.html"
-    alone = run(*files, "--json", out, "--html", html)
+    out, html, tree = folder / "out.json", folder / "out.html", folder / "out.nc"
+    alone = run(*files, "--json", out, "--html", html, "--netcdf", tree)
     assert alone.exit_code == 0, alone.output
     assert evidence.spec in alone.stdout
     assert "Calibration Error" not in alone.stdout
+    with xr.open_datatree(tree) as stored:
+        assert set(stored["posterior"].data_vars) == {"share_source", "share_target", "total_variation"}
     saved = json.loads(out.read_text(encoding="utf-8"))
     assert (saved["kind"], saved["parameters"]["seed"]) == ("ShiftEvidence", 2)
     assert str(saved["table"]) == str(evidence.table())

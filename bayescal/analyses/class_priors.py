@@ -28,7 +28,8 @@ class FewRowsWarning(UserWarning):
 
 
 @_checks.explained(
-    "For counts, use `class_priors_counts(counts)`.",
+    "Call it as `class_priors(y_true, y_prob, y_prob_target)`; labels of the target are not used. For counts, use "
+    "`class_priors_counts(counts)`.",
     **TARGET_NAMES,
     shift="`class_priors` assumes label shift; `evaluate_shifted` has the keyword `shift`.",
 )

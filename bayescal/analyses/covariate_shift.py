@@ -9,9 +9,17 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.analyses.weight_report import report_of
+from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.frames import column_names
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
-from bayescal.data.shifted import refuse_labels, require_overlap, target_event, target_matrix
+from bayescal.data.shifted import (
+    TARGET,
+    refuse_certain,
+    refuse_labels,
+    require_overlap,
+    target_event,
+    target_matrix,
+)
 from bayescal.results.covariate_shift import CovariateShiftEvaluation
 from bayescal.results.weight_report import FEWEST_ROWS, WeightReport
 from bayescal.stats.bins import Bins, make_bins
@@ -51,15 +59,18 @@ def evaluate_covariate_shift(
     rows = given.checked().scale_free()
     if isinstance(given, TopLabels):
         confidence = target_matrix(y_prob_target, given.rows.n_classes, column_names(y_prob), logits).max(axis=1)
+        refuse_contradiction(column_names(y_prob_target), given.rows.classes, name=TARGET)
     else:
         confidence = target_event(y_prob_target, logits)[:, 1]
+    if not logits:
+        refuse_certain(rows.confidence, confidence)
     assert rows.weight is not None  # `weights` were given
     report = report_of(rows.weight)
     _require_evidence(report)
     source = count_rows(rows, _edges(rows, confidence, bins, binning), "equal-width", ranked=True)
     counts = TargetCounts.from_confidences(source, confidence)
     empty = int(np.count_nonzero(counts.occupied & ~counts.source.occupied))
-    require_overlap(counts.uncovered, counts.n_target_rows, empty)
+    require_overlap(counts.uncovered, counts.n_target_rows, empty, "labelled rows of positive weight")
     evaluation = evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
     return CovariateShiftEvaluation.of(evaluation, report)
 

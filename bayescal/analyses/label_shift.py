@@ -164,6 +164,11 @@ def _require_binned(name: str, counts: Any) -> None:
 
 
 def _require_same_rows(counts: ShiftCounts, adapted: ShiftCounts) -> None:
+    if adapted == counts:
+        raise ValueError(
+            "`adapted` must be counts of adapted probabilities; they equal `counts`. Count the rows again with "
+            "`adapt(p)` of the result for `counts` in place of p."
+        )
     sizes = [(each.by_class.tolist(), each.n_target, len(each.binned)) for each in (counts, adapted)]
     if sizes[0] != sizes[1] or counts.classes != adapted.classes:
         raise ValueError(

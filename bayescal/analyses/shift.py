@@ -14,7 +14,7 @@ SHIFTS: dict[str, Callable[..., Any]] = {"label": evaluate_label_shift, "covaria
 #: Options of one kind of shift only.
 OWN = {"label": ("using", "cells"), "covariate": ("weights", "target")}
 #: Other names of both shifts.
-CALLED = dict.fromkeys(("prior", "prior probability", "priors", "class", "classes"), "label")
+CALLED = dict.fromkeys(("prior", "prior probability", "priors", "class", "classes", "target"), "label")
 CALLED |= dict.fromkeys(("feature", "features", "covariates"), "covariate")
 #: Hint for calls with missing or surplus arguments.
 NAMED = (

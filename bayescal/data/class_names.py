@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal.data.frames import SKIPS_INTEGERS
 
@@ -95,7 +96,10 @@ def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | N
     ------
     ValueError
         If the names contradict each other.
+    TypeError
+        If `classes` have no order.
     """
+    _checks.in_order("classes", classes)
     if names is None or classes is None:
         return
     columns, wanted = [in_one_form(c) for c in names], [in_one_form(c) for c in classes]

@@ -59,6 +59,7 @@ def numbers(name: str, array: Array) -> Array:
 def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
     """Return labels 0 and 1, or the position of each label in two `classes`."""
     if classes is not None:
+        _checks.in_order("classes", classes)
         if len(classes) != 2:
             raise ValueError(f"`classes` must name two labels, the one for 0 and the one for 1, not {len(classes)}.")
         return class_numbers(name, labels, classes)

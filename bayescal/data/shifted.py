@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.columns import column, numbers, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
 from bayescal.data.matrix import ClassRows
@@ -115,6 +116,9 @@ class ShiftedRows:
             target = target_event(y_prob_target, logits)
         else:
             target = target_matrix(y_prob_target, len(rows.classes), names, logits)
+            refuse_contradiction(column_names(y_prob_target), rows.classes, name=TARGET)
+        if not logits:
+            refuse_certain(rows.matrix, target)
         coarse = coarser(*(np.asarray(to_array(TARGET, each)).dtype for each in (y_prob, y_prob_target)))
         source, target = (rounded_to(coarse, each, rows.event) for each in (rows.matrix, target))
         return cls(label=rows.label, source=source, target=target, classes=rows.classes, event=rows.event)
@@ -148,32 +152,51 @@ def is_event(name: str, values: Any) -> bool:
 
 def refuse_labels(y_prob: Any, y_prob_target: Any) -> None:
     """Refuse predictions of the target that look like labels: integers or booleans, if the source has fractions."""
-    source, target = to_array("y_prob", y_prob).dtype, to_array(TARGET, y_prob_target).dtype
-    if source.kind == "f" and target.kind in "biu":
+    if to_array("y_prob", y_prob).dtype.kind == "f":
+        refuse_integers(y_prob_target)
+
+
+def refuse_integers(y_prob_target: Any) -> None:
+    """Refuse predictions of the target that are integers or booleans, as labels are."""
+    kind = to_array(TARGET, y_prob_target).dtype
+    if kind.kind in "biu":
         raise TypeError(
-            f"`{TARGET}` must hold probabilities, as `y_prob` does; it holds "
-            f"{'booleans' if target.kind == 'b' else 'integers'} (dtype {target}), as labels do. {LABELLED} If they "
-            f"are probabilities of 0 and 1, pass `{TARGET}.astype(float)`."
+            f"`{TARGET}` must hold probabilities; it holds {'booleans' if kind.kind == 'b' else 'integers'} (dtype "
+            f"{kind}), as labels do. {LABELLED} If they are probabilities of 0 and 1, pass `{TARGET}.astype(float)`."
         )
 
 
-def require_overlap(uncovered: float, n_rows: int, empty: int) -> None:
+def refuse_certain(source: Array, target: Array, called: tuple[str, str] = ("`y_prob`", f"`{TARGET}`")) -> None:
+    """Refuse probabilities of one side that are all 0 or 1, as labels are, if those of the other side are not."""
+    certain = [bool(((side == 0) | (side == 1)).all()) for side in (source, target)]
+    if certain[0] == certain[1]:
+        return
+    (wrong, other), n_rows = (called, len(source)) if certain[0] else (called[::-1], len(target))
+    hint = "Labels of the source are another argument." if certain[0] else LABELLED
+    raise ValueError(
+        f"{wrong} must hold probabilities, as {other} does; all of its {n_rows} rows are 0 or 1, as labels are. {hint}"
+    )
+
+
+def require_overlap(uncovered: float, n_rows: int, empty: int, rows: str = "labelled rows") -> None:
     """Refuse a target most of whose rows have scores that no source row has.
 
     Parameters
     ----------
     uncovered : float
-        Share of the target rows in bins without source rows of positive weight.
+        Share of the target rows in bins without labelled rows.
     n_rows : int
         Number of target rows.
     empty : int
         Number of such bins.
+    rows : str
+        What these bins lack, in words.
     """
     if uncovered > REFUSED:
         raise ValueError(
             f"`{TARGET}` must have scores like those of the source: {100 * uncovered:.0f} % of its {n_rows} rows are "
-            f"in {empty} bins without source rows of positive weight, and at most {100 * REFUSED:g} % may be. Use "
-            "fewer bins, or label rows of the target."
+            f"in {empty} bins without {rows}, and at most {100 * REFUSED:g} % may be. Use fewer bins, or label rows "
+            "of the target."
         )
 
 
@@ -208,7 +231,7 @@ def target_matrix(
     if names is not None and own is not None and list(names) != list(own):
         raise ValueError(
             f"`{name}` must have the columns of `y_prob`, in the same order: {quoted(list(names)[:10])}, not "
-            f"{quoted(list(own)[:10])}."
+            f"{quoted(list(own)[:10])}." + (f" Pass `{name}[list(y_prob)]`." if set(names) == set(own) else "")
         )
     given = to_array(name, values)
     if given.ndim != 2 or given.shape[1] != n_classes:

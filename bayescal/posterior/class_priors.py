@@ -1,4 +1,4 @@
-"""Class frequencies of a target without labels, from cells: conditionally conjugate, drawn by short parallel chains."""
+"""Class frequencies of a target without labels, from rows by cell; drawn by short parallel chains."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,14 +22,16 @@ ALPHA = 1.0
 CELL_ALPHA, CELL_ROWS = 0.5, 3.0
 #: Most steps of expectation maximisation, and the change of a frequency at which steps end.
 STEPS, CHANGE = 40, 1e-8
-#: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
+#: Minimum number of sweeps; maximum for problems with few, and with many, entries of C; and a limit for entries times
+#: sweeps. They hold for a target that is not larger than the source.
 FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
-#: Sweeps in units of the correlation length of a chain, so that exp(-6) of the distance of its start remains.
+#: Sweeps in units of the correlation length of a chain, so that a fraction exp(-6) of the initial distance remains.
 LENGTHS = 6
-#: The change at which steps end before chains of two classes, times the square root of the target's rows.
+#: Before chains of two classes, expectation maximisation ends when no frequency changes by more than this value divided
+#: by the square root of the number of target rows.
 NEARLY = 0.01
-#: Chains of more than two classes converge slowly if the target has more rows per row of the source than this.
-FAR = 10
+#: Largest number of sweeps for a larger target, relative to the limit above.
+OF_LARGER = 2
 #: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
 HELD = 50_000
 #: Least share of a class or cell, so that logarithms and ratios are finite.
@@ -60,8 +62,9 @@ class ClassPriorPosterior:
     given the source and the most probable :math:`\pi` given that C [2]_. Given the unknown classes of the target rows,
     everything is conjugate: data augmentation [1]_ draws these classes, :math:`\pi` and C in turn.
 
-    Data augmentation moves slowly if the target has many times the rows of the source, or if cells contain little
-    information about the classes. Chains of two classes do not use it; see the module `bayescal.posterior.two_classes`.
+    Data augmentation moves slowly if the target has many times as many rows as the source, or if cells contain
+    little information about the classes. Chains of two classes do not use it; see the module
+    `bayescal.posterior.two_classes`.
 
     References
     ----------
@@ -104,28 +107,41 @@ class ClassPriorPosterior:
 
     @property
     def worth(self) -> Floats:
-        """Labelled rows that a row of the target is worth for the frequency of each class, shape (n_classes,).
+        """Labelled rows of the target that carry as much information as one unlabelled row, shape (n_classes,).
 
-        It is the variance of the frequency if the classes of the target rows were known, divided by that given their
-        cells, where the cells of each class are known. 1 if cells show the class; 0 if they do not.
+        For each class, it is the variance of the frequency if the classes of the target rows were observed, divided by
+        the variance if only their cells are, with known C. It is 1 if cells determine the class; 0 if they contain no
+        information about it.
         """
         return worth_of(self.information, self._expected[0])
 
     @property
     def sweeps(self) -> int:
-        """Sweeps of each chain: more if the cells retain little information about the classes.
+        """Sweeps of each chain: more if cells contain little information, or the target is larger than the source.
 
-        The correlation of successive sweeps of data augmentation is about 1 minus the least eigenvalue of
-        `information`. Chains of two classes take more sweeps if a class has few labelled rows or `worth` is small.
+        For known cells, the correlation of successive sweeps of data augmentation is about 1 minus the least eigenvalue
+        of `information`. For known frequencies, that of the cells of a class with n labelled rows and m expected rows
+        of the target is about m / (n + m), so that the correlation length is proportional to m / n if m is large.
+        Chains of two classes take more sweeps if a class has few labelled rows or `worth` is small.
         """
         if self._two:
             return two_classes.sweeps_for(self.counts.by_class, float(self.worth[1]))
+        return int(np.ceil(min(self._sweeps_of_cells * self._larger, OF_LARGER * self.most_sweeps)))
+
+    @property
+    def _sweeps_of_cells(self) -> int:
+        """Sweeps for a target that is not larger than the source."""
         least = float(np.linalg.eigvalsh(self.information)[0])
         return int(np.clip(np.ceil(LENGTHS / max(least, TINY)), FEWEST, self.most_sweeps))
 
     @property
+    def _larger(self) -> float:
+        """Rows of the target per labelled row, at least 1."""
+        return max(self.counts.n_target / max(self.counts.n_source, 1), 1.0)
+
+    @property
     def most_sweeps(self) -> int:
-        """Most sweeps of a chain, which limits the time if the cells retain little information."""
+        """Most sweeps for a target that is not larger than the source; they limit the time."""
         return int(np.clip(BUDGET // self.counts.source.size, MOST_OF_MANY, MOST))
 
     @property
@@ -133,10 +149,10 @@ class ClassPriorPosterior:
         """Reason why chains may not have reached the posterior; empty if none is known."""
         if self._two:
             return ""
-        if self.counts.n_target > FAR * self.counts.n_source:
-            return f"the target has more than {FAR} times the rows of the source"
-        if self.sweeps == self.most_sweeps:
+        if self._sweeps_of_cells == self.most_sweeps:
             return "the cells contain little information about some frequencies"
+        if self._sweeps_of_cells * self._larger > OF_LARGER * self.most_sweeps:
+            return f"the target has {self._larger:.3g} times as many rows as the source"
         return ""
 
     @property

@@ -1,6 +1,6 @@
-r"""Chains of the class frequencies and cells of two classes, which need few sweeps whatever the numbers of rows.
+r"""Chains of the class frequencies and cells of two classes, also for a target that is much larger than the source.
 
-With the weights :math:`w_{kj} = \pi_k C_{kj}` of class k in cell j, the density of the posterior of
+With the joint probabilities :math:`w_{kj} = \pi_k C_{kj}` of class k and cell j, the density of the posterior of
 `ClassPriorPosterior` is proportional to
 
 .. math::
@@ -9,9 +9,9 @@ With the weights :math:`w_{kj} = \pi_k C_{kj}` of class k in cell j, the density
 where a are the Dirichlet parameters of the cells given the source, t the rows of the target, and dots are sums. Three
 parts form a sweep:
 
-* A total :math:`T \sim \mathrm{Gamma}(m + 2)` of the m rows of the target removes the constraint on the sum of w, and
-  rates :math:`u_k \sim \mathrm{Gamma}(a_{k\cdot} - 1)` with scale :math:`1 / (T w_{k\cdot})` make the cells independent
-  of each other: :math:`\int u^{s - 1} e^{-u W} du = \Gamma(s) W^{-s}`.
+* A total :math:`T \sim \mathrm{Gamma}(m + 2)`, where m is the number of target rows, removes the constraint on the
+  sum of w. Rates :math:`u_k \sim \mathrm{Gamma}(a_{k\cdot} - 1)` with scale :math:`1 / (T w_{k\cdot})` make the cells
+  independent of each other: :math:`\int u^{s - 1} e^{-u W} du = \Gamma(s) W^{-s}`.
 * With :math:`v_k = 1 + u_k`, the sum :math:`S_j = \sum_k v_k T w_{kj}` of a cell is Gamma(:math:`a_{\cdot j} + t_j`).
   It is independent of the share :math:`\varphi_j = v_1 T w_{1j} / S_j`, whose density is proportional to
   :math:`\varphi^{a_{1j} - 1} (1 - \varphi)^{a_{0j} - 1} (\varphi / v_1 + (1 - \varphi) / v_0)^{t_j}`. Metropolis steps
@@ -22,8 +22,8 @@ parts form a sweep:
   of :math:`w_k` for given :math:`C_l`. In these terms the density is proportional to
   :math:`\prod_j w_{kj}^{a_{kj} - 1} C_{lj}^{a_{lj} - 1} w_{\cdot j}^{t_j} \, w_{k\cdot}^{1 - a_{k\cdot}}`.
 
-Data augmentation, as for more classes, draws the classes of the target rows in place of u. Its successive sweeps are
-nearly equal if the target has many rows per labelled row, or if cells retain little information about the classes.
+Data augmentation, which is used for more classes, draws the classes of the target rows in place of u. Its chains move
+slowly if the target has many rows per labelled row, or if cells contain little information about the classes.
 """
 
 import numpy as np
@@ -31,14 +31,14 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Fewest and most sweeps of a chain. Between these limits, the number of sweeps is inversely proportional to the number
-#: of labelled rows of the rarer class, and to `ClassPriorPosterior.worth`: chains move more slowly if either is small.
+#: Fewest and most sweeps of a chain. Between these limits, the number of sweeps is the larger of 1000 divided by the
+#: labelled rows of the rarer class and 1 divided by `ClassPriorPosterior.worth`: chains move slowly if either is small.
 FEWEST, MOST, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
 #: Metropolis steps of each share, and of the frequencies, per sweep.
 STEPS = 3
-#: Standard deviation of steps relative to that of the posterior [1]_, and the range of a random factor of steps on the
-#: log scale, since the latter is known only approximately. Steps between the classes are relative to the possible
-#: interval.
+#: Standard deviation of a step divided by that of the posterior (Gelman et al. 1996). The latter is known only
+#: approximately, so steps are multiplied by a random factor; RANGE is its width on the log scale. Steps between the
+#: classes are relative to the possible interval, times a factor with the width RANGE_BETWEEN.
 OPTIMAL, RANGE, RANGE_BETWEEN = 2.4, 1.0, 2.0
 #: Largest uniform step with the standard deviation 1.
 WIDTH = 3**0.5

@@ -13,6 +13,7 @@ from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.label_shift import LabelShiftClasses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,10 +144,12 @@ def require_evaluation(evaluation: Any) -> None:
                 "`evaluation` must be an Evaluation, not a GroupedEvaluation; use that of one group, "
                 "`grouped[label]`, or `grouped.overall`."
             )
-        raise TypeError(
-            f"`evaluation` must be an Evaluation, not {type(evaluation).__name__}; "
-            "make one with `bayescal.evaluate(y_true, y_prob)`."
-        )
+        instead = "make one with `bayescal.evaluate(y_true, y_prob)`."
+        if isinstance(evaluation, LabelShiftClasses):
+            instead = f"choose a class, as in `result[{evaluation.classes[0]!r}]`."
+        elif hasattr(evaluation, "to_datatree"):
+            instead = "ArviZ plots its draws, as in `arviz.plot_dist(result.to_datatree())`."
+        raise TypeError(f"`evaluation` must be an Evaluation, not {type(evaluation).__name__}; {instead}")
 
 
 def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":

@@ -388,7 +388,8 @@ def _in_common(evaluations: list[Evaluation]) -> str:
     rows = sorted({each.n_rows for each in counts})
     n = f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
     kinds = _each(str(each.bins) for each in counts)
-    population = _each(each.population for each in evaluations)
+    populations = list(dict.fromkeys(each.population or " in the labelled rows" for each in evaluations))
+    population = "" if populations == [" in the labelled rows"] else " or".join(populations)
     labelled = " labelled rows" if population else ""
     models = _each(each.model for each in evaluations)
     return f"{counts[0].target} ECE{population}, {kinds}, N = {n}{labelled}, {models} model"

@@ -242,7 +242,7 @@ def _plot_one(
     below.set_xlabel(stated)
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
     hatched = points.censored is not None and bool(points.censored.any())
-    dots = "observed" if target_rows(evaluation) is None else "labelled rows"
+    dots = "observed" if target_rows(evaluation) is None else "from labelled rows"
     above = _reliability_key(ax, prob, main, dots, thin=scales.thin, small=small, hatched=hatched)
     note = outside_note(points, evaluation, scales.y)
     headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)

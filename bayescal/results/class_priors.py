@@ -43,8 +43,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     drawn : ndarray, shape (n_draws, n_classes)
         Independent draws of the class frequencies; each draw sums to 1.
     worth : ndarray, shape (n_classes,)
-        Number of labelled rows of the target that one row without label is worth for the frequency of each class: 1 if
-        predictions show the class, 0 if they say nothing about it.
+        Number of labelled rows of the target that one unlabelled row is worth for the frequency of each class: 1 if the
+        predictions determine the class, 0 if they contain no information about it.
     method : str
         How the predictions were used, in words.
     notes : tuple of str
@@ -267,7 +267,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             row, said = rows[1], "The frequency"
         else:
             change = np.abs(self.mean() - self.source) / np.maximum(self.drawn.std(axis=0), 1e-12)
-            row, said = rows[int(change.argmax())], "The clearest change: the frequency"
+            row, said = rows[int(change.argmax())], "Largest change relative to its uncertainty: the frequency"
         low, high = row["low"], row["high"]
         d = _render.decimals(high - low)
         mean, low, high, source = (_render.number(v, d) for v in (row["mean"], low, high, row["source"]))
@@ -307,8 +307,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         hard = self.worth < HARDLY
         if hard.any():
             found.append(
-                f"The predictions say little about {self._named(hard)}: a row of the target is worth less than "
-                f"{HARDLY:g} labelled rows for the frequency."
+                f"The predictions contain little information about the frequency of {self._named(hard)}: one row of "
+                f"the target is worth less than {HARDLY:g} labelled rows."
             )
         return (*found, *self.notes)
 

@@ -12,7 +12,14 @@ from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal.data.class_names import in_one_form, named_by_columns, refuse_contradiction
 from bayescal.data.frames import column_names, to_array
-from bayescal.data.shifted import ShiftedRows, SourceRows, is_event, target_event, target_matrix
+from bayescal.data.shifted import (
+    ShiftedRows,
+    SourceRows,
+    is_event,
+    refuse_integers,
+    target_event,
+    target_matrix,
+)
 from bayescal.stats.bins import make_bins
 from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.row_counts import added, row_counts
@@ -303,6 +310,8 @@ class ShiftCounts:
             As for `class_priors`.
         """
         require_cells(cells)
+        if not logits:
+            refuse_integers(y_prob_target)
         event = cells.n_classes == 2 and is_event("y_prob_target", y_prob_target)
         if event:
             matrix = target_event(y_prob_target, logits)
@@ -350,8 +359,8 @@ class ShiftCounts:
             return NotImplemented
         if self.cells != other.cells:
             raise ValueError(
-                f"counts can be added only if they have the same cells; these have {self.cells} and {other.cells}. "
-                "Pass one `cells=` to all of them."
+                f"counts can be added only if they have the same cells; these have {self.cells} and {other.cells}"
+                f"{_first_difference(self.cells, other.cells)}. Pass one `cells=` to all of them."
             )
         classes = _common_names(self, other)
         source = row_counts("source", added(self.source, other.source))
@@ -401,7 +410,20 @@ def _by_bins(matrix: Floats, event: bool, bins: Any, count: Callable[..., Shifte
     return tuple(count(matrix[:, k], of=k, bins=edges) for k in (range(1, 2) if event else range(matrix.shape[1])))
 
 
+def _first_difference(one: ShiftCells, other: ShiftCells) -> str:
+    """Return the first cut that differs, in words; empty if the cells have different numbers of cuts."""
+    if one.cuts.shape != other.cuts.shape:
+        return ""
+    k, i = (int(at) for at in np.argwhere(one.cuts != other.cuts)[0])
+    return f", with the cuts {one.cuts[k, i]:.9g} and {other.cuts[k, i]:.9g} in class number {k}"
+
+
 def _require_same_bins(one: ShiftCounts, other: ShiftCounts) -> None:
+    if bool(one.binned) != bool(other.binned):
+        raise ValueError(
+            f"counts can be added only if both have bins; the {'second' if one.binned else 'first'} was counted "
+            "without `bins=`."
+        )
     if len(one.binned) != len(other.binned):
         about = [f"{len(each.binned)} class{'es' * (len(each.binned) != 1)}" for each in (one, other)]
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Counting the rows of a labelled source and of a target in blocks: memory does not grow with the number of rows."""
+"""Counting the rows of a labelled source and of a target in blocks; default cells need the source in memory."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,16 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._invalid import InvalidRows, prefixed
 from bayescal.data.files.findings import BlockFindings, NamedColumns
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import Source, require_column_names
-from bayescal.data.shifted import TARGET, SourceRows, coarser, rounded_to, target_event, target_matrix
+from bayescal.data.shifted import TARGET, SourceRows, coarser, refuse_certain, rounded_to, target_event, target_matrix
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.files import COUNTING, EDGES, Progress
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts, require_cells
 
 Floats = NDArray[np.float64]
+
+#: What messages call the values that `adapt` returns.
+ADAPTED = "adapt(p)"
 
 type OnProgress = Callable[[Progress], None] | None
 
@@ -46,8 +50,8 @@ def count_shift_files(
     Parameters
     ----------
     source, target : str or Path
-        Parquet, CSV, TSV or JSON-lines files: the labelled rows, and the rows of the target. The target has the same
-        columns of probabilities; other columns of it are not read.
+        Parquet, CSV, TSV or JSON-lines files: the labelled rows, and the rows of the target. The target must have the
+        same columns of probabilities; its other columns are not read.
     label : str
         Column of labels in `source`: numbers or true/false, or text with `classes` or with class names after
         `prob_prefix`.
@@ -58,19 +62,19 @@ def count_shift_files(
     classes : sequence of str, optional
         With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes.
     logits : bool, default False
-        Whether probabilities are logits.
+        Whether the columns hold logits.
     cells : ShiftCells, optional
-        Cells of the predictions, for class frequencies. By default those of `class_priors`; for up to 5 classes, they
-        need all probabilities of the source in memory, in a pass of their own.
+        Cells of the predictions, for class frequencies. By default those of `class_priors`, which need all
+        probabilities of the source in memory, in a separate pass.
     bins : int, array-like or Bins, optional
         Number of equal-width bins, or edges. With bins, rows are also counted for `evaluate_shifted_counts`.
     adapt : callable, optional
         Function that changes probabilities before they are counted, such as ``evaluation.adapt``; for one event it
         takes and returns a column. A second pass with it gives the counts ``adapted`` of `evaluate_shifted_counts`.
-        It needs `cells`, so that both passes have the same ones.
+        It requires `cells`, so that both passes use the same cells.
     progress : callable, optional
-        Called after each block of rows, with a record that has `step`, `rows` and `about`, for one file after the
-        other.
+        Called after each block of rows, for one file after the other, with a record that has `step` ("edges" for cells,
+        or "counting"), `rows` (rows so far) and `about` (their approximate total).
 
     Returns
     -------
@@ -110,6 +114,10 @@ def count_shift_files(
         raise ValueError(
             "`adapt` needs `cells`, those of the counts of the stated probabilities: `cells=counts.cells`."
         )
+    if adapt is not None and not callable(adapt):
+        raise TypeError(f"`adapt` must be a function, such as `evaluation.adapt`, not {type(adapt).__name__}.")
+    if prob is not None and prob_prefix is not None:
+        raise ValueError("`prob` and `prob_prefix` exclude each other: pass one of them.")
     edges = None if bins is None else make_bins(bins)
     stream = open_predictions(source, label=label, classes=classes, **columns)
     files = _Files(stream, open_source(target), logits, adapt, progress)
@@ -128,12 +136,14 @@ class _Files:
 
     def default_cells(self) -> ShiftCells:
         """Return the default cells, from all labelled rows."""
-        rows = self._each(self.stream.blocks(), EDGES, self._of_source, self._labelled)
+        rows = self._each(self._source_blocks(), EDGES, self._of_source, self._labelled)
         return ShiftCells.default(np.concatenate([each.matrix for each in rows]))
 
     def count(self, cells: ShiftCells, bins: Bins | None) -> ShiftCounts:
         """Count the rows of both files, rounded to the precision of the coarser one."""
-        (source, labelled), (target, unlabelled) = _peeked(self.stream.blocks()), _peeked(self._target_blocks())
+        (source, labelled), (target, unlabelled) = _peeked(self._source_blocks()), _peeked(self._target_blocks())
+        if not self.logits:
+            refuse_certain(source.y_prob, target, (self._of_source.called["y_prob"], self._of_target.called[TARGET]))
         coarse = coarser(source.y_prob.dtype, target.dtype)
 
         def of_source(block: Rows) -> ShiftCounts:
@@ -170,9 +180,14 @@ class _Files:
                 yield result
         found.report()
 
+    def _source_blocks(self) -> Iterator[Rows]:
+        """Read the labelled rows."""
+        return _of_file(self.stream.blocks(), self.stream.source)
+
     def _target_blocks(self) -> Iterator[NDArray[Any]]:
         """Read the probabilities of the target."""
-        for block in self.target.blocks([(column, "number") for column in self.stream.columns]):
+        columns = self.target.blocks([(column, "number") for column in self.stream.columns])
+        for block in _of_file(columns, self.target):
             yield block[0] if self.event else np.column_stack(block)
 
     def _labelled(self, rows: Rows) -> SourceRows:
@@ -188,8 +203,12 @@ class _Files:
         if self.adapt is None:
             return matrix
         if self.event:
-            return target_event(self.adapt(matrix[:, 1]), name="adapt")
-        return target_matrix(self.adapt(matrix), matrix.shape[1], name="adapt")
+            changed = target_event(self.adapt(matrix[:, 1]), name=ADAPTED)
+        else:
+            changed = target_matrix(self.adapt(matrix), matrix.shape[1], name=ADAPTED)
+        if len(changed) != len(matrix):
+            raise ValueError(f"`{ADAPTED}` must be one value per row; it has {len(changed)} for {len(matrix)} rows.")
+        return changed
 
     @property
     def _of_source(self) -> NamedColumns:
@@ -202,6 +221,17 @@ class _Files:
     def _named(self, source: Source, called: dict[str, str]) -> NamedColumns:
         words = {argument: f"{column} of '{source.path.name}'" for argument, column in called.items()}
         return NamedColumns(source, words, self.stream.columns)
+
+
+def _of_file[Block](blocks: Iterator[Block], source: Source) -> Iterator[Block]:
+    """Name the file in messages about values that cannot be read."""
+    name = f"'{source.path.name}'"
+    try:
+        yield from blocks
+    except InvalidRows as problem:
+        if name in str(problem):
+            raise
+        raise prefixed(problem, f"{name}: ") from problem
 
 
 def _peeked[Block](blocks: Iterator[Block]) -> tuple[Block, Iterator[Block]]:

@@ -189,7 +189,7 @@ def test_refused(change, kind, message):
 def test_a_target_beyond_the_source_is_refused():
     y, p, _ = rows()
     low = p < 0.4
-    with pytest.raises(ValueError, match=r"60 % of its 10 rows are in 3 bins without source rows"):
+    with pytest.raises(ValueError, match=r"60 % of its 10 rows are in 3 bins without labelled rows of positive weight"):
         covariate(
             y[low], p[low], np.arange(10) / 10 + 0.05, weights=np.ones(low.sum()), bins=[0, 0.4, 0.6, 0.8, 1], rng=1
         )

@@ -143,9 +143,16 @@ def test_the_table_of_bins_has_the_rows_of_both_sides(shifted):
 
 def test_the_diagram_of_a_target_names_the_rows_that_its_dots_show(shifted):
     found, y, p, _, _ = shifted
-    for evaluation, words in ((found, "labelled rows"), (bc.evaluate(y, p, bins=10, rng=1), "observed")):
+    for evaluation, words in ((found, "from labelled rows"), (bc.evaluate(y, p, bins=10, rng=1), "observed")):
         legend = bc.plot_reliability(evaluation, Figure().subplots()).get_legend()
         assert legend.get_texts()[0].get_text() == words
+
+
+def test_a_diagram_of_two_populations_names_both(shifted):
+    found, y, p, _, _ = shifted
+    ax = bc.plot_reliability({"raw": found, "source": bc.evaluate(y, p, bins=10, rng=1)}, Figure().subplots())
+    words = " ".join(legend.get_title().get_text() for legend in ax.figure.findobj(Legend))
+    assert "ECE in a target under label shift or in the labelled rows, 10" in " ".join(words.split())
 
 
 def test_draws_of_the_middle_part_are_those_of_its_posterior(shifted):
@@ -214,12 +221,21 @@ def test_printing_and_exports(shifted):
     assert priors[1].mean() == pytest.approx(priors.mean()[1])
     assert "frequency of class 1 in the target" in str(priors)
     assert priors.summary().shape[0] == 2
+    tree = priors.to_datatree()
+    drawn = tree["posterior"]["frequency"].stack(sample=("chain", "draw")).transpose("sample", "class")
+    np.testing.assert_array_equal(drawn, priors.drawn)
+    assert tree["constant_data"]["worth"].values.tolist() == priors.worth.tolist()
+    assert tree["observed_data"]["n_source"].values.tolist() == [1000, 1000]
     assert priors.p_increase[1] == 0
     assert list(priors) == [0, 1]
     assert 2 not in priors
     assert [draws.mean() for draws in priors.values()] == pytest.approx(priors.mean())
     with pytest.raises(KeyError, match="no class 2"):
         priors[2]
+    with pytest.raises(KeyError, match=r"no class '1' among .* Did you mean 1 \(int\)\?"):
+        priors["1"]
+    with pytest.raises(TypeError, match=r"not ClassPriors; ArviZ plots its draws"):
+        bc.plot_posterior(priors)
 
 
 def test_a_diagram_of_classes_names_the_population():
@@ -341,6 +357,12 @@ def test_probabilities_are_narrower():
         ({"draws": 1}, ValueError, "`draws`"),
         ({"y_prob_target": [0, 1, 1]}, TypeError, r"holds integers \(dtype int64\), as labels do.*`evaluate\("),
         ({"y_prob_target": np.array([False, True])}, TypeError, "holds booleans"),
+        ({"y_prob_target": [0.0, 1.0, 1.0]}, ValueError, r"all of its 3 rows are 0 or 1, as labels are.*`evaluate\("),
+        ({"y_prob": [0.0, 0.0, 1.0, 1.0]}, ValueError, "`y_prob` must .* as `y_prob_target` does; all of its 4 rows"),
+        ({"shift": "covariate", "weights": [1] * 4, "y_prob_target": [0.0, 1.0]}, ValueError, "its 2 rows are 0 or 1"),
+        ({"classes": {0, 1}}, TypeError, "`classes` must be a list or tuple, .* it is a set"),
+        ({"classes": {"well": 0, "ill": 1}}, TypeError, "it is a dict"),
+        ({"shift": "target"}, ValueError, "Did you mean 'label'"),
         (
             {"weights": [1, 1, 1, 1]},
             TypeError,
@@ -382,6 +404,13 @@ def test_columns_of_data_frames_must_agree():
     source, target = pd.DataFrame(p, columns=["0", "1", "2"]), pd.DataFrame(p_target, columns=["1", "0", "2"])
     with pytest.raises(ValueError, match="columns of `y_prob`, in the same order"):
         bc.class_priors(y, source, target)
+    with pytest.raises(ValueError, match=r"`y_prob_target` has the columns .* the same names in another order"):
+        bc.class_priors(y, p, target)
+    names = np.array(["a", "b", "c"])
+    other = target.set_axis(["c", "a", "b"], axis=1)
+    for shift in ({"shift": "label"}, {"shift": "covariate", "weights": np.ones(60)}):
+        with pytest.raises(ValueError, match=r"`y_prob_target` has the columns .* the same names in another order"):
+            bc.evaluate_shifted(names[y], p, other, classes=names, **shift)
 
 
 def test_columns_of_data_frames_name_the_classes_of_counts():
@@ -427,7 +456,7 @@ def test_classes_that_are_hardly_told_apart_are_named():
     rng = np.random.default_rng(8)
     y, p = rng.integers(2, size=400), rng.random(400)
     found = bc.class_priors(y, p, p, rng=1)
-    assert any("say little about classes 0, 1" in remark for remark in found.remarks)
+    assert any("little information about the frequency of classes 0, 1" in remark for remark in found.remarks)
     low, high = found.interval()
     assert (high - low > 0.6).all()
 
@@ -451,7 +480,7 @@ def test_bins_without_labelled_rows_are_mentioned():
 def test_a_target_with_other_scores_than_the_source_is_refused():
     """Label shift alone cannot give scores that no row of the source has."""
     y, p, p_target = event(200, 0.5, np.random.default_rng(9))[:3]
-    with pytest.raises(ValueError, match=r"100 % of its \d+ rows are in \d+ bins without source rows.*at most 50 %"):
+    with pytest.raises(ValueError, match=r"100 % of its \d+ rows are in \d+ bins without labelled rows.*at most 50 %"):
         bc.evaluate_shifted(y, 0.3 * p, 0.6 + 0.4 * p_target, shift="label", bins=10, rng=1)
 
 

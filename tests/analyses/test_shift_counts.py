@@ -139,11 +139,18 @@ def test_refusals():
         bc.evaluate_shifted_counts(without, shift="label")
     with pytest.raises(ValueError, match=r"`adapted` must hold the rows of `counts`; it has 200 .* and 299 "):
         bc.evaluate_shifted_counts(counts, shift="label", adapted=counted(y, p, p_target[1:], **how))
+    with pytest.raises(ValueError, match="`adapted` must be counts of adapted probabilities; they equal `counts`"):
+        bc.evaluate_shifted_counts(counts, shift="label", adapted=counts)
+    one, other = (ShiftCounts.of_target(p_target, cells=ShiftCells(np.array([[0.7], [cut]]))) for cut in (0.8, 0.9))
+    with pytest.raises(ValueError, match=r"same cells; .* with the cuts 0\.8 and 0\.9 in class number 1\. Pass one"):
+        one + other
+    with pytest.raises(TypeError, match=r"`y_prob_target` must hold probabilities; it holds integers"):
+        ShiftCounts.of_target([0, 1, 1], cells=how["cells"])
     with pytest.raises(ValueError, match="no rows of the target"):
         bc.evaluate_shifted_counts(ShiftCounts.of_source(y, p, **how), shift="label")
     with pytest.raises(ValueError, match="`counts` have no rows of the source"):
         bc.evaluate_shifted_counts(ShiftCounts.of_target(p_target, **how), shift="label")
-    with pytest.raises(ValueError, match="same classes are counted by bins; these have the bins of 1 class and of 0"):
+    with pytest.raises(ValueError, match="both have bins; the second was counted without `bins=`"):
         counts + without
     with pytest.raises(ValueError, match="same edges"):
         counts + ShiftCounts.of_target(p_target, cells=how["cells"], bins=5)

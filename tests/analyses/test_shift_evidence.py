@@ -197,6 +197,10 @@ def test_result():
     stored = json.loads(evidence.to_json())
     assert stored["tests"]["label_shift"]["p_value"] == evidence.label_shift.p_value
     assert stored["total_variation"]["mean"] == evidence.total_variation.mean()
+    tree = evidence.to_datatree()
+    moved = (tree["posterior"]["share_target"] - tree["posterior"]["share_source"]).mean(["chain", "draw"])
+    np.testing.assert_allclose(moved, evidence.difference.mean(), rtol=0, atol=1e-12)
+    assert tree["posterior"]["cell"].values.tolist() == list(evidence.cells)
     assert "alone can explain it" in evidence.to_html()
     assert "labels of the target" in evidence.remarks[0]
     again = bc.shift_evidence(y, p, q, rng=1)

@@ -269,16 +269,18 @@ def test_frequencies_of_many_target_rows_are_those_of_quadrature():
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"),
-    [(1000, ""), (1001, "more than 10 times the rows"), (0, "")],
+    ("rows", "ratio", "words"),
+    [(100, 1, ""), (1000, 10, ""), (3000, 30, ""), (10_000, 100, "the target has 100 times as many rows")],
 )
-def test_chains_of_several_classes_are_slow_if_the_target_is_large(rows, words):
-    """100 labelled rows; chains of two classes are not slow."""
+def test_chains_of_several_classes_are_longer_if_the_target_is_larger(rows, ratio, words):
+    """100 labelled rows, and a target whose cells keep their shares; chains of two classes are not slow."""
     source = 10 * np.eye(3, dtype=int) + np.array([[20, 1, 1], [1, 20, 1], [1, 1, 24]])
     assert source.sum() == 100
-    three = posterior(source, [rows, 0, 0], bc.ShiftCells.predicted_class(3))
-    assert three.slow.endswith("of the source") is bool(words)
-    assert words in three.slow
+    one, three = (
+        posterior(source, np.array([50, 30, 20]) * each // 100, bc.ShiftCells.predicted_class(3)) for each in (50, rows)
+    )
+    assert three.sweeps == pytest.approx(min(one.sweeps * ratio, 2 * 300), abs=1 + ratio)
+    assert three.slow.startswith(words) if words else three.slow == ""
     assert posterior([[40, 10], [10, 40]], [rows, 0]).slow == ""
 
 

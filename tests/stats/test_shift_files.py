@@ -135,8 +135,22 @@ def test_refusals(tmp_path):
     pl.DataFrame({"q": p_target}).write_parquet(files[1])
     with pytest.raises(ValueError, match=r"'target\.parquet' has no column 'p'"):
         bc.count_shift_files(*files, label="y", prob="p")
-    with pytest.raises(ValueError, match=r"`adapt` must lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"`adapt\(p\)` must lie in \[0, 1\]"):
         bc.count_shift_files(files[0], files[0], label="y", prob="p", cells=CELLS, adapt=lambda p: 2 * p)
+    pl.DataFrame({"p": (p_target > 0.5).astype(float)}).write_parquet(files[1])
+    with pytest.raises(ValueError, match=r"column 'p' of 'target\.parquet' must hold probabilities, .* its 200 rows"):
+        bc.count_shift_files(*files, label="y", prob="p")
+    pl.DataFrame({"p": [*p_target[1:], None]}).write_parquet(files[1])
+    with pytest.raises(ValueError, match=r"'target\.parquet': column 'p' must be complete; .* 1 of 200"):
+        bc.count_shift_files(*files, label="y", prob="p")
+    with pytest.raises(ValueError, match="`label` and `prob` must name different columns; both are 'p'"):
+        bc.count_shift_files(*files, label="p", prob="p")
+    with pytest.raises(ValueError, match="`prob` and `prob_prefix` exclude each other"):
+        bc.count_shift_files(*files, label="y", prob="p", prob_prefix="p")
+    with pytest.raises(TypeError, match=r"`adapt` must be a function, such as .*, not float"):
+        bc.count_shift_files(*files, label="y", prob="p", cells=CELLS, adapt=0.5)
+    with pytest.raises(ValueError, match=r"`adapt\(p\)` must be one value per row; it has 5 for 200 rows"):
+        bc.count_shift_files(files[0], files[0], label="y", prob="p", cells=CELLS, adapt=lambda p: p[:5])
     with pytest.raises(ValueError, match="`prob` or `prob_prefix` must say"):
         bc.count_shift_files(*files, label="y")
     with pytest.raises(TypeError, match="`prob` must be the name of a column"):
