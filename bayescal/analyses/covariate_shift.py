@@ -46,7 +46,7 @@ def evaluate_covariate_shift(
     rng: Any = None,
     **options: Any,
 ) -> CovariateShiftEvaluation:
-    """Evaluate a target in which the features have another distribution; see `evaluate_shifted`."""
+    """Evaluate a target in which the features have a different distribution; see `evaluate_shifted`."""
     if weights is None:
         raise ValueError(
             "`weights` are needed for `shift='covariate'`: the density of the target divided by that of the source at "

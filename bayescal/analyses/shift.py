@@ -60,11 +60,13 @@ def evaluate_shifted(
           class in both. It needs `weights`.
     bins, binning, model, draws, rng, classes, logits
         As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target. For ``label``, `draws` must be at
-        least 16, and are divided evenly between 16 draws of the class frequencies.
+        least 16; they are divided between 16 draws of the class frequencies.
     **options
-        Options of the model, see `evaluate`; for ``label``, ``using`` and ``cells``, keywords of `class_priors`; for
-        ``covariate``, ``target`` as for `evaluate`, and ``weights``: the density of the target divided by that of the
-        source at each row of the source, up to a factor.
+        Options of the model, see `evaluate`, and those of one kind of shift:
+
+        - ``label``: ``using`` and ``cells``, as for `class_priors`;
+        - ``covariate``: ``weights``, the density of the target divided by that of the source at each row of the
+          source, up to a factor (required); ``target``, as for `evaluate`.
 
     Returns
     -------
@@ -98,22 +100,22 @@ def evaluate_shifted(
 
     Notes
     -----
-    Mean confidences of the bins are those of the target's rows. The event has the share :math:`\theta_s` in a bin
-    of the source. By Bayes' rule its share in the target is
+    Mean confidences of the bins are those of the target's rows. If :math:`\theta_s` is the event rate in a bin of the
+    source, Bayes' rule gives the event rate in the target:
 
     .. math::
         \theta_t = \frac{r \theta_s}{1 - \theta_s + r \theta_s}, \quad r = \frac{\pi / (1 - \pi)}{\rho / (1 - \rho)},
 
-    with its frequencies :math:`\rho` in the source and :math:`\pi` in the target [1]_. For each of 16 draws of
-    :math:`\pi`, the n labelled rows of a bin become :math:`n (1 - \theta_s + r \theta_s)^2 / r` rows of the target, of
-    which the share :math:`\theta_t` has the event. If :math:`\pi` is known, label shift also implies how the
-    distributions of scores differ between source and target, which is further evidence about :math:`\theta_t` and the
-    masses. The posterior of `model` is computed from this evidence. Of its draws, those are kept whose masses and
-    shares imply a frequency near :math:`\pi`, and these are pooled over :math:`\pi`. [Shift](../explanation/shift.md)
-    has the formulas and the coverage of the intervals.
+    with the frequencies :math:`\rho` of the event in the source and :math:`\pi` in the target [1]_. For each of 16
+    draws of :math:`\pi`, the n labelled rows of a bin become :math:`n (1 - \theta_s + r \theta_s)^2 / r` rows of the
+    target with the event rate :math:`\theta_t`. If :math:`\pi` is known, label shift also implies how the distributions
+    of scores differ between source and target, which is further evidence about :math:`\theta_t` and the masses. The
+    posterior of `model` is computed from this evidence. Draws whose masses and event rates imply a frequency near
+    :math:`\pi` are kept and pooled over :math:`\pi`. [Shift](../explanation/shift.md) has the formulas and the coverage
+    of the intervals.
 
-    With more than two classes, each class is evaluated against the others, whose mixture differs between source and
-    target, too: r then depends on the classes of the labelled rows in the bin.
+    With more than two classes, each class is evaluated against the others, whose composition differs between source
+    and target, too: r then depends on the classes of the labelled rows in the bin.
 
     Under covariate shift, the accuracies of the bins are those of the weighted labelled rows [2]_, with Kish's
     effective number of rows. The uncertainty of the weights is not part of the interval, nor are differences in

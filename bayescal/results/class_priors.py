@@ -222,7 +222,13 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         -------
         xarray.DataTree
             Groups ``posterior`` (frequency along ``class``), ``observed_data`` (number of labelled rows of each class)
-            and ``constant_data`` (source and worth, as in `table`).
+            and ``constant_data`` (source and worth, as in `table`); the attribute ``remarks`` holds the remarks.
+
+        Notes
+        -----
+        Each draw is the last state of a chain of its own, and the dimension ``chain`` only divides the draws. R-hat
+        and the effective sample size therefore do not show whether these chains have converged; a remark says if they
+        may not have.
 
         Examples
         --------
@@ -237,7 +243,12 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             constant={"source": self.source, "worth": self.worth},
             along="class",
             coords={"class": list(self.classes)},
-            attrs={"spec": self.spec, "method": self.method, "n_target": self.counts.n_target},
+            attrs={
+                "spec": self.spec,
+                "method": self.method,
+                "n_target": self.counts.n_target,
+                "remarks": "\n".join(self.remarks),
+            },
         )
 
     @property

@@ -65,8 +65,8 @@ class ShiftEvidence(Presented):
 
     @cached_property
     def total_variation(self) -> Draws:
-        """Draws of the total variation of the two distributions: the share of the rows that would have to move."""
-        return Draws(total_variation(self.drawn), "total variation of the scores", self._origin)
+        """Draws of the total variation distance: the share of the rows that would have to move to make both equal."""
+        return Draws(total_variation(self.drawn), "total variation distance of the scores", self._origin)
 
     @cached_property
     def difference(self) -> Draws:
@@ -171,13 +171,11 @@ class ShiftEvidence(Presented):
         """Both tests and the total variation in words."""
         low, high = self.total_variation.interval(prob)
         d = max(_render.decimals(high - low), 2)
-        size = (
-            f"a total variation of {_render.number(self.total_variation.mean(), d)} ({100 * prob:g} % credible "
-            f"interval {_render.number(low, d)} to {_render.number(high, d)})"
-        )
+        mean, low, high = (_render.number(v, d) for v in (self.total_variation.mean(), low, high))
+        size = f"a total variation distance of {mean} ({100 * prob:g} % credible interval {low} to {high})"
         of_none, of_label = _p(self.no_shift), _p(self.label_shift)
         if self.no_shift.p_value > LEVEL:
-            return f"The scores of source and target are not shown to differ ({of_none}), with {size}."
+            return f"There is no evidence that the scores of source and target differ ({of_none}), with {size}."
         if self.label_shift.p_value > LEVEL:
             explained = f"Different class frequencies alone can explain it ({of_label})."
         else:
