@@ -121,7 +121,7 @@ def count_shift_files(
     edges = None if bins is None else make_bins(bins)
     stream = open_predictions(source, label=label, classes=classes, **columns)
     files = _Files(stream, open_source(target), logits, adapt, progress)
-    return files.count(files.default_cells() if cells is None else cells, edges)
+    return files.count(cells, edges)
 
 
 @dataclass(frozen=True)
@@ -134,17 +134,16 @@ class _Files:
     adapt: Callable[[Floats], Floats] | None
     progress: OnProgress
 
-    def default_cells(self) -> ShiftCells:
-        """Return the default cells, from all labelled rows."""
-        rows = self._each(self._source_blocks(), EDGES, self._of_source, self._labelled)
-        return ShiftCells.default(np.concatenate([each.matrix for each in rows]))
-
-    def count(self, cells: ShiftCells, bins: Bins | None) -> ShiftCounts:
+    def count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
         """Count the rows of both files, rounded to the precision of the coarser one."""
         (source, labelled), (target, unlabelled) = _peeked(self._source_blocks()), _peeked(self._target_blocks())
         if not self.logits:
             refuse_certain(source.y_prob, target, (self._of_source.called["y_prob"], self._of_target.called[TARGET]))
         coarse = coarser(source.y_prob.dtype, target.dtype)
+        if cells is None:
+            rows = self._each(labelled, EDGES, self._of_source, self._labelled)
+            cells = ShiftCells.default(np.concatenate([rounded_to(coarse, each.matrix, self.event) for each in rows]))
+            labelled = self._source_blocks()
 
         def of_source(block: Rows) -> ShiftCounts:
             rows = self._labelled(block)

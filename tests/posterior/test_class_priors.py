@@ -197,9 +197,10 @@ def test_probabilities_that_are_too_extreme_are_recalibrated():
 # --- chains of two classes
 
 
-def test_sweeps_keep_the_distribution_of_frequencies_and_cells():
+@pytest.mark.parametrize("target", [[12, 0, 9, 30], [0, 0, 1, 1]])
+def test_sweeps_keep_the_distribution_of_frequencies_and_cells(target):
     """Start in the posterior: cells with the rows of one class only, a class of two rows, and no row in one cell."""
-    source, target = np.array([[9, 3, 0, 4], [0, 1, 1, 0]]), np.array([12, 0, 9, 30])
+    source, target = np.array([[9, 3, 0, 4], [0, 1, 1, 0]]), np.array(target)
     own = source + 0.5
     pi, cells = augmented(own, target, 400, 20_000, np.random.default_rng(1))
     moved, changed = swept(pi, cells, own, target, 0.2, 10, np.random.default_rng(2))

@@ -108,6 +108,10 @@ def test_equal_scores_of_another_precision_are_equal(tmp_path):
     found = bc.count_shift_files(*files, label="y", prob="p", cells=CELLS, bins=10).binned[0]
     np.testing.assert_array_equal(found.source.n, found.target_rows)
     assert found.target_rows[[2, 3]].max() == 50
+    y, p, p_target = event(500, 500)
+    files = written(tmp_path, y, p, p_target.astype(np.float32))
+    rows = bc.class_priors(y, p, p_target.astype(np.float32), rng=1)
+    assert bc.count_shift_files(*files, label="y", prob="p").cells == rows.counts.cells
 
 
 def test_invalid_values_are_reported_about_all_rows_of_a_file(tmp_path, monkeypatch):
