@@ -70,6 +70,12 @@ def test_the_shift_must_be_stated(files):
     assert "--shift covariate with --weights COLUMN" in done.stderr
 
 
+def test_labels_are_no_probabilities(files):
+    done = run(files[0] / "source.csv", files[0] / "target.csv", "--label", "p", "--prob", "p", "--shift", "label")
+    assert done.exit_code == 2
+    assert "--label and --prob must name different columns; both are 'p'" in done.stderr
+
+
 @pytest.fixture
 def weighted(tmp_path):
     rng = np.random.default_rng(3)

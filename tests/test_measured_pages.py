@@ -65,7 +65,7 @@ def test_pooling_over_frequencies_agrees_with_one_model():
         assert abs(given - pymc) < 0.15 * sd
         assert 1 < sd / given_sd < 1.1
         if "intercept" in row["predictions"] or "adapted" in row["predictions"]:
-            assert abs(closed - pymc) < 0.3 * sd
+            assert abs(closed - pymc) < 0.35 * sd
 
 
 def test_corrected_p_values_are_nearly_uniform():

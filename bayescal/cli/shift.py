@@ -210,6 +210,8 @@ def _settings(evaluation: Any, keywords: dict[str, Any]) -> dict[str, Any]:
 def _check_options(columns: ShiftColumnOptions, question: ShiftQuestionOptions, model: ModelOptions) -> None:
     """Refuse options that are missing, or that have no effect with the others, before files are read."""
     given = columns.given() | question.given() | model.given()
+    if columns.label is not None and columns.label == columns.prob:
+        raise ValueError(f"--label and --prob must name different columns; both are {columns.label!r}.")
     if question.shift is None:
         if not question.evidence:
             raise ValueError(NAMED)

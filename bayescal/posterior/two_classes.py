@@ -55,7 +55,7 @@ def sweeps_for(by_class: NDArray[np.int64], worth: float) -> int:
 def swept(
     pi: Floats, cells: Floats, own: Floats, target: NDArray[np.int64], sd: float, sweeps: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return the last state of each chain.
+    """Return the last state of each chain; scales of Metropolis steps follow [1]_.
 
     Parameters
     ----------

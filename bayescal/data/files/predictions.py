@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import quoted
 from bayescal.data.files.class_columns import class_columns, named_classes
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.source import Kind, Source
@@ -170,11 +169,6 @@ def places_of(model: ModelColumns, row_columns: tuple[str | None, ...], classes:
     """Return the columns to read for a classifier; `row_columns` are those of weights, clusters, and keys or groups."""
     weights, cluster, *others = row_columns
     _checks.in_order("classes", classes)
-    if model.label in (model.prob, weights):
-        raise ValueError(
-            f"`label` and `{'prob' if model.label == model.prob else 'weights'}` must name different columns; both are "
-            f"{quoted(model.label)}."
-        )
     names: tuple[Any, ...] | None = None if classes is None else tuple(classes)
     if model.prob_prefix is not None:
         besides = (model.label, weights, cluster, *others)
