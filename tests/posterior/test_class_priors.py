@@ -8,6 +8,7 @@ from scipy.stats import chi2
 
 import bayescal as bc
 from bayescal.data.shifted import ShiftedRows
+from bayescal.posterior import two_classes
 from bayescal.posterior.class_priors import ClassPriorPosterior, most_probable
 from bayescal.posterior.prior_likelihood import (
     PriorLikelihoodPosterior,
@@ -197,12 +198,44 @@ def test_probabilities_that_are_too_extreme_are_recalibrated():
 # --- chains of two classes
 
 
+OWN, NO_ROWS = np.array([[3.0, 1.0, 0.5], [0.5, 2.0, 4.0]]), np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda weight, rng: two_classes._given_rates(weight, OWN, NO_ROWS, rng),
+        lambda weight, rng: two_classes._along_frequency(weight, NO_ROWS, 0.5, rng),
+        lambda weight, rng: two_classes._between_classes(weight, OWN[0], 0, rng),
+        lambda weight, rng: two_classes._between_classes(weight, OWN[1], 1, rng),
+    ],
+    ids=["rates", "frequency", "first class", "second class"],
+)
+def test_each_step_keeps_the_distribution_without_rows_of_the_target(step):
+    """The frequency is uniform and independent of the cells, which are Dirichlet."""
+    rng = np.random.default_rng(8)
+    cells = np.stack([rng.dirichlet(each, 40_000).T for each in OWN])
+    one = rng.random(40_000)
+    weight = cells * np.stack([1 - one, one])[:, None]
+    for _ in range(20):
+        weight = step(weight, rng)
+    pi = weight.sum(axis=1)
+    p_values = [stats.kstest(pi[1], "uniform").pvalue]
+    for k in range(2):
+        for j in range(3):
+            of_cell = stats.beta(OWN[k, j], OWN[k].sum() - OWN[k, j])
+            p_values.append(stats.kstest(weight[k, j] / pi[k], of_cell.cdf).pvalue)
+    assert min(p_values) > 1e-5  # seven tests: false alarms below 1 in 10 000
+    assert abs(np.corrcoef(pi[1], weight[1, 0] / pi[1])[0, 1]) < 5 / np.sqrt(40_000)
+    assert np.mean(pi[1] != one) > 0.8
+
+
 @pytest.mark.parametrize("target", [[12, 0, 9, 30], [0, 0, 1, 1]])
 def test_sweeps_keep_the_distribution_of_frequencies_and_cells(target):
     """Start in the posterior: cells with the rows of one class only, a class of two rows, and no row in one cell."""
     source, target = np.array([[9, 3, 0, 4], [0, 1, 1, 0]]), np.array(target)
     own = source + 0.5
-    pi, cells = augmented(own, target, 400, 20_000, np.random.default_rng(1))
+    pi, cells = augmented(own, target, 150, 20_000, np.random.default_rng(1))
     moved, changed = swept(pi, cells, own, target, 0.2, 10, np.random.default_rng(2))
     np.testing.assert_allclose(moved.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(changed.sum(axis=2), 1, rtol=1e-12)

@@ -98,6 +98,23 @@ def test_logits(tmp_path):
     assert found == expected
 
 
+def test_logits_of_several_classes_in_another_order(tmp_path):
+    y, p, p_target = several(300)
+    files = written(tmp_path, np.array(list("abc"))[y], np.log(p), np.log(p_target))
+    how = {"label": "y", "prob_prefix": "p_", "cells": bc.ShiftCells.predicted_class(3)}
+    found = bc.count_shift_files(*files, **how, logits=True, classes=["c", "a", "b"])
+    assert found.classes == ("c", "a", "b")
+    order = [2, 0, 1]
+    np.testing.assert_array_equal(found.target, np.bincount(p_target[:, order].argmax(axis=1), minlength=3))
+    np.testing.assert_array_equal(found.by_class, np.bincount(y)[order])
+    p_target[7, 1] = 1.5
+    files = written(tmp_path, np.array(list("abc"))[y], p, p_target, "csv")
+    with pytest.raises(ValueError, match=r"'p_\*' of 'target.csv'.*in line 9, column 'p_b'"):
+        bc.count_shift_files(*files, **how)
+    with pytest.raises(ValueError, match=r"`adapt\(p\)` must lie in \[0, 1\]"):
+        bc.count_shift_files(files[0], files[0], **how, adapt=lambda p: 2 * p)
+
+
 CELLS = bc.ShiftCells.predicted_class(2)
 
 
@@ -108,6 +125,9 @@ def test_equal_scores_of_another_precision_are_equal(tmp_path):
     found = bc.count_shift_files(*files, label="y", prob="p", cells=CELLS, bins=10).binned[0]
     np.testing.assert_array_equal(found.source.n, found.target_rows)
     assert found.target_rows[[2, 3]].max() == 50
+    files = written(tmp_path, y, p, p.astype(np.float32))
+    found = bc.count_shift_files(*files, label="y", prob="p", cells=CELLS, bins=10).binned[0]
+    np.testing.assert_array_equal(found.source.n, found.target_rows)
     y, p, p_target = event(500, 500)
     files = written(tmp_path, y, p, p_target.astype(np.float32))
     rows = bc.class_priors(y, p, p_target.astype(np.float32), rng=1)
