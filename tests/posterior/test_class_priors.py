@@ -250,6 +250,15 @@ def test_sweeps_keep_the_distribution_of_frequencies_and_cells(target):
         )
 
 
+@pytest.mark.parametrize(
+    ("by_class", "worth", "sweeps"),
+    [([1000, 900], 0.5, 8), ([1000, 50], 0.5, 20), ([5, 1000], 0.5, 40), ([1000, 1000], 0.04, 25), ([9, 9], 0.0, 40)],
+)
+def test_chains_of_two_classes_are_longer_with_few_labels_or_little_information(by_class, worth, sweeps):
+    """1000 divided by the labelled rows of the rarer class, or 1 divided by what a row of the target is worth."""
+    assert two_classes.sweeps_for(np.array(by_class), worth) == sweeps
+
+
 def augmented(own, target, sweeps, chains, rng):
     """Data augmentation: draw the classes of the target rows, the frequencies and the cells in turn."""
     cells = rng.standard_gamma(np.broadcast_to(own, (chains, *own.shape)))
