@@ -14,6 +14,7 @@ from bayescal.data.frames import column_names
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
 from bayescal.data.shifted import (
     TARGET,
+    is_certain,
     refuse_certain,
     refuse_labels,
     require_overlap,
@@ -63,7 +64,7 @@ def evaluate_covariate_shift(
     else:
         confidence = target_event(y_prob_target, logits)[:, 1]
     if not logits:
-        refuse_certain(rows.confidence, confidence)
+        refuse_certain((is_certain(rows.confidence), is_certain(confidence)), (len(rows.confidence), len(confidence)))
     assert rows.weight is not None  # `weights` were given
     report = report_of(rows.weight)
     _require_evidence(report)

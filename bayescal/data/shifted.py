@@ -23,6 +23,8 @@ Ints = NDArray[np.int64]
 TARGET = "y_prob_target"
 #: Largest share of the target rows in bins without source rows.
 REFUSED = 0.5
+#: Probabilities of at least so many rows are refused if all are 0 or 1 and those of the other side are not.
+MANY = 20
 #: Hint for labels of the target.
 LABELLED = (
     "Labels of the target are not used here. If they are known, `evaluate(y_target, y_prob_target)` needs no shift."
@@ -118,7 +120,7 @@ class ShiftedRows:
             target = target_matrix(y_prob_target, len(rows.classes), names, logits)
             refuse_contradiction(column_names(y_prob_target), rows.classes, name=TARGET)
         if not logits:
-            refuse_certain(rows.matrix, target)
+            refuse_certain((is_certain(rows.matrix), is_certain(target)), (len(rows.matrix), len(target)))
         coarse = coarser(*(np.asarray(to_array(TARGET, each)).dtype for each in (y_prob, y_prob_target)))
         source, target = (rounded_to(coarse, each, rows.event) for each in (rows.matrix, target))
         return cls(label=rows.label, source=source, target=target, classes=rows.classes, event=rows.event)
@@ -166,15 +168,32 @@ def refuse_integers(y_prob_target: Any) -> None:
         )
 
 
-def refuse_certain(source: Array, target: Array, called: tuple[str, str] = ("`y_prob`", f"`{TARGET}`")) -> None:
-    """Refuse probabilities of one side that are all 0 or 1, as labels are, if those of the other side are not."""
-    certain = [bool(((side == 0) | (side == 1)).all()) for side in (source, target)]
-    if certain[0] == certain[1]:
+def is_certain(values: Array) -> bool:
+    """Return whether all probabilities are 0 or 1, as labels are."""
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def refuse_certain(
+    certain: tuple[bool, bool], n_rows: tuple[int, int], called: tuple[str, str] = ("`y_prob`", f"`{TARGET}`")
+) -> None:
+    """Refuse probabilities of one side that are all 0 or 1 if those of the other side are not.
+
+    Parameters
+    ----------
+    certain : (bool, bool)
+        Whether the probabilities of source and target are all 0 or 1.
+    n_rows : (int, int)
+        Their numbers of rows. Few rows may be 0 or 1 by chance and are allowed.
+    called : (str, str)
+        Words for both sides.
+    """
+    wrong = int(certain[1])
+    if certain[0] == certain[1] or n_rows[wrong] < MANY:
         return
-    (wrong, other), n_rows = (called, len(source)) if certain[0] else (called[::-1], len(target))
-    hint = "Labels of the source are another argument." if certain[0] else LABELLED
+    hint = LABELLED if wrong else "Labels of the source are another argument."
     raise ValueError(
-        f"{wrong} must hold probabilities, as {other} does; all of its {n_rows} rows are 0 or 1, as labels are. {hint}"
+        f"{called[wrong]} must hold probabilities, as {called[1 - wrong]} does; all of its {n_rows[wrong]} rows are 0 "
+        f"or 1, as labels are. {hint}"
     )
 
 

@@ -122,10 +122,11 @@ class ClassPriorPosterior:
         For known cells, the correlation of successive sweeps of data augmentation is about 1 minus the least eigenvalue
         of `information`. For known frequencies, that of the cells of a class with n labelled rows and m expected rows
         of the target is about m / (n + m), so that the correlation length is proportional to m / n if m is large.
-        Chains of two classes take more sweeps if a class has few labelled rows or `worth` is small.
+        Chains of two classes take more sweeps if a class has few labelled rows, `worth` is small, or the target has at
+        least three rows per labelled row.
         """
         if self._two:
-            return two_classes.sweeps_for(self.counts.by_class, float(self.worth[1]))
+            return two_classes.sweeps_for(self.counts.by_class, self.counts.n_target, float(self.worth[1]))
         return int(np.ceil(min(self._sweeps_of_cells * self._larger, OF_LARGER * self.most_sweeps)))
 
     @property

@@ -17,7 +17,16 @@ from bayescal.data.files.findings import BlockFindings, NamedColumns
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import Source, require_column_names
-from bayescal.data.shifted import TARGET, SourceRows, coarser, refuse_certain, rounded_to, target_event, target_matrix
+from bayescal.data.shifted import (
+    TARGET,
+    SourceRows,
+    coarser,
+    is_certain,
+    refuse_certain,
+    rounded_to,
+    target_event,
+    target_matrix,
+)
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.files import COUNTING, EDGES, Progress
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts, require_cells
@@ -137,8 +146,7 @@ class _Files:
     def count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
         """Count the rows of both files, rounded to the precision of the coarser one."""
         (source, labelled), (target, unlabelled) = _peeked(self._source_blocks()), _peeked(self._target_blocks())
-        if not self.logits:
-            refuse_certain(source.y_prob, target, (self._of_source.called["y_prob"], self._of_target.called[TARGET]))
+        certain = [True, True]
         coarse = coarser(source.y_prob.dtype, target.dtype)
         if cells is None:
             rows = self._each(labelled, EDGES, self._of_source, self._labelled)
@@ -146,16 +154,22 @@ class _Files:
             labelled = self._source_blocks()
 
         def of_source(block: Rows) -> ShiftCounts:
+            certain[0] &= is_certain(block.y_prob)
             rows = self._labelled(block)
             matrix = self._adapted(rounded_to(coarse, rows.matrix, rows.event))
             return ShiftCounts.from_source(replace(rows, matrix=matrix), cells, bins)
 
         def of_target(block: NDArray[Any]) -> ShiftCounts:
+            certain[1] &= is_certain(block)
             matrix = self._adapted(rounded_to(coarse, self._unlabelled(block), self.event))
             return ShiftCounts.from_target(matrix, self.event, cells, bins, counts.classes)
 
         counts = reduce(add, self._each(labelled, COUNTING, self._of_source, of_source))
-        return counts + reduce(add, self._each(unlabelled, COUNTING, self._of_target, of_target))
+        counts += reduce(add, self._each(unlabelled, COUNTING, self._of_target, of_target))
+        if not self.logits:
+            called = (self._of_source.called["y_prob"], self._of_target.called[TARGET])
+            refuse_certain((certain[0], certain[1]), (counts.n_source, counts.n_target), called)
+        return counts
 
     @property
     def event(self) -> bool:

@@ -357,9 +357,17 @@ def test_probabilities_are_narrower():
         ({"draws": 1}, ValueError, "`draws`"),
         ({"y_prob_target": [0, 1, 1]}, TypeError, r"holds integers \(dtype int64\), as labels do.*`evaluate\("),
         ({"y_prob_target": np.array([False, True])}, TypeError, "holds booleans"),
-        ({"y_prob_target": [0.0, 1.0, 1.0]}, ValueError, r"all of its 3 rows are 0 or 1, as labels are.*`evaluate\("),
-        ({"y_prob": [0.0, 0.0, 1.0, 1.0]}, ValueError, "`y_prob` must .* as `y_prob_target` does; all of its 4 rows"),
-        ({"shift": "covariate", "weights": [1] * 4, "y_prob_target": [0.0, 1.0]}, ValueError, "its 2 rows are 0 or 1"),
+        ({"y_prob_target": [0.0, 1.0] * 10}, ValueError, r"all of its 20 rows are 0 or 1, as labels are.*`evaluate\("),
+        (
+            {"y_true": [0, 1] * 10, "y_prob": [0.0, 1.0] * 10},
+            ValueError,
+            "`y_prob` must .* as `y_prob_target` does; all of its 20 rows",
+        ),
+        (
+            {"shift": "covariate", "weights": [1] * 4, "y_prob_target": [0.0, 1.0] * 10},
+            ValueError,
+            "its 20 rows are 0 or 1",
+        ),
         ({"classes": {0, 1}}, TypeError, "`classes` must be a list or tuple, .* it is a set"),
         ({"classes": {"well": 0, "ill": 1}}, TypeError, "it is a dict"),
         ({"shift": "target"}, ValueError, "Did you mean 'label'"),
@@ -380,6 +388,11 @@ def test_invalid_input_is_refused(change, error, message):
     given |= change
     with pytest.raises(error, match=message), np.errstate(all="ignore"):
         bc.evaluate_shifted(given.pop("y_true"), given.pop("y_prob"), given.pop("y_prob_target"), rng=1, **given)
+
+
+def test_few_rows_of_a_target_may_be_certain():
+    y, p, _, _ = event(200, 0.5, np.random.default_rng(4))
+    assert bc.class_priors(y, p, [1.0, 0.0, 1.0], rng=1).mean()[1] > 0.3
 
 
 def test_shift_has_no_default():

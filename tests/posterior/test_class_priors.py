@@ -251,12 +251,42 @@ def test_sweeps_keep_the_distribution_of_frequencies_and_cells(target):
 
 
 @pytest.mark.parametrize(
-    ("by_class", "worth", "sweeps"),
-    [([1000, 900], 0.5, 8), ([1000, 50], 0.5, 20), ([5, 1000], 0.5, 40), ([1000, 1000], 0.04, 25), ([9, 9], 0.0, 40)],
+    ("by_class", "n_target", "worth", "sweeps"),
+    [
+        ([1000, 900], 5000, 0.5, 8),
+        ([1000, 50], 1000, 0.5, 20),
+        ([5, 1000], 1000, 0.5, 40),
+        ([1000, 1000], 1000, 0.04, 25),
+        ([9, 9], 9, 0.0, 40),
+        ([1000, 900], 5700, 0.5, 48),
+    ],
 )
-def test_chains_of_two_classes_are_longer_with_few_labels_or_little_information(by_class, worth, sweeps):
-    """1000 divided by the labelled rows of the rarer class, or 1 divided by what a row of the target is worth."""
-    assert two_classes.sweeps_for(np.array(by_class), worth) == sweeps
+def test_chains_of_two_classes_are_longer_if_they_move_slowly(by_class, n_target, worth, sweeps):
+    """1000 divided by the labelled rows of the rarer class, or 1 divided by what a row of the target is worth.
+
+    48 sweeps for a target with three rows per labelled row.
+    """
+    assert two_classes.sweeps_for(np.array(by_class), n_target, worth) == sweeps
+
+
+def test_a_rare_class_in_a_large_target_has_the_posterior_of_data_augmentation():
+    """Mean and standard deviation of 800 chains of data augmentation with 16 000 sweeps each; 8 sweeps are 1 sd off."""
+    found = posterior(
+        [[173, 159, 138, 30, 0, 0], [0, 2, 29, 125, 178, 166]],
+        [32893, 32567, 27031, 6367, 795, 347],
+        bc.ShiftCells(np.array([[0.7, 0.9], [0.7, 0.9]])),
+    )
+    drawn = found.sample(8000, rng=1)[:, 1]
+    assert drawn.mean() == pytest.approx(0.00965, abs=0.2 * 0.00181)
+    assert drawn.std() == pytest.approx(0.00181, rel=0.1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_frequency_that_rounds_to_one_leaves_finite_draws():
+    """A billion rows of the target in a cell that nearly all belong to class 1; these seeds gave missing values."""
+    for seed in (6, 9, 13):
+        drawn = posterior([[0, 10], [2, 0]], [10**9, 0]).sample(2000, rng=seed)
+        assert np.isfinite(drawn).all()
 
 
 def augmented(own, target, sweeps, chains, rng):

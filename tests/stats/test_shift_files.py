@@ -147,6 +147,15 @@ def test_invalid_values_are_reported_about_all_rows_of_a_file(tmp_path, monkeypa
             bc.count_shift_files(*files, label="y", prob="p", cells=cells)
 
 
+def test_a_file_that_begins_with_certain_probabilities_is_no_file_of_labels(tmp_path, monkeypatch):
+    y, p, p_target = event(400, 40_000)
+    p_target = np.sort(np.where(p_target < 0.3, 0.0, p_target))
+    assert (p_target[:16_384] == 0).all()
+    monkeypatch.setattr(sources, "BLOCK", 1)
+    found = bc.count_shift_files(*written(tmp_path, y, p, p_target), label="y", prob="p", cells=CELLS)
+    assert found.target.sum() == 40_000
+
+
 def test_refusals(tmp_path):
     y, p, p_target = event(200, 200)
     files = written(tmp_path, y, p, p_target)
