@@ -24,7 +24,8 @@ SIZES = (
     *((2, *each) for each in ((2000, 2000), (500, 500), (100, 100), (200, 2000), (100, 10_000), (5000, 1_000_000))),
     *((5, *each) for each in ((2000, 2000), (500, 5000), (200, 20_000))),
 )
-#: Distances of the means of classes, in standard deviations, and frequencies of the last class in the target.
+#: Distances of the means of classes from the origin, each along an axis of its own, so that means are sqrt(2) times as
+#: far apart, in standard deviations; and frequencies of the last class in the target.
 DISTANCES, FREQUENCIES = (0.5, 1.5, 3.0), (0.5, 0.15, 0.01)
 #: Sweeps of the long chains, relative to the default.
 LONGER = {2: 20, 5: 5}
