@@ -126,7 +126,7 @@ from .stats.logits import LogitCounts as LogitCounts
 from .stats.logits import logit_bins as logit_bins
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.shift_cells import ShiftCells as ShiftCells
-from .stats.shift_cells import ShiftCounts as ShiftCounts
+from .stats.shift_counts import ShiftCounts as ShiftCounts
 from .stats.shift_files import count_shift_files as count_shift_files
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts

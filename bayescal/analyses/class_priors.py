@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
-from bayescal.data.shifted import TARGET_NAMES, ShiftedRows
+from bayescal._render import percent
+from bayescal.data.shifted import TARGET_NAMES, ShiftedRows, require_overlap
 from bayescal.posterior.class_priors import ClassPriorPosterior
 from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior
-from bayescal.results.class_priors import FEW, ClassPriors
+from bayescal.results.class_priors import FEW, UNLABELLED, ClassPriors
 from bayescal.results.wording import p_words
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+from bayescal.stats.shift_cells import ShiftCells, default_cells
+from bayescal.stats.shift_counts import ShiftCounts
 
 USING = ("cells", "probabilities")
 #: Maximum number of classes.
@@ -87,7 +89,8 @@ def class_priors(
     Raises
     ------
     ValueError, TypeError
-        For invalid input, as for `evaluate`; also if a class has no labelled row, or there are more than 100 classes.
+        For invalid input, as for `evaluate`; also if a class has no labelled row, there are more than 100 classes, or
+        more than half of the rows of the target are in cells without labelled rows.
 
     Warns
     -----
@@ -131,7 +134,7 @@ def priors_of_rows(
         raise ValueError(f"`y_prob` must have at most {MOST_CLASSES} columns; it has {n_classes}.")
     require_all_classes(np.bincount(rows.label, minlength=n_classes), rows.classes)
     if using == "cells":
-        counted = ShiftCounts.from_rows(rows, ShiftCells.default(rows.source) if cells is None else cells)
+        counted = ShiftCounts.from_rows(rows, default_cells(n_classes, lambda: rows.source) if cells is None else cells)
         return priors_of_counts(counted, draws=draws, rng=rng)
     if cells is not None:
         raise ValueError("`cells` belong to `using='cells'`; `using='probabilities'` needs none.")
@@ -174,7 +177,8 @@ def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = No
     TypeError
         If `counts` are of another type.
     ValueError
-        If a class has no labelled row, or there are no rows of the target.
+        If a class has no labelled row, there are no rows of the target, or more than half of them are in cells
+        without labelled rows.
 
     Examples
     --------
@@ -200,15 +204,23 @@ def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = No
 def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None) -> ClassPriors:
     """Compute the posterior from counts in which every class has labelled rows."""
     draws = _checks.whole_number("draws", draws, at_least=2)
+    lost, empty = counts.without_labels, int(((counts.source.sum(axis=0) == 0) & (counts.target > 0)).sum())
+    require_overlap(lost, counts.n_target, empty, parts="cells")
     posterior = ClassPriorPosterior(counts)
-    notes: tuple[str, ...] = ()
+    notes = []
+    if lost >= UNLABELLED:
+        notes.append(
+            f"{percent(lost)} of the target's rows are in cells without labelled rows: the prior determines how likely "
+            "these cells are in each class."
+        )
     if posterior.slow:
-        notes = (
+        notes.append(
             f"Chains may not have converged, because {posterior.slow}. With 200 labelled rows and 20 000 rows of the "
             "target in five classes, means differed from those of long chains by up to 0.17 standard deviations. More "
-            "labelled rows help, or a random sample of the rows of the target.",
+            "labelled rows help, or a random sample of the rows of the target."
         )
-    return ClassPriors(counts, posterior.sample(draws, rng=rng), posterior.worth, f"cells: {counts.cells}", notes)
+    drawn = posterior.sample(draws, rng=rng)
+    return ClassPriors(counts, drawn, posterior.worth, f"cells: {counts.cells}", tuple(notes))
 
 
 def require_all_classes(by_class: NDArray[np.int64], classes: Sequence[Any], name: str = "y_true") -> None:

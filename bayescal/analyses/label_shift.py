@@ -21,7 +21,8 @@ from bayescal.stats.bins import make_bins
 from bayescal.stats.contract import Counts
 from bayescal.stats.given_priors import CountsGivenPriors
 from bayescal.stats.label_shift import LabelShiftedCounts, ShiftedBins
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+from bayescal.stats.shift_cells import ShiftCells
+from bayescal.stats.shift_counts import ShiftCounts
 
 Floats = NDArray[np.float64]
 

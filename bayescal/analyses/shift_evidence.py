@@ -11,7 +11,8 @@ from bayescal.data.shifted import TARGET_NAMES, ShiftedRows
 from bayescal.estimands.shift_tests import label_shift_test, no_shift_test
 from bayescal.posterior.cell_shift import CellShiftPosterior
 from bayescal.results.shift_evidence import ShiftEvidence
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts, require_cells
+from bayescal.stats.shift_cells import ShiftCells, require_cells
+from bayescal.stats.shift_counts import ShiftCounts
 
 #: Ranges of confidence per predicted class: for 2 classes, up to 5 classes, and more.
 RANGES = ((2, 5), (5, 3), (MOST_CLASSES, 2))

@@ -20,7 +20,7 @@ from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
 from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.shift_cells import ShiftCounts
+from bayescal.stats.shift_counts import ShiftCounts
 from bayescal.stats.stored import SavedCounts, load_counts
 from bayescal.stats.survival_counts import SurvivalCounts
 from bayescal.stats.threshold_counts import ThresholdCounts

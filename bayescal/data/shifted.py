@@ -197,25 +197,29 @@ def refuse_certain(
     )
 
 
-def require_overlap(uncovered: float, n_rows: int, empty: int, rows: str = "labelled rows") -> None:
+def require_overlap(
+    uncovered: float, n_rows: int, empty: int, rows: str = "labelled rows", parts: str = "bins"
+) -> None:
     """Refuse a target most of whose rows have scores that no source row has.
 
     Parameters
     ----------
     uncovered : float
-        Share of the target rows in bins without labelled rows.
+        Share of the target rows in bins, or cells, without labelled rows.
     n_rows : int
         Number of target rows.
     empty : int
         Number of such bins.
     rows : str
         What these bins lack, in words.
+    parts : {"bins", "cells"}
+        Into what scores are divided.
     """
     if uncovered > REFUSED:
+        remedy = "Use fewer bins, or label" if parts == "bins" else "Label"
         raise ValueError(
             f"`{TARGET}` must have scores like those of the source: {100 * uncovered:.0f} % of its {n_rows} rows are "
-            f"in {empty} bins without {rows}, and at most {100 * REFUSED:g} % may be. Use fewer bins, or label rows "
-            "of the target."
+            f"in {empty} {parts} without {rows}, and at most {100 * REFUSED:g} % may be. {remedy} rows of the target."
         )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.posterior.class_priors import ClassPriorPosterior
-from bayescal.stats.shift_cells import ShiftCounts
+from bayescal.stats.shift_counts import ShiftCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._loops import in_threads
 from bayescal.posterior import two_classes
-from bayescal.stats.shift_cells import ShiftCounts
+from bayescal.stats.shift_counts import ShiftCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

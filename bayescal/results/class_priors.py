@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _arviz, _checks, _render
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
-from bayescal.stats.shift_cells import ShiftCounts
+from bayescal.stats.shift_counts import ShiftCounts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 PRINTED = 20
 #: A remark names classes for whose frequency a row of the target is worth fewer labelled rows than this.
 HARDLY = 0.1
+#: Least share of the target's rows in cells, or bins, without labelled rows that a remark mentions.
+UNLABELLED = 0.001
 #: Fewer labelled rows of a class than this are mentioned.
 FEW = 5
 #: Classes named in a remark.

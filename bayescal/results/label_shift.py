@@ -16,7 +16,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.over_priors import OverPriors, over_priors
 from bayescal.results import wording
-from bayescal.results.class_priors import ClassPriors
+from bayescal.results.class_priors import UNLABELLED, ClassPriors
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import few_labelled_rows, of_several
 from bayescal.stats.contract import Counts
@@ -26,8 +26,6 @@ Floats = NDArray[np.float64]
 
 #: Name of the row of the adapted predictions.
 ADAPTED = "ece_adapted"
-#: Least share of the target's rows in bins without labelled rows that a remark mentions.
-UNLABELLED = 0.001
 #: Maximum number of classes that are printed.
 PRINTED = 20
 HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")

@@ -14,7 +14,7 @@ from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.shift_tests import ShiftTest
 from bayescal.posterior.cell_shift import total_variation
 from bayescal.results.wording import p_words
-from bayescal.stats.shift_cells import ShiftCounts
+from bayescal.stats.shift_counts import ShiftCounts
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -29,7 +29,8 @@ from bayescal.data.shifted import (
 )
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.files import COUNTING, EDGES, Progress
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts, require_cells
+from bayescal.stats.shift_cells import ShiftCells, default_cells, require_cells
+from bayescal.stats.shift_counts import ShiftCounts
 
 Floats = NDArray[np.float64]
 
@@ -149,19 +150,17 @@ class _Files:
         certain = [True, True]
         coarse = coarser(source.y_prob.dtype, target.dtype)
         if cells is None:
-            rows = self._each(labelled, EDGES, self._of_source, self._labelled)
-            cells = ShiftCells.default(np.concatenate([rounded_to(coarse, each.matrix, self.event) for each in rows]))
-            labelled = self._source_blocks()
+            cells, labelled = self._default_cells(labelled, coarse)
 
         def of_source(block: Rows) -> ShiftCounts:
             certain[0] &= is_certain(block.y_prob)
             rows = self._labelled(block)
-            matrix = self._adapted(rounded_to(coarse, rows.matrix, rows.event))
+            matrix = self._adapted(rounded_to(coarse, rows.matrix, rows.event), self.stream.source)
             return ShiftCounts.from_source(replace(rows, matrix=matrix), cells, bins)
 
         def of_target(block: NDArray[Any]) -> ShiftCounts:
             certain[1] &= is_certain(block)
-            matrix = self._adapted(rounded_to(coarse, self._unlabelled(block), self.event))
+            matrix = self._adapted(rounded_to(coarse, self._unlabelled(block), self.event), self.target)
             return ShiftCounts.from_target(matrix, self.event, cells, bins, counts.classes)
 
         counts = reduce(add, self._each(labelled, COUNTING, self._of_source, of_source))
@@ -170,6 +169,19 @@ class _Files:
             called = (self._of_source.called["y_prob"], self._of_target.called[TARGET])
             refuse_certain((certain[0], certain[1]), (counts.n_source, counts.n_target), called)
         return counts
+
+    def _default_cells(self, blocks: Iterator[Rows], coarse: np.dtype[Any]) -> tuple[ShiftCells, Iterator[Rows]]:
+        """Return the default cells, and the blocks of the source that remain to be counted: all of them."""
+        read = False
+
+        def matrix() -> Floats:
+            nonlocal read
+            read = True
+            rows = self._each(blocks, EDGES, self._of_source, self._labelled)
+            return np.concatenate([rounded_to(coarse, each.matrix, self.event) for each in rows])
+
+        cells = default_cells(2 if self.event else len(self.stream.columns), matrix)
+        return cells, self._source_blocks() if read else blocks
 
     @property
     def event(self) -> bool:
@@ -195,12 +207,12 @@ class _Files:
 
     def _source_blocks(self) -> Iterator[Rows]:
         """Read the labelled rows."""
-        return _of_file(self.stream.blocks(), self.stream.source)
+        return _of_file(self.stream.blocks(), self._quoted(self.stream.source))
 
     def _target_blocks(self) -> Iterator[NDArray[Any]]:
         """Read the probabilities of the target."""
         columns = self.target.blocks([(column, "number") for column in self.stream.columns])
-        for block in _of_file(columns, self.target):
+        for block in _of_file(columns, self._quoted(self.target)):
             yield block[0] if self.event else np.column_stack(block)
 
     def _labelled(self, rows: Rows) -> SourceRows:
@@ -211,17 +223,17 @@ class _Files:
             return target_event(block, self.logits)
         return target_matrix(block, block.shape[1], logits=self.logits)
 
-    def _adapted(self, matrix: Floats) -> Floats:
-        """Apply `adapt` and check what it returns."""
+    def _adapted(self, matrix: Floats, source: Source) -> Floats:
+        """Apply `adapt` to rows of a file and check what it returns."""
         if self.adapt is None:
             return matrix
-        if self.event:
-            changed = target_event(self.adapt(matrix[:, 1]), name=ADAPTED)
-        else:
-            changed = target_matrix(self.adapt(matrix), matrix.shape[1], name=ADAPTED)
-        if len(changed) != len(matrix):
-            raise ValueError(f"`{ADAPTED}` must be one value per row; it has {len(changed)} for {len(matrix)} rows.")
-        return changed
+        given = self.adapt(matrix[:, 1] if self.event else matrix)
+        try:
+            return _of_same_rows(given, matrix, self.event)
+        except InvalidRows:
+            raise
+        except ValueError as problem:
+            raise ValueError(f"{self._quoted(source)}: {problem}") from problem
 
     @property
     def _of_source(self) -> NamedColumns:
@@ -232,13 +244,27 @@ class _Files:
         return self._named(self.target, {TARGET: self.stream.called["y_prob"]})
 
     def _named(self, source: Source, called: dict[str, str]) -> NamedColumns:
-        words = {argument: f"{column} of '{source.path.name}'" for argument, column in called.items()}
+        words = {argument: f"{column} of {self._quoted(source)}" for argument, column in called.items()}
+        words[ADAPTED] = f"`{ADAPTED}` of {self._quoted(source)}"
         return NamedColumns(source, words, self.stream.columns)
 
+    def _quoted(self, source: Source) -> str:
+        """Name of a file in messages; the path if two files have the same name."""
+        both = (self.stream.source.path, self.target.path)
+        alike = both[0] != both[1] and both[0].name == both[1].name
+        return f"'{source.path if alike else source.path.name}'"
 
-def _of_file[Block](blocks: Iterator[Block], source: Source) -> Iterator[Block]:
+
+def _of_same_rows(given: Any, matrix: Floats, event: bool) -> Floats:
+    """Check that adapted probabilities belong to the rows of a matrix; return those of all classes."""
+    changed = target_event(given, name=ADAPTED) if event else target_matrix(given, matrix.shape[1], name=ADAPTED)
+    if len(changed) != len(matrix):
+        raise ValueError(f"`{ADAPTED}` must be one value per row; it has {len(changed)} for {len(matrix)} rows.")
+    return changed
+
+
+def _of_file[Block](blocks: Iterator[Block], name: str) -> Iterator[Block]:
     """Name the file in messages about values that cannot be read."""
-    name = f"'{source.path.name}'"
     try:
         yield from blocks
     except InvalidRows as problem:

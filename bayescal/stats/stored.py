@@ -19,7 +19,7 @@ from bayescal.stats.documents.survival import survival_document, survival_from_d
 from bayescal.stats.documents.thresholds import thresholds_document, thresholds_from_document
 from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts, require_paired
-from bayescal.stats.shift_cells import ShiftCounts
+from bayescal.stats.shift_counts import ShiftCounts
 from bayescal.stats.survival_counts import SurvivalCounts
 from bayescal.stats.threshold_counts import ThresholdCounts
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.posterior.class_priors import ALPHA, TINY, ClassPriorPosterior
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+from bayescal.stats.shift_cells import ShiftCells
+from bayescal.stats.shift_counts import ShiftCounts
 from bayescal.verify.named import Moments, NamedSimulator, below, by_name
 
 if TYPE_CHECKING:

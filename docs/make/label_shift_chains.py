@@ -14,7 +14,8 @@ from studies import about, rows_of_jobs, run_study
 
 from bayescal.data.shifted import ShiftedRows
 from bayescal.posterior.class_priors import ClassPriorPosterior
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+from bayescal.stats.shift_cells import default_cells
+from bayescal.stats.shift_counts import ShiftCounts
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +53,7 @@ def counts_of(n_classes: int, n_source: int, n_target: int, distance: float, fre
         for noise, label in zip(x, (y, y_target), strict=True)
     )
     rows = ShiftedRows.read(y, p, p_target)
-    return ShiftCounts.from_rows(rows, ShiftCells.default(rows.source))
+    return ShiftCounts.from_rows(rows, default_cells(n_classes, lambda: rows.source))
 
 
 def compared(job: tuple[int, int, int, int]) -> list[dict[str, Any]]:

@@ -8,7 +8,8 @@ from bayescal.data.shifted import ShiftedRows
 from bayescal.posterior.class_priors import most_probable
 from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior, recalibrated
 from bayescal.results.class_priors import adapted
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+from bayescal.stats.shift_cells import ShiftCells
+from bayescal.stats.shift_counts import ShiftCounts
 
 FAMILY = "label_shift"
 #: Calls whose numbers are checked.

@@ -111,8 +111,32 @@ def test_logits_of_several_classes_in_another_order(tmp_path):
     files = written(tmp_path, np.array(list("abc"))[y], p, p_target, "csv")
     with pytest.raises(ValueError, match=r"'p_\*' of 'target.csv'.*in line 9, column 'p_b'"):
         bc.count_shift_files(*files, **how)
-    with pytest.raises(ValueError, match=r"`adapt\(p\)` must lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"`adapt\(p\)` of 'source.csv' must lie in \[0, 1\]"):
         bc.count_shift_files(files[0], files[0], **how, adapt=lambda p: 2 * p)
+
+
+def test_cells_of_many_classes_need_no_pass_of_their_own(tmp_path):
+    """With more than five classes cells are the predicted classes, which need no probabilities."""
+    rng, steps = np.random.default_rng(4), []
+    y, p = np.arange(60) % 6, rng.dirichlet(np.ones(6), 60)
+    columns = {f"p_{k}": p[:, k] for k in range(6)}
+    pl.DataFrame({"y": y} | columns).write_parquet(tmp_path / "rows.parquet")
+    how = {"label": "y", "prob_prefix": "p_", "progress": steps.append}
+    found = bc.count_shift_files(*[tmp_path / "rows.parquet"] * 2, **how)
+    assert found.cells == bc.ShiftCells.predicted_class(6)
+    np.testing.assert_array_equal(found.target, np.bincount(p.argmax(axis=1), minlength=6))
+    assert [(step.step, step.rows) for step in steps] == [("counting", 60)] * 2
+
+
+def test_files_of_the_same_name_are_told_apart_by_their_folders(tmp_path):
+    y, p, p_target = event(50, 50)
+    p_target[7] = 2
+    folders = [tmp_path / each for each in ("hospital", "screening")]
+    for folder in folders:
+        folder.mkdir()
+    files = [written(folder, y, p, p_target)[i].rename(folder / "rows.parquet") for i, folder in enumerate(folders)]
+    with pytest.raises(ValueError, match=r"column 'p' of '.*screening.rows\.parquet' must lie in \[0, 1\]"):
+        bc.count_shift_files(*files, label="y", prob="p", cells=CELLS)
 
 
 CELLS = bc.ShiftCells.predicted_class(2)
@@ -168,7 +192,7 @@ def test_refusals(tmp_path):
     pl.DataFrame({"q": p_target}).write_parquet(files[1])
     with pytest.raises(ValueError, match=r"'target\.parquet' has no column 'p'"):
         bc.count_shift_files(*files, label="y", prob="p")
-    with pytest.raises(ValueError, match=r"`adapt\(p\)` must lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"`adapt\(p\)` of 'source.parquet' must lie in \[0, 1\]"):
         bc.count_shift_files(files[0], files[0], label="y", prob="p", cells=CELLS, adapt=lambda p: 2 * p)
     pl.DataFrame({"p": (p_target > 0.5).astype(float)}).write_parquet(files[1])
     with pytest.raises(ValueError, match=r"column 'p' of 'target\.parquet' must hold probabilities, .* its 200 rows"):
@@ -182,9 +206,13 @@ def test_refusals(tmp_path):
         bc.count_shift_files(*files, label="y", prob="p", prob_prefix="p")
     with pytest.raises(TypeError, match=r"`adapt` must be a function, such as .*, not float"):
         bc.count_shift_files(*files, label="y", prob="p", cells=CELLS, adapt=0.5)
-    with pytest.raises(ValueError, match=r"`adapt\(p\)` must be one value per row; it has 5 for 200 rows"):
+    with pytest.raises(
+        ValueError, match=r"'source\.parquet': `adapt\(p\)` must be one value per row; it has 5 for 200 rows"
+    ):
         bc.count_shift_files(files[0], files[0], label="y", prob="p", cells=CELLS, adapt=lambda p: p[:5])
     with pytest.raises(ValueError, match="`prob` or `prob_prefix` must say"):
         bc.count_shift_files(*files, label="y")
+    with pytest.raises(TypeError, match="`label` must be the name of a column of the file, not NoneType"):
+        bc.count_shift_files(*files, label=None, prob="p")
     with pytest.raises(TypeError, match="`prob` must be the name of a column"):
         bc.count_shift_files(*files, label="y", prob=["p"])

@@ -39,9 +39,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def require_column_names(columns: Mapping[str, Any]) -> None:
-    """Require that arguments are names of columns, or None, and that labels and probabilities are different columns."""
+    """Require that arguments are names of columns, and that labels and probabilities are different columns.
+
+    All arguments but `label` may be None.
+    """
     for name, column in columns.items():
-        if column is not None and not isinstance(column, str):
+        if not isinstance(column, str) and (column is not None or name == "label"):
             raise TypeError(f"`{name}` must be the name of a column of the file, not {type(column).__name__}.")
     if columns.get("label") is not None and columns["label"] == columns.get("prob"):
         raise ValueError(f"`label` and `prob` must name different columns; both are {quoted(columns['label'])}.")

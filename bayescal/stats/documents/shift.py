@@ -13,7 +13,8 @@ from bayescal.stats.documents.sums import sums_document, sums_from_document
 from bayescal.stats.documents.values import floats, integers, require_total
 from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.row_counts import row_counts
-from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+from bayescal.stats.shift_cells import ShiftCells
+from bayescal.stats.shift_counts import ShiftCounts
 
 NEEDED = ("classes", "cuts", "source_rows", "source", "target_rows", "target", "binned")
 PARTS = ("class", "bins", "by_class", "source", "target")
