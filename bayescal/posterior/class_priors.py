@@ -122,11 +122,12 @@ class ClassPriorPosterior:
         For known cells, the correlation of successive sweeps of data augmentation is about 1 minus the least eigenvalue
         of `information`. For known frequencies, that of the cells of a class with n labelled rows and m expected rows
         of the target is about m / (n + m), so that the correlation length is proportional to m / n if m is large.
-        Chains of two classes take more sweeps if a class has few labelled rows, `worth` is small, or the target has at
-        least three rows per labelled row.
+        Chains of two classes take more sweeps if a class has few labelled rows, `worth` is small, or the target has
+        more rows than the source.
         """
         if self._two:
-            return two_classes.sweeps_for(self.counts.by_class, self.counts.n_target, float(self.worth[1]))
+            expected = self.counts.n_target * self._expected[0]
+            return two_classes.sweeps_for(self.counts.by_class, expected, float(self.worth[1]))
         return int(np.ceil(min(self._sweeps_of_cells * self._larger, OF_LARGER * self.most_sweeps)))
 
     @property
@@ -142,16 +143,18 @@ class ClassPriorPosterior:
 
     @property
     def most_sweeps(self) -> int:
-        """Most sweeps for a target that is not larger than the source; they limit the time."""
+        """Most sweeps for more than two classes and a target that is not larger than the source, to limit the time."""
         return int(np.clip(BUDGET // self.counts.source.size, MOST_OF_MANY, MOST))
 
     @property
     def slow(self) -> str:
         """Reason why chains may not have reached the posterior; empty if none is known."""
+        little = "the cells contain little information about some frequencies"
         if self._two:
-            return ""
+            many = self.counts.n_source > two_classes.TOO_MANY and self.worth[1] < two_classes.LITTLE
+            return f"{little}, and there are very many labelled rows" if many else ""
         if self._sweeps_of_cells == self.most_sweeps:
-            return "the cells contain little information about some frequencies"
+            return little
         if self._sweeps_of_cells * self._larger > OF_LARGER * self.most_sweeps:
             return f"the target has {self._larger:.3g} times as many rows as the source"
         return ""

@@ -28,15 +28,21 @@ slowly if the target has many rows per labelled row, or if cells contain little 
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import polygamma
 
 Floats = NDArray[np.float64]
 
 #: Fewest and most sweeps of a chain. Between these limits, the number of sweeps is the larger of 1000 divided by the
 #: labelled rows of the rarer class and 1 divided by `ClassPriorPosterior.worth`: chains move slowly if either is small.
 FEWEST, MOST, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
-#: A target with at least FAR rows per labelled row needs OF_FAR sweeps: with 1000 labelled rows, 100 000 of the target
-#: and a frequency of 0.01, means were up to 0.9 posterior standard deviations off after 8 sweeps, and 0.05 after 48.
-FAR, OF_FAR = 3, 48
+#: A larger target needs more: FEWEST sweeps, and PER_RATIO for each further row of the target per labelled row, at most
+#: OF_LARGER. With 1000 labelled rows, 100 000 of the target and a frequency of 0.01, means were up to 0.9 posterior
+#: standard deviations off after 8 sweeps, and 0.05 after 48. If `worth` is below LITTLE, this number is multiplied by
+#: LITTLE / worth, at most by MOST_TIMES: with a million labelled rows and 100 million of the target, means were up to
+#: 0.9 standard deviations off after 48 sweeps, and 0.1 after 192.
+PER_RATIO, OF_LARGER, LITTLE, MOST_TIMES = 20.0, 48.0, 0.1, 4.0
+#: If `worth` is below LITTLE, the posterior of more labelled rows than this is too narrow for chains of this length.
+TOO_MANY = 10**7
 #: Metropolis steps of each share, and of the frequencies, per sweep.
 STEPS = 3
 #: Standard deviation of a step divided by that of the posterior (Gelman et al. 1996). The latter is known only
@@ -49,12 +55,25 @@ WIDTH = 3**0.5
 LARGEST, TINY = 0.5, 1e-300
 
 
-def sweeps_for(by_class: NDArray[np.int64], n_target: int, worth: float) -> int:
-    """Return the number of sweeps for the rows of both sides and `ClassPriorPosterior.worth`."""
-    if n_target >= FAR * int(by_class.sum()):
-        return OF_FAR
-    wanted = max(TIMES_ROWS / max(int(by_class.min()), 1), TIMES_WORTH / max(worth, TINY))
-    return int(np.clip(np.ceil(wanted), FEWEST, MOST))
+def sweeps_for(labelled: NDArray[np.int64], expected: Floats, worth: float) -> int:
+    """Return the number of sweeps.
+
+    Parameters
+    ----------
+    labelled : ndarray of int, shape (2,)
+        Labelled rows of each class.
+    expected : ndarray, shape (2,)
+        Expected rows of each class in the target.
+    worth : float
+        `ClassPriorPosterior.worth`.
+    """
+    labelled, worth = np.maximum(labelled, 1), max(worth, TINY)
+    wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST, MOST)
+    ratio = max(expected.sum() / labelled.sum(), (expected / labelled).max() / 2)
+    if ratio > 1:
+        of_larger = min(FEWEST + PER_RATIO * (ratio - 1), OF_LARGER) * np.clip(LITTLE / worth, 1, MOST_TIMES)
+        wanted = max(wanted, np.rint(of_larger))
+    return int(wanted)
 
 
 def swept(
@@ -129,7 +148,8 @@ def _moved(logit: Floats, ratio: Floats, own: Floats, target: Floats, rng: np.ra
         one, rest = _shares(logit)
         return np.asarray(of_one * one + of_rest * rest + rows * np.log(np.exp(rest) + ratio * np.exp(one)))
 
-    scale = OPTIMAL * np.sqrt(1 / of_one + 1 / of_rest)  # the standard deviation of the logit given the source, roughly
+    # times the standard deviation of the logit of a Beta variable, which is that given the source
+    scale = OPTIMAL * np.sqrt(polygamma(1, of_one) + polygamma(1, of_rest))
     at = height(logit)
     for _ in range(STEPS):
         proposed = logit + scale * _steps(logit.shape, rng)

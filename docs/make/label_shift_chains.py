@@ -3,6 +3,7 @@ docs/explanation/shift.md: part of `make verify`.
 """
 
 import argparse
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from pages import rounded, save_parts, table
 from scipy.special import softmax
 from studies import about, rows_of_jobs, run_study
 
-from bayescal.data.shifted import ShiftedRows
 from bayescal.posterior.class_priors import ClassPriorPosterior
 from bayescal.stats.shift_cells import default_cells
 from bayescal.stats.shift_counts import ShiftCounts
@@ -20,16 +20,19 @@ from bayescal.stats.shift_counts import ShiftCounts
 Floats = NDArray[np.float64]
 
 SEED = 21
-#: Classes, labelled rows and rows of the target.
+#: Numbers of classes, labelled rows and rows of the target.
 SIZES = (
-    *((2, *each) for each in ((2000, 2000), (500, 500), (100, 100), (200, 2000), (100, 10_000), (5000, 1_000_000))),
+    *((2, *each) for each in ((100, 100), (500, 500), (2000, 2000), (500, 1000), (300, 900), (200, 2000))),
+    *((2, *each) for each in ((100, 10_000), (300, 30_000), (1000, 100_000), (5000, 10**6), (10**6, 10**8))),
     *((5, *each) for each in ((2000, 2000), (500, 5000), (200, 20_000))),
 )
 #: Distances of the means of classes from the origin, each along an axis of its own, so that means are sqrt(2) times as
 #: far apart, in standard deviations; and frequencies of the last class in the target.
-DISTANCES, FREQUENCIES = (0.5, 1.5, 3.0), (0.5, 0.15, 0.01)
-#: Sweeps of the long chains, relative to the default.
-LONGER = {2: 20, 5: 5}
+DISTANCES, FREQUENCIES = (0.3, 0.5, 1.5, 3.0), (0.5, 0.15, 0.01)
+#: Sweeps of the long chains: a multiple of the default, and at least a number.
+LONGER, LONGEST = 5, 400
+#: The largest targets are drawn as counts, with cell probabilities estimated from so many rows of each class.
+SIMULATED = 200_000
 
 
 class LongChains(ClassPriorPosterior):
@@ -38,39 +41,53 @@ class LongChains(ClassPriorPosterior):
     @property
     def sweeps(self) -> int:
         """Number of sweeps."""
-        return LONGER[len(self.counts.source)] * super().sweeps
+        return max(LONGER * super().sweeps, LONGEST)
 
 
-def counts_of(n_classes: int, n_source: int, n_target: int, distance: float, frequency: float) -> ShiftCounts:
-    """Count the cells of Gaussian classes; the source has equal frequencies."""
-    rng = np.random.default_rng([SEED, n_source, n_target])
-    share = np.full(n_classes, (1 - frequency) / (n_classes - 1))
-    share[-1] = frequency
-    y, y_target = labels(n_source, n_classes, rng), rng.choice(n_classes, n_target, p=share)
-    x = (rng.standard_normal((len(each), n_classes)) for each in (y, y_target))
-    p, p_target = (
-        softmax(distance * (noise + distance * np.eye(n_classes)[label]), axis=1)
-        for noise, label in zip(x, (y, y_target), strict=True)
-    )
-    rows = ShiftedRows.read(y, p, p_target)
-    return ShiftCounts.from_rows(rows, default_cells(n_classes, lambda: rows.source))
+def stated(label: NDArray[np.int64], n_classes: int, distance: float, rng: np.random.Generator) -> Floats:
+    """Draw the features of rows with these labels; return calibrated probabilities for equal frequencies."""
+    noise = rng.standard_normal((len(label), n_classes))
+    return softmax(distance * (noise + distance * np.eye(n_classes)[label]), axis=1)
 
 
-def compared(job: tuple[int, int, int, int]) -> list[dict[str, Any]]:
+def counts_of(
+    n_classes: int, n_source: int, n_target: int, distance: float, share: Floats, rng: np.random.Generator
+) -> ShiftCounts:
+    """Count the cells of Gaussian classes; the source has equal frequencies, and the target has those of `share`."""
+    y = labels(min(n_source, SIMULATED), n_classes, rng)
+    p = stated(y, n_classes, distance, rng)
+    cells = default_cells(n_classes, lambda: p)
+    source = np.stack([np.bincount(cells.of_rows(p[y == k]), minlength=len(cells)) for k in range(n_classes)])
+    target = np.zeros(len(cells), np.int64)
+    for k, n in enumerate(rng.multinomial(n_target, share)):
+        simulated = stated(np.full(min(n, SIMULATED), k), n_classes, distance, rng)
+        of_class = np.bincount(cells.of_rows(simulated), minlength=len(cells))
+        target += of_class if n <= SIMULATED else rng.multinomial(n, of_class / SIMULATED)
+    if n_source > SIMULATED:
+        source = np.stack([rng.multinomial(n_source // n_classes, each / each.sum()) for each in source])
+    return ShiftCounts(source, target, cells)
+
+
+def compared(job: tuple[int, int, int, int, int]) -> list[dict[str, Any]]:
     """Compare the frequency of the last class in all settings of one size; distances are in standard deviations."""
-    n_classes, n_source, n_target, draws = job
+    n_classes, n_source, n_target, draws, repeats = job
     apart, ratio, tails, sweeps = [], [], [], []
-    for distance in DISTANCES:
-        for frequency in FREQUENCIES:
-            counts = counts_of(n_classes, n_source, n_target, distance, frequency)
-            short = ClassPriorPosterior(counts)
-            own, long = (each.sample(draws, rng=SEED)[:, -1] for each in (short, LongChains(counts)))
-            sd = long.std()
-            apart.append(float((own.mean() - long.mean()) / sd))
-            ratio.append(float(own.std() / sd))
-            low, high = np.quantile(long, [0.025, 0.975])
-            tails.append(float(((own < low) | (own > high)).mean()))
-            sweeps.append(short.sweeps)
+    for at, (distance, frequency, repeat) in enumerate(product(DISTANCES, FREQUENCIES, range(repeats))):
+        share = np.full(n_classes, (1 - frequency) / (n_classes - 1))
+        share[-1] = frequency
+        seeds = np.random.SeedSequence([SEED, n_classes, n_source, n_target, at, repeat]).spawn(3)
+        counts = counts_of(n_classes, n_source, n_target, distance, share, np.random.default_rng(seeds[0]))
+        short = ClassPriorPosterior(counts)
+        own, long = (
+            each.sample(draws, rng=seed)[:, -1]
+            for each, seed in zip((short, LongChains(counts)), seeds[1:], strict=True)
+        )
+        sd = long.std()
+        apart.append(float((own.mean() - long.mean()) / sd))
+        ratio.append(float(own.std() / sd))
+        low, high = np.quantile(long, [0.025, 0.975])
+        tails.append(float(((own < low) | (own > high)).mean()))
+        sweeps.append(short.sweeps)
     row = {
         "n_classes": n_classes,
         "n_source": n_source,
@@ -85,9 +102,10 @@ def compared(job: tuple[int, int, int, int]) -> list[dict[str, Any]]:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Compare all sizes; with --quick, one of each number of classes."""
-    chosen = [SIZES[0], SIZES[-3]] if options.quick else SIZES
-    rows = rows_of_jobs(compared, [(*size, options.draws) for size in chosen], workers=options.workers)
-    return rounded(about(SEED, {"draws": options.draws, "rows": rows}))
+    chosen = [SIZES[2], SIZES[-3]] if options.quick else SIZES
+    jobs = [(*size, options.draws, options.repeats) for size in chosen]
+    rows = rows_of_jobs(compared, jobs, workers=options.workers)
+    return rounded(about(SEED, {"draws": options.draws, "repeats": options.repeats, "rows": rows}))
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
@@ -122,6 +140,6 @@ if __name__ == "__main__":
         save=save_parts,
         shown=("label_chains",),
         command="make verify",
-        repeats=(1, 1),
-        draws=(5000, 300),
+        repeats=(3, 1),
+        draws=(2000, 300),
     )

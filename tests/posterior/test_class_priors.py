@@ -7,6 +7,7 @@ from scipy.special import expit, softmax
 from scipy.stats import chi2
 
 import bayescal as bc
+from bayescal.analyses.class_priors import SEEN
 from bayescal.data.shifted import ShiftedRows
 from bayescal.posterior import two_classes
 from bayescal.posterior.class_priors import ClassPriorPosterior, most_probable
@@ -230,6 +231,25 @@ def test_each_step_keeps_the_distribution_without_rows_of_the_target(step):
     assert np.mean(pi[1] != one) > 0.8
 
 
+def test_steps_along_the_frequency_keep_its_density_given_the_cells():
+    """Start with quantiles of the exact density, of two cells and 1000 rows of the target; the sd is kept to 1 %."""
+    cells, target, n = np.array([[0.7, 0.3], [0.2, 0.8]]), np.array([600.0, 400.0]), 100_000
+    grid = (np.arange(100_000) + 0.5) / 100_000
+    height = target @ np.log((1 - grid) * cells[0][:, None] + grid * cells[1][:, None])
+    density = np.exp(height - height.max())
+    below = np.cumsum(density) / density.sum()
+    one = np.interp((np.arange(n) + 0.5) / n, below, grid)
+    weight = cells[:, :, None] * np.stack([1 - one, one])[:, None]
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        weight = two_classes._along_frequency(weight, target, 2.4 * one.std(), rng)
+    moved = weight[1].sum(axis=0)
+    np.testing.assert_allclose(weight[0] / (1 - moved), np.tile(cells[0][:, None], n), rtol=1e-9)
+    assert np.mean(moved != one) > 0.99
+    assert moved.mean() == pytest.approx(one.mean(), abs=4.5 * one.std() / np.sqrt(n))
+    assert moved.std() == pytest.approx(one.std(), rel=0.01)  # 4.5 standard errors
+
+
 @pytest.mark.parametrize("target", [[12, 0, 9, 30], [0, 0, 1, 1]])
 def test_sweeps_keep_the_distribution_of_frequencies_and_cells(target):
     """Start in the posterior: cells with the rows of one class only, a class of two rows, and no row in one cell."""
@@ -251,22 +271,39 @@ def test_sweeps_keep_the_distribution_of_frequencies_and_cells(target):
 
 
 @pytest.mark.parametrize(
-    ("by_class", "n_target", "worth", "sweeps"),
+    ("labelled", "expected", "worth", "sweeps"),
     [
-        ([1000, 900], 5000, 0.5, 8),
-        ([1000, 50], 1000, 0.5, 20),
-        ([5, 1000], 1000, 0.5, 40),
-        ([1000, 1000], 1000, 0.04, 25),
-        ([9, 9], 9, 0.0, 40),
-        ([1000, 900], 5700, 0.5, 48),
+        ([1000, 900], [900, 900], 0.5, 8),
+        ([1000, 50], [950, 50], 0.5, 20),
+        ([5, 1000], [5, 95], 0.5, 40),
+        ([1000, 1000], [500, 500], 0.04, 25),
+        ([9, 9], [5, 4], 0.0, 40),
+        ([1000, 1000], [1800, 200 + 1e-9], 0.5, 8),
+        ([1000, 1000], [3000, 1000], 0.5, 28),
+        ([1000, 1000], [3000, 5000], 0.5, 48),
+        ([1000, 100], [100, 500], 0.5, 38),
+        ([1000, 1000], [3000, 1000], 0.05, 56),
+        ([1000, 1000], [9000, 1000], 0.0001, 192),
     ],
 )
-def test_chains_of_two_classes_are_longer_if_they_move_slowly(by_class, n_target, worth, sweeps):
+def test_chains_of_two_classes_are_longer_if_they_move_slowly(labelled, expected, worth, sweeps):
     """1000 divided by the labelled rows of the rarer class, or 1 divided by what a row of the target is worth.
 
-    48 sweeps for a target with three rows per labelled row.
+    A larger target needs 8 sweeps and 20 for each further row per labelled row, at most 48; this number is multiplied
+    by 0.1 / worth, at most by 4. The ratio is that of all rows, or half of that of the class with the larger ratio.
     """
-    assert two_classes.sweeps_for(np.array(by_class), n_target, worth) == sweeps
+    assert two_classes.sweeps_for(np.array(labelled), np.array(expected), worth) == sweeps
+
+
+def test_two_classes_that_cells_hardly_separate():
+    """A remark if there are very many labelled rows; 192 sweeps suffice for a million rows."""
+    many = np.array([[51, 49], [49, 51]])
+    assert posterior(many * 10**4, [4900, 5100]).slow == ""
+    slow = posterior(many * 10**6, [4900, 5100])
+    assert "little information about some frequencies, and there are very many labelled rows" in slow.slow
+    notes = bc.class_priors_counts(slow.counts, rng=1).notes
+    assert notes == (f"Chains may not have converged, because {slow.slow}. {SEEN[0]}",)
+    assert posterior(np.array([[60, 40], [10, 90]]) * 10**6, [4900, 5100]).slow == ""
 
 
 def test_a_rare_class_in_a_large_target_has_the_posterior_of_data_augmentation():
@@ -319,13 +356,22 @@ def test_few_sweeps_suffice_with_many_target_rows_per_labelled_row():
     assert drawn.std() == pytest.approx(sd, rel=0.05)
 
 
-def test_frequencies_of_many_target_rows_are_those_of_quadrature():
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ([[40, 10], [15, 35]], [11_000, 9000]),
+        # cells hardly separate the classes: without steps between the classes, draws are 5 standard deviations away
+        ([[27_000, 23_000], [23_000, 27_000]], [11_500_000, 13_500_000]),
+        ([[27_000, 23_000], [23_000, 27_000]], [13_450_000, 11_550_000]),
+    ],
+)
+def test_frequencies_of_many_target_rows_are_those_of_quadrature(source, target):
     """Two cells: the posterior is an integral over the cells of both classes and the distribution of the target."""
-    found = posterior([[40, 10], [15, 35]], [11_000, 9000])
+    found = posterior(source, target)
     middle = (np.arange(400) + 0.5) / 400
     c0, c1 = (stats.beta(*row[::-1] + found.cell_alpha).ppf(middle) for row in found.counts.source)
     c0, c1 = c0[:, None, None], c1[None, :, None]
-    q = stats.beta(9001, 11_001).ppf((np.arange(40) + 0.5) / 40)
+    q = stats.beta(target[1] + 1, target[0] + 1).ppf((np.arange(40) + 0.5) / 40)
     pi = (q - c0) / (c1 - c0)
     weight = np.where((pi > 0) & (pi < 1), 1 / np.abs(c1 - c0), 0.0)
     weight /= weight.sum()

@@ -58,6 +58,8 @@ def test_files_have_the_counts_of_rows(tmp_path, monkeypatch, kind):
     np.testing.assert_allclose(own.target_confidence, expected.target_confidence, rtol=0, atol=1e-14)
     of_source, of_target = [16_384, 32_768, 40_000], [16_384, 32_768, 49_152, 50_000]
     assert [step.rows for step in steps] == of_source * 2 + of_target
+    about = np.array([step.about for step in steps])
+    np.testing.assert_allclose(about, [40_000] * 6 + [50_000] * 4, rtol=0.0 if kind == "parquet" else 0.1)
     assert [step.step for step in steps] == ["edges"] * 3 + ["counting"] * 7
     assert bc.evaluate_shifted_counts(found, **OPTIONS).ece.mean() == pytest.approx(rows.ece.mean(), abs=1e-9)
 
@@ -113,6 +115,20 @@ def test_logits_of_several_classes_in_another_order(tmp_path):
         bc.count_shift_files(*files, **how)
     with pytest.raises(ValueError, match=r"`adapt\(p\)` of 'source.csv' must lie in \[0, 1\]"):
         bc.count_shift_files(files[0], files[0], **how, adapt=lambda p: 2 * p)
+
+
+def test_names_that_are_numbers_in_another_order(tmp_path):
+    """Default numbers of the target's classes would contradict these names."""
+    y, p, p_target = several(300)
+    columns = [{f"p_{name}": each[:, k] for k, name in enumerate("201")} for each in (p, p_target)]
+    for name, frame in zip(("source", "target"), ({"y": np.array([2, 0, 1])[y]} | columns[0], columns[1]), strict=True):
+        pl.DataFrame(frame).write_parquet(tmp_path / f"{name}.parquet")
+    files = [tmp_path / f"{name}.parquet" for name in ("source", "target")]
+    found = bc.count_shift_files(*files, label="y", prob_prefix="p_", classes=["2", "1", "0"])
+    assert [str(name) for name in found.classes] == ["2", "1", "0"]
+    np.testing.assert_array_equal(found.by_class, np.bincount(y)[[0, 2, 1]])
+    top = found.target.reshape(3, -1).sum(axis=1)
+    np.testing.assert_array_equal(top, np.bincount(p_target.argmax(axis=1), minlength=3)[[0, 2, 1]])
 
 
 def test_cells_of_many_classes_need_no_pass_of_their_own(tmp_path):
