@@ -307,13 +307,19 @@ def color(name: str, value: Any, default: str) -> str:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Return `numpy.random.default_rng(rng)` with a message that names the argument."""
+    """Return `numpy.random.default_rng(rng)` with a message that names the argument.
+
+    A generator that cannot spawn others, such as a RandomState, seeds one that can.
+    """
     try:
-        return np.random.default_rng(rng)
+        found = np.random.default_rng(rng)
     except (TypeError, ValueError) as problem:
         raise type(problem)(
             f"`rng` must be None, an integer >= 0, a SeedSequence or a numpy Generator, not {quoted(rng)}."
         ) from problem
+    if isinstance(found.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
+        return found
+    return np.random.default_rng(found.integers(2**32, size=4))
 
 
 #: Names of arguments in other libraries, and their names here.

@@ -146,6 +146,14 @@ def test_generators():
     made = np.random.default_rng(1)
     assert _checks.generator(made) is made
     assert _checks.generator(np.random.SeedSequence(3)).random() == np.random.default_rng(3).random()
+
+
+def test_a_random_state_seeds_a_generator_that_can_spawn():
+    """Each call takes numbers from it, so that two calls differ, and equal states give equal numbers."""
+    states = [np.random.RandomState(1) for _ in range(2)]
+    drawn = [[_checks.generator(state).spawn(2)[1].random() for _ in range(2)] for state in states]
+    assert drawn[0] == drawn[1]
+    assert drawn[0][0] != drawn[0][1]
     assert _checks.generator(None).random() != _checks.generator(None).random()
 
 

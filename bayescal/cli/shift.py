@@ -75,14 +75,11 @@ class ShiftedFiles(Result):
         }
 
     def _document(self) -> dict[str, Any]:
-        """Return the evaluation with the class frequencies or the weights, and the evidence."""
+        """Return the evaluation and the evidence."""
         if self.evaluation is None:
             return document(self.evidence, self.parameters)
-        known = "weight_report" if isinstance(self.evaluation, CovariateShiftEvaluation) else "class_frequencies"
-        parts = {known: self._known.table()}
-        if self.evidence is not None:
-            parts["evidence"] = document(self.evidence)
-        return {**document(self.evaluation, self.parameters), **parts}
+        evidence = {} if self.evidence is None else {"evidence": document(self.evidence)}
+        return {**document(self.evaluation, self.parameters), **evidence}
 
     def _page(self) -> str:
         if self.evaluation is None:

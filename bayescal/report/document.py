@@ -66,8 +66,8 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     dict
         Always schema, bayescal (version), spec, sentence and parameters. An `Evaluation` and a `ClasswiseEvaluation`
         have question, interval, remarks, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
-        ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``. The functions for the other
-        results describe theirs.
+        ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``. Evaluations of a target without
+        labels also have class_frequencies or weight_report. The functions for the other results describe theirs.
 
     Raises
     ------
@@ -84,7 +84,8 @@ def _(
     result: Evaluation, parameters: Parameters = NO_PARAMETERS, *, estimands: Iterable[EstimandLike] | None = None
 ) -> dict[str, Any]:
     chosen = {} if estimands is None else {"table": result.table(PROB, estimands=estimands)}
-    return {**_with_intervals(SCHEMA, result, parameters), **_of_ece(result), **chosen, **_bins_and_seeds(result)}
+    parts = {**_of_ece(result), **chosen, **result._more(PROB), **_bins_and_seeds(result)}
+    return {**_with_intervals(SCHEMA, result, parameters), **parts}
 
 
 @document.register

@@ -1,7 +1,7 @@
 """CovariateShiftEvaluation: calibration in a target population under covariate shift, from weighted source rows."""
 
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bayescal import _render
 from bayescal.results import wording
@@ -58,6 +58,9 @@ class CovariateShiftEvaluation(Evaluation):
         name = f"Expected Calibration Error{self._of_label} in the target"
         result = wording.sentence(name, self.ece, prob, self.plug_in, self.null)
         return f"If the distribution of the features alone differs, t{result[1:]}"
+
+    def _more(self, prob: float) -> dict[str, Any]:
+        return {"weight_report": None if self.weight_report is None else self.weight_report.table()}
 
     @property
     def remarks(self) -> tuple[str, ...]:

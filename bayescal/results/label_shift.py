@@ -126,6 +126,9 @@ class LabelShiftEvaluation(Evaluation):
         parts = [dirichlet_posterior(each.counts) for each in self.posterior.parts]
         return over_priors(self.counts, parts, self.posterior.near_priors)
 
+    def _more(self, prob: float) -> dict[str, Any]:
+        return {"class_frequencies": self.priors.table(prob)}
+
     def _lacks(self, name: str) -> AttributeError:
         if self.model != "shrinkage":
             return super()._lacks(name)
@@ -276,6 +279,9 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)
+
+    def _more(self, prob: float) -> dict[str, Any]:
+        return {"class_frequencies": self.priors.table(prob)}
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """The class with the largest posterior mean, in words.

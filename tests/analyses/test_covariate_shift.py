@@ -1,5 +1,6 @@
 """Covariate shift: masses of the target, accuracies of weighted source rows, refusals and warnings."""
 
+import json
 import warnings
 from functools import partial
 
@@ -154,6 +155,7 @@ def test_result_prints_and_exports():
     assert "target rows" in ev.to_html()
     assert ev.to_datatree().attrs["spec"] == ev.spec
     assert "weight_report" in dir(ev)
+    assert json.loads(ev.to_json())["weight_report"] == ev.weight_report.table()
     with pytest.raises(TypeError, match="counts of a target cannot be added"):
         ev.counts + ev.counts
 

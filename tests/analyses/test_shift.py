@@ -215,8 +215,9 @@ def test_printing_and_exports(shifted):
     assert "Frequency of class 1 in the target" in text
     frame = found.to_frame()
     assert frame.loc["ece_adapted", "mean"] == pytest.approx(found.adapted.ece.mean())
-    assert json.loads(found.to_json())["table"]
-    priors = found.priors
+    saved, priors = json.loads(found.to_json()), found.priors
+    assert saved["table"]
+    assert saved["class_frequencies"] == priors.table()
     assert list(priors.to_frame().index) == [0, 1]
     assert priors[1].mean() == pytest.approx(priors.mean()[1])
     assert "frequency of class 1 in the target" in str(priors)
