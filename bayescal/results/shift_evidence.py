@@ -1,5 +1,6 @@
 """ShiftEvidence: whether the scores of a target differ from those of a source, and whether label shift explains it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -79,12 +80,15 @@ class ShiftEvidence(Presented):
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Names of the cells: the predicted class and the range of its probability."""
+        """Names of the cells, which differ: the predicted class and the range of its probability."""
         cells, classes = self.counts.cells, self.counts.classes
         names = []
         for label, cuts in zip(classes, cells.cuts, strict=True):
-            edges = [f"{edge:.3g}" for edge in (1 / len(classes), *cuts, 1.0)]
-            names += [f"{label}: {low} to {high}" for low, high in pairwise(edges)]
+            edges = _shortest((1 / len(classes), *cuts, 1.0))
+            of_class = [f"{label}: {low} to {high}" for low, high in pairwise(edges)]
+            # ranges between equal cuts are numbered
+            before = [of_class[:i].count(name) for i, name in enumerate(of_class)]
+            names += [f"{name} ({n + 1})" if n else name for name, n in zip(of_class, before, strict=True)]
         return tuple(names)
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
@@ -215,3 +219,13 @@ def _p(test: ShiftTest) -> str:
     """Return the P-value of a test in words."""
     words = p_words(test.p_value)
     return f"P {words}" if words.startswith("<") else f"P = {words}"
+
+
+def _shortest(values: Sequence[float]) -> list[str]:
+    """Format numbers with at least three digits, and as many as make different numbers different."""
+    texts: list[str] = []
+    for digits in range(3, 18):
+        texts = [f"{value:.{digits}g}" for value in values]
+        if len(set(texts)) == len(set(values)):
+            break
+    return texts

@@ -209,6 +209,15 @@ def test_result():
     assert (again.no_shift, again.label_shift) == (evidence.no_shift, evidence.label_shift)
 
 
+def test_names_of_cells_differ():
+    """Cuts that differ in the fourth digit, and equal cuts, as many equal probabilities give."""
+    y, p = np.arange(400) % 2, np.repeat([0.9991, 0.9992, 0.3, 0.2], 100)
+    cells = ShiftCells(np.array([[0.75, 0.75, 0.75], [0.9990, 0.9991, 1.0]]))
+    names = bc.shift_evidence(y, p, p, cells=cells, draws=100, simulations=99, rng=1).cells
+    assert names[:4] == ("0: 0.5 to 0.75", "0: 0.75 to 0.75", "0: 0.75 to 0.75 (2)", "0: 0.75 to 1")
+    assert names[4:] == ("1: 0.5 to 0.999", "1: 0.999 to 0.9991", "1: 0.9991 to 1", "1: 1 to 1")
+
+
 def test_equal_scores():
     rng = np.random.default_rng(7)
     evidence = bc.shift_evidence(*problem(rng, 500, 0.5), rng=1)
