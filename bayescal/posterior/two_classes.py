@@ -40,7 +40,7 @@ FEWEST, MOST, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
 #: standard deviations off after 8 sweeps, and 0.05 after 48. If `worth` is below LITTLE, this number is multiplied by
 #: LITTLE / worth, at most by MOST_TIMES: with a million labelled rows and 100 million of the target, means were up to
 #: 0.9 standard deviations off after 48 sweeps, and 0.1 after 192.
-PER_RATIO, OF_LARGER, LITTLE, MOST_TIMES = 20.0, 48.0, 0.1, 4.0
+PER_RATIO, OF_LARGER, LITTLE, MOST_TIMES = 20.0, 48.0, 0.2, 4.0
 #: If `worth` is below LITTLE, the posterior of more labelled rows than this is too narrow for chains of this length.
 TOO_MANY = 10**7
 #: Metropolis steps of each share, and of the frequencies, per sweep.
