@@ -61,7 +61,7 @@ CLASS_PRIOR_MISTAKES = tuple(
         ("source counted twice", with_data(_source_twice), 500),
         ("half of the target's rows", with_data(_target_halved), 500),
         ("last cell of the target in the first", with_data(_last_cell_merged), 500),
-        ("cells of each class known", with_draws(_known_cells), 500),
+        ("cells of each class known", with_draws(_known_cells), 1000),
         ("no sweeps after the most probable frequencies", with_draws(_most_probable), 500),
         ("predicted classes taken as classes", with_draws(_predicted), 500),
     )
