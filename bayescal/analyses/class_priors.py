@@ -21,12 +21,11 @@ from bayescal.stats.shift_counts import ShiftCounts
 USING = ("cells", "probabilities")
 #: Maximum number of classes.
 MOST_CLASSES = 100
-#: What was seen in simulations if chains had not converged, with two classes and with more.
+#: Errors of chains that had not converged in simulations.
 SEEN = (
-    "With 100 million labelled rows and 100 billion rows of the target, standard deviations were up to 4 times those "
-    "of long chains. Random samples of the rows help.",
-    "With 200 labelled rows and 20 000 rows of the target in five classes, means differed from those of long chains by "
-    "up to 0.17 standard deviations. More labelled rows help, or a random sample of the rows of the target.",
+    "In simulations with five classes, means then differed from those of long chains by up to 0.4 standard deviations, "
+    "and standard deviations were up to 1.5 times as large. More labelled rows help, or a random sample of the rows of "
+    "the target."
 )
 #: P-values of the recalibration below this are mentioned.
 MISFIT = 0.005
@@ -221,7 +220,7 @@ def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None)
             "these cells are in each class."
         )
     if posterior.slow:
-        notes.append(f"Chains may not have converged, because {posterior.slow}. {SEEN[len(counts.source) > 2]}")
+        notes.append(f"Chains may not have converged, because {posterior.slow}. {SEEN}")
     drawn = posterior.sample(draws, rng=rng)
     return ClassPriors(counts, drawn, posterior.worth, f"cells: {counts.cells}", tuple(notes))
 

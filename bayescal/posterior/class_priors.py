@@ -122,8 +122,8 @@ class ClassPriorPosterior:
         For known cells, the correlation of successive sweeps of data augmentation is about 1 minus the least eigenvalue
         of `information`. For known frequencies, that of the cells of a class with n labelled rows and m expected rows
         of the target is about m / (n + m), so that the correlation length is proportional to m / n if m is large.
-        Chains of two classes take more sweeps if a class has few labelled rows, `worth` is small, or the target has
-        more rows than the source.
+        Chains of two classes take more sweeps if a class has few labelled rows, `worth` is small, the target has more
+        rows than the source or more than twice as many expected rows of one class, or the source is very large.
         """
         if self._two:
             expected = self.counts.n_target * self._expected[0]
@@ -143,18 +143,16 @@ class ClassPriorPosterior:
 
     @property
     def most_sweeps(self) -> int:
-        """Most sweeps for more than two classes and a target that is not larger than the source, to limit the time."""
+        """Limit of the sweeps with more than two classes, for a target that is not larger than the source."""
         return int(np.clip(BUDGET // self.counts.source.size, MOST_OF_MANY, MOST))
 
     @property
     def slow(self) -> str:
         """Reason why chains may not have reached the posterior; empty if none is known."""
-        little = "the cells contain little information about some frequencies"
         if self._two:
-            many = self.counts.n_source > two_classes.TOO_MANY and self.worth[1] < two_classes.LITTLE
-            return f"{little}, and there are very many labelled rows" if many else ""
+            return ""
         if self._sweeps_of_cells == self.most_sweeps:
-            return little
+            return "the cells contain little information about some frequencies"
         if self._sweeps_of_cells * self._larger > OF_LARGER * self.most_sweeps:
             return f"the target has {self._larger:.3g} times as many rows as the source"
         return ""

@@ -32,23 +32,28 @@ from scipy.special import polygamma
 
 Floats = NDArray[np.float64]
 
-#: Fewest and most sweeps of a chain. Between these limits, the number of sweeps is the larger of 1000 divided by the
-#: labelled rows of the rarer class and 1 divided by `ClassPriorPosterior.worth`: chains move slowly if either is small.
+#: Fewest sweeps of a chain, and most if there is no reason below. Between these limits, the number of sweeps is the
+#: larger of 1000 divided by the labelled rows of the rarer class and 1 divided by `ClassPriorPosterior.worth`: chains
+#: move slowly if either is small.
 FEWEST, MOST, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
 #: A larger target needs more: FEWEST sweeps, and PER_RATIO for each further row of the target per labelled row, at most
-#: OF_LARGER. With 1000 labelled rows, 100 000 of the target and a frequency of 0.01, means were up to 0.9 posterior
-#: standard deviations off after 8 sweeps, and 0.05 after 48. If `worth` is below LITTLE, this number is multiplied by
-#: LITTLE / worth, at most by MOST_TIMES: with a million labelled rows and 100 million of the target, means were up to
-#: 0.9 standard deviations off after 48 sweeps, and 0.1 after 192.
-PER_RATIO, OF_LARGER, LITTLE, MOST_TIMES = 20.0, 48.0, 0.2, 4.0
-#: If `worth` is below LITTLE, the posterior of more labelled rows than this is too narrow for chains of this length.
-TOO_MANY = 10**7
+#: OF_LARGER. The ratio is that of all rows, or half of the largest ratio of one class. With 1000 labelled rows, 100 000
+#: of the target and a frequency of 0.01, means were up to 0.9 posterior standard deviations off after 8 sweeps, and 0.05
+#: after 48. More than MANY_ROWS labelled rows need OF_LARGER sweeps, too.
+PER_RATIO, OF_LARGER, MANY_ROWS = 20.0, 48.0, 10**6
+#: If `worth` is below LITTLE, such chains take LITTLE / worth times as many sweeps, at most MOST_TIMES as many. With
+#: 100 million labelled rows and values of `worth` below 0.1, standard deviations were up to 15 times too large after 48
+#: sweeps, and at most 9 % too large after 96.
+LITTLE, MOST_TIMES = 0.2, 4.0
 #: Metropolis steps of each share, and of the frequencies, per sweep.
 STEPS = 3
 #: Standard deviation of a step divided by that of the posterior (Gelman et al. 1996). The latter is known only
-#: approximately, so steps are multiplied by a random factor; RANGE is its width on the log scale. Steps between the
-#: classes are relative to the possible interval, times a factor with the width RANGE_BETWEEN.
-OPTIMAL, RANGE, RANGE_BETWEEN = 2.4, 1.0, 2.0
+#: approximately, so steps are multiplied by a random factor; RANGE is its width on the log scale.
+OPTIMAL, RANGE = 2.4, 1.0
+#: Steps between the classes are relative to the possible interval, times a random factor. Its width on the log scale is
+#: RANGE_BETWEEN up to MANY labelled rows, and larger by 1 for each further factor of 10: with more rows, the posterior
+#: is narrower relative to this interval.
+RANGE_BETWEEN, MANY = 2.0, 10_000
 #: Largest uniform step with the standard deviation 1.
 WIDTH = 3**0.5
 #: Largest standard deviation of a step of the frequency, and least weight of a class in a cell.
@@ -70,9 +75,9 @@ def sweeps_for(labelled: NDArray[np.int64], expected: Floats, worth: float) -> i
     labelled, worth = np.maximum(labelled, 1), max(worth, TINY)
     wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST, MOST)
     ratio = max(expected.sum() / labelled.sum(), (expected / labelled).max() / 2)
-    if ratio > 1:
-        of_larger = min(FEWEST + PER_RATIO * (ratio - 1), OF_LARGER) * np.clip(LITTLE / worth, 1, MOST_TIMES)
-        wanted = max(wanted, np.rint(of_larger))
+    if ratio > 1 or labelled.sum() > MANY_ROWS:
+        of_larger = OF_LARGER if labelled.sum() > MANY_ROWS else min(FEWEST + PER_RATIO * (ratio - 1), OF_LARGER)
+        wanted = max(wanted, np.rint(of_larger * np.clip(LITTLE / worth, 1, MOST_TIMES)))
     return int(wanted)
 
 
@@ -109,13 +114,14 @@ def swept(
        599-607.
     """
     rows = target.astype(np.float64)
+    width = RANGE_BETWEEN + max(np.log10(own.sum() / MANY), 0)
     # chains are on the last axis: reductions along a short last axis take several times as long
     weight = np.ascontiguousarray(np.moveaxis(pi[:, :, None] * cells, 0, -1))
     for _ in range(sweeps):
         weight = _given_rates(weight, own, rows, rng)
         weight = _along_frequency(weight, rows, min(OPTIMAL * sd, LARGEST), rng)
         for k in (0, 1):
-            weight = _between_classes(weight, own[k], k, rng)
+            weight = _between_classes(weight, own[k], k, width, rng)
     pi = weight.sum(axis=1)
     return np.ascontiguousarray(pi.T), np.ascontiguousarray(np.moveaxis(weight / pi[:, None], -1, 0))
 
@@ -148,7 +154,7 @@ def _moved(logit: Floats, ratio: Floats, own: Floats, target: Floats, rng: np.ra
         one, rest = _shares(logit)
         return np.asarray(of_one * one + of_rest * rest + rows * np.log(np.exp(rest) + ratio * np.exp(one)))
 
-    # times the standard deviation of the logit of a Beta variable, which is that given the source
+    # OPTIMAL times the standard deviation given the source, where the share has a Beta distribution
     scale = OPTIMAL * np.sqrt(polygamma(1, of_one) + polygamma(1, of_rest))
     at = height(logit)
     for _ in range(STEPS):
@@ -176,12 +182,15 @@ def _along_frequency(weight: Floats, target: Floats, scale: float, rng: np.rando
     return np.stack([rest * first, one * second])
 
 
-def _between_classes(weight: Floats, own: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """Move probability between class k and the other one; `own` are the Dirichlet parameters of class k."""
+def _between_classes(weight: Floats, own: Floats, k: int, width: float, rng: np.random.Generator) -> Floats:
+    """Move probability between class k and the other one.
+
+    `own` are the Dirichlet parameters of class k, and `width` is that of the logarithm of the random factor of steps.
+    """
     part, other = weight[k], weight[1 - k]
     n_chains = part.shape[1]
     least = -(part / other).min(axis=0)
-    step = (1 - least) * np.exp(-RANGE_BETWEEN * rng.random(n_chains)) * rng.uniform(-1, 1, n_chains)
+    step = (1 - least) * np.exp(-width * rng.random(n_chains)) * rng.uniform(-1, 1, n_chains)
     moved = part + step * other
     possible = (step < 1) & (moved.min(axis=0) > TINY)
     moved = np.where(possible, moved, part)
