@@ -218,7 +218,8 @@ class Presented:
         Notes
         -----
         The document contains the version of the package, the specification, the sentence, the rows of `table` with 95 %
-        intervals, the bins, and the seeds. Missing numbers are null. Seeds are text, because many parsers round
+        intervals, the bins, and the seeds; for a target without labels, also the class frequencies or the report on
+        weights. Missing numbers are null. Seeds are text, because many parsers round
         integers beyond 2^53. The same result gives the same text.
 
         Examples

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bayescal.analyses.class_priors import SEEN
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
@@ -45,6 +47,7 @@ def numbers_of(name):
         ("survival_clusters", "survival_clusters.json", "survival.md"),
         ("label_shift", "label_shift.json", "shift.md"),
         ("label_shift_whole", "label_shift_whole.json", "shift.md"),
+        ("label_shift_chains", "label_shift_chains.json", "shift.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
@@ -66,6 +69,23 @@ def test_pooling_over_frequencies_agrees_with_one_model():
         assert 1 < sd / given_sd < 1.1
         if "intercept" in row["predictions"] or "adapted" in row["predictions"]:
             assert abs(closed - pymc) < 0.35 * sd
+
+
+def test_chains_of_class_frequencies_are_long_enough():
+    """Two classes: a Monte Carlo error of 0.03 each, so the largest of 36 is below 0.15; a remark states the others."""
+    rows = numbers_of("label_shift_chains.json")["rows"]
+    two, five = ([row for row in rows if row["n_classes"] == k] for k in (2, 5))
+    assert len(two) == 11
+    assert len(five) == 3
+    for row in two:
+        assert row["apart"][0] < 0.05
+        assert abs(row["apart"][1]) < 0.15
+        assert row["apart"][1] == row["without_remark"]
+    known = [row["without_remark"] for row in five if row["without_remark"] is not None]
+    assert max(np.abs(known)) < 0.15
+    apart = max(abs(row["apart"][1]) for row in five)
+    assert f"up to {apart:.1f} standard deviations" in SEEN
+    assert f"up to {max(row['ratio'][1] for row in five):.1f} times as large" in SEEN
 
 
 def test_corrected_p_values_are_nearly_uniform():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal._render import percent
-from bayescal.data.shifted import TARGET_NAMES, ShiftedRows, require_overlap
+from bayescal.data.shifted import TARGET, TARGET_NAMES, ShiftedRows, require_overlap
 from bayescal.posterior.class_priors import ClassPriorPosterior
 from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.results.class_priors import FEW, UNLABELLED, ClassPriors
@@ -204,14 +204,14 @@ def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = No
     if not counts.n_target:
         raise ValueError("`counts` have no rows of the target; add `ShiftCounts.of_target(p_target, cells=cells)`.")
     require_all_classes(counts.by_class, counts.classes, "counts")
-    return priors_of_counts(counts, draws=draws, rng=rng)
+    return priors_of_counts(counts, draws=draws, rng=rng, name="counts")
 
 
-def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None) -> ClassPriors:
-    """Compute the posterior from counts in which every class has labelled rows."""
+def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None, name: str = TARGET) -> ClassPriors:
+    """Compute the posterior from counts in which every class has labelled rows; `name` is the target's argument."""
     draws = _checks.whole_number("draws", draws, at_least=2)
     lost, empty = counts.without_labels, int(((counts.source.sum(axis=0) == 0) & (counts.target > 0)).sum())
-    require_overlap(lost, counts.n_target, empty, parts="cells")
+    require_overlap(lost, counts.n_target, empty, part="cell", name=name)
     posterior = ClassPriorPosterior(counts)
     notes = []
     if lost >= UNLABELLED:

@@ -100,7 +100,7 @@ def evaluate_shifted_counts(
         If `counts` are of another type, or an option is unknown to the model.
     ValueError
         If `shift` is not "label", rows were not counted by bins, a class has no labelled row, there are no rows of the
-        target, or `adapted` holds other rows.
+        target, more than half of them are in bins or cells without labelled rows, or `adapted` holds other rows.
 
     See Also
     --------

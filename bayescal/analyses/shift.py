@@ -80,8 +80,8 @@ def evaluate_shifted(
     ------
     ValueError, TypeError
         For invalid input, as for `evaluate`; if `shift` is not given or unknown, or a class has no labelled row;
-        if more than half of the rows of the target are in bins without labelled rows; for ``covariate``, if `weights`
-        are missing or leave fewer than 30 effective rows.
+        if more than half of the rows of the target are in bins, or for ``label`` in cells, without labelled rows; for
+        ``covariate``, if `weights` are missing or leave fewer than 30 effective rows.
 
     Warns
     -----

@@ -198,7 +198,13 @@ def refuse_certain(
 
 
 def require_overlap(
-    uncovered: float, n_rows: int, empty: int, rows: str = "labelled rows", parts: str = "bins"
+    uncovered: float,
+    n_rows: int,
+    empty: int,
+    rows: str = "labelled rows",
+    *,
+    part: str = "bin",
+    name: str = TARGET,
 ) -> None:
     """Refuse a target most of whose rows have scores that no source row has.
 
@@ -209,17 +215,21 @@ def require_overlap(
     n_rows : int
         Number of target rows.
     empty : int
-        Number of such bins.
+        Number of such bins or cells.
     rows : str
-        What these bins lack, in words.
-    parts : {"bins", "cells"}
-        Into what scores are divided.
+        What these lack, in words.
+    part : {"bin", "cell"}
+        What the scores are divided into.
+    name : str
+        The argument that holds the target.
     """
     if uncovered > REFUSED:
-        remedy = "Use fewer bins, or label" if parts == "bins" else "Label"
+        scores = "scores" if name == TARGET else "a target with scores"
+        parts = part if empty == 1 else f"{part}s"
         raise ValueError(
-            f"`{TARGET}` must have scores like those of the source: {100 * uncovered:.0f} % of its {n_rows} rows are "
-            f"in {empty} {parts} without {rows}, and at most {100 * REFUSED:g} % may be. {remedy} rows of the target."
+            f"`{name}` must have {scores} like those of the source: {100 * uncovered:.3g} % of the {n_rows} rows of "
+            f"the target are in {empty} {parts} without {rows}; at most {100 * REFUSED:g} % are allowed. Use fewer "
+            f"{part}s, or label rows of the target."
         )
 
 

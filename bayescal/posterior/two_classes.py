@@ -38,8 +38,8 @@ Floats = NDArray[np.float64]
 FEWEST, MOST, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
 #: A larger target needs more: FEWEST sweeps, and PER_RATIO for each further row of the target per labelled row, at most
 #: OF_LARGER. The ratio is that of all rows, or half of the largest ratio of one class. With 1000 labelled rows, 100 000
-#: of the target and a frequency of 0.01, means were up to 0.9 posterior standard deviations off after 8 sweeps, and 0.05
-#: after 48. More than MANY_ROWS labelled rows need OF_LARGER sweeps, too.
+#: of the target and a frequency of 0.01, means were up to 0.9 posterior standard deviations off after 8 sweeps, and at
+#: most 0.05 after 48. More than MANY_ROWS labelled rows need OF_LARGER sweeps, too.
 PER_RATIO, OF_LARGER, MANY_ROWS = 20.0, 48.0, 10**6
 #: If `worth` is below LITTLE, such chains take LITTLE / worth times as many sweeps, at most MOST_TIMES as many. With
 #: 100 million labelled rows and values of `worth` below 0.1, standard deviations were up to 15 times too large after 48
@@ -135,9 +135,9 @@ def _given_rates(weight: Floats, own: Floats, target: Floats, rng: np.random.Gen
     logit = np.log((v[1] / v[0]) * (weight[1] / weight[0]))
     sums = rng.standard_gamma((own.sum(axis=0) + target)[:, None], logit.shape)
     one, rest = _shares(_moved(logit, v[0] / v[1], own, target, rng))
-    weight = np.maximum(np.stack([np.exp(rest) * (sums / v[0]), np.exp(one) * (sums / v[1])]), TINY)
+    weight = np.stack([np.exp(rest) * (sums / v[0]), np.exp(one) * (sums / v[1])])
     weight /= weight.sum(axis=(0, 1))
-    return weight
+    return np.maximum(weight, TINY)
 
 
 def _shares(logit: Floats) -> tuple[Floats, Floats]:

@@ -80,13 +80,13 @@ class ShiftEvidence(Presented):
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Names of the cells, which differ: the predicted class and the range of its probability."""
+        """Unique names of the cells: the predicted class and the range of its probability."""
         cells, classes = self.counts.cells, self.counts.classes
         names = []
         for label, cuts in zip(classes, cells.cuts, strict=True):
             edges = _shortest((1 / len(classes), *cuts, 1.0))
             of_class = [f"{label}: {low} to {high}" for low, high in pairwise(edges)]
-            # ranges between equal cuts are numbered
+            # repeated ranges between equal cuts are numbered
             before = [of_class[:i].count(name) for i, name in enumerate(of_class)]
             names += [f"{name} ({n + 1})" if n else name for name, n in zip(of_class, before, strict=True)]
         return tuple(names)
@@ -222,7 +222,7 @@ def _p(test: ShiftTest) -> str:
 
 
 def _shortest(values: Sequence[float]) -> list[str]:
-    """Format numbers with at least three digits, and as many as make different numbers different."""
+    """Format numbers with three significant digits, or with more if different numbers would look equal."""
     texts: list[str] = []
     for digits in range(3, 18):
         texts = [f"{value:.{digits}g}" for value in values]

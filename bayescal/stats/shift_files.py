@@ -1,4 +1,4 @@
-"""Counting the rows of a labelled source and of a target in blocks; default cells need the source in memory."""
+"""Counting the rows of a labelled source and of a target in blocks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -74,8 +74,8 @@ def count_shift_files(
     logits : bool, default False
         Whether the columns hold logits.
     cells : ShiftCells, optional
-        Cells of the predictions, for class frequencies. By default those of `class_priors`, which need all
-        probabilities of the source in memory, in a separate pass.
+        Cells of the predictions, for class frequencies. By default those of `class_priors`. Up to five classes, their
+        cuts need all probabilities of the source in memory, in a separate pass.
     bins : int, array-like or Bins, optional
         Number of equal-width bins, or edges. With bins, rows are also counted for `evaluate_shifted_counts`.
     adapt : callable, optional
@@ -171,7 +171,7 @@ class _Files:
         return counts
 
     def _default_cells(self, blocks: Iterator[Rows], coarse: np.dtype[Any]) -> tuple[ShiftCells, Iterator[Rows]]:
-        """Return the default cells, and the blocks of the source that remain to be counted: all of them."""
+        """Return the default cells, and an iterator over all blocks of the source, which are still to be counted."""
         read = False
 
         def matrix() -> Floats:
@@ -259,7 +259,7 @@ def _of_same_rows(given: Any, matrix: Floats, event: bool) -> Floats:
     """Check that adapted probabilities belong to the rows of a matrix; return those of all classes."""
     changed = target_event(given, name=ADAPTED) if event else target_matrix(given, matrix.shape[1], name=ADAPTED)
     if len(changed) != len(matrix):
-        raise ValueError(f"`{ADAPTED}` must be one value per row; it has {len(changed)} for {len(matrix)} rows.")
+        raise ValueError(f"`{ADAPTED}` must have one value per row; it has {len(changed)} for {len(matrix)} rows.")
     return changed
 
 

@@ -191,7 +191,9 @@ def test_refused(change, kind, message):
 def test_a_target_beyond_the_source_is_refused():
     y, p, _ = rows()
     low = p < 0.4
-    with pytest.raises(ValueError, match=r"60 % of its 10 rows are in 3 bins without labelled rows of positive weight"):
+    with pytest.raises(
+        ValueError, match=r"60 % of the 10 rows of the target are in 3 bins without labelled rows of positive weight"
+    ):
         covariate(
             y[low], p[low], np.arange(10) / 10 + 0.05, weights=np.ones(low.sum()), bins=[0, 0.4, 0.6, 0.8, 1], rng=1
         )

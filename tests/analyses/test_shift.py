@@ -494,25 +494,34 @@ def test_bins_without_labelled_rows_are_mentioned():
 def test_a_target_with_other_scores_than_the_source_is_refused():
     """Label shift alone cannot give scores that no row of the source has."""
     y, p, p_target = event(200, 0.5, np.random.default_rng(9))[:3]
-    with pytest.raises(ValueError, match=r"100 % of its \d+ rows are in \d+ bins without labelled rows.*at most 50 %"):
+    with pytest.raises(ValueError, match=r"100 % of the \d+ rows of the target are in \d+ bins without.*at most 50 %"):
         bc.evaluate_shifted(y, 0.6 * p, 0.7 + 0.3 * p_target, shift="label", bins=10, rng=1)
-    with pytest.raises(ValueError, match=r"100 % of its \d+ rows are in \d+ cells without labelled rows.* Label rows"):
+    with pytest.raises(
+        ValueError, match=r"100 % of the \d+ rows of the target are in \d+ cells without .* fewer cells"
+    ):
         bc.evaluate_shifted(y, 0.3 * p, 0.6 + 0.4 * p_target, shift="label", bins=10, rng=1)
 
 
 def test_cells_without_labelled_rows():
-    """Class 1 is predicted for no labelled row, and for 30 % or 70 % of the target: the prior decides about its cell.
+    """Class 1 is predicted for no labelled row, but for rows of the target: the prior decides about its cell.
 
-    With 70 % in it, the posterior has two modes of similar mass, as in [[20, 0], [40, 0]] and [30, 70].
+    With 700 of 1000 rows in it, the posterior has two modes of similar mass, as in [[20, 0], [40, 0]] and [300, 700].
     """
     cells = bc.ShiftCells.predicted_class(2)
     source = bc.ShiftCounts.of_source(np.arange(60) % 2, np.full(60, 0.3), cells=cells)
-    target = [bc.ShiftCounts.of_target(np.repeat([0.3, 0.6], (100 - n, n)), cells=cells) for n in (30, 70)]
-    priors = bc.class_priors_counts(source + target[0], rng=1)
-    remark = "30 % of the target's rows are in cells without labelled rows: the prior determines how likely these cells"
-    assert [text.startswith(remark) for text in priors.remarks].count(True) == 1
-    with pytest.raises(ValueError, match="70 % of its 100 rows are in 1 cells without labelled rows"):
-        bc.class_priors_counts(source + target[1], rng=1)
+
+    def remarks(n):
+        target = bc.ShiftCounts.of_target(np.repeat([0.3, 0.6], (1000 - n, n)), cells=cells)
+        return " ".join(bc.class_priors_counts(source + target, rng=1).remarks)
+
+    words = "of the target's rows are in cells without labelled rows: the prior determines how likely these cells"
+    assert "without labelled rows" not in remarks(0)
+    assert f"0.1 % {words}" in remarks(1)
+    assert f"50 % {words}" in remarks(500)
+    with pytest.raises(
+        ValueError, match=r"`counts` must have a target with .* 50\.1 % of the 1000 rows .* in 1 cell w"
+    ):
+        remarks(501)
 
 
 def test_bins_without_labelled_rows_are_mentioned_for_each_class():

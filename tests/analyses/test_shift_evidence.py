@@ -210,7 +210,7 @@ def test_result():
 
 
 def test_names_of_cells_differ():
-    """Cuts that differ in the fourth digit, and equal cuts, as many equal probabilities give."""
+    """Cuts that differ in the fourth digit, and equal cuts, as arise if many probabilities are equal."""
     y, p = np.arange(400) % 2, np.repeat([0.9991, 0.9992, 0.3, 0.2], 100)
     cells = ShiftCells(np.array([[0.75, 0.75, 0.75], [0.9990, 0.9991, 1.0]]))
     names = bc.shift_evidence(y, p, p, cells=cells, draws=100, simulations=99, rng=1).cells

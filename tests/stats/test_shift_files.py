@@ -132,7 +132,7 @@ def test_names_that_are_numbers_in_another_order(tmp_path):
 
 
 def test_cells_of_many_classes_need_no_pass_of_their_own(tmp_path):
-    """With more than five classes cells are the predicted classes, which need no probabilities."""
+    """With more than five classes, cells are the predicted classes, which need no probabilities."""
     rng, steps = np.random.default_rng(4), []
     y, p = np.arange(60) % 6, rng.dirichlet(np.ones(6), 60)
     columns = {f"p_{k}": p[:, k] for k in range(6)}
@@ -223,7 +223,7 @@ def test_refusals(tmp_path):
     with pytest.raises(TypeError, match=r"`adapt` must be a function, such as .*, not float"):
         bc.count_shift_files(*files, label="y", prob="p", cells=CELLS, adapt=0.5)
     with pytest.raises(
-        ValueError, match=r"'source\.parquet': `adapt\(p\)` must be one value per row; it has 5 for 200 rows"
+        ValueError, match=r"'source\.parquet': `adapt\(p\)` must have one value per row; it has 5 for 200 rows"
     ):
         bc.count_shift_files(files[0], files[0], label="y", prob="p", cells=CELLS, adapt=lambda p: p[:5])
     with pytest.raises(ValueError, match="`prob` or `prob_prefix` must say"):

@@ -41,7 +41,7 @@ def listed(names: Sequence[str]) -> str:
 def require_column_names(columns: Mapping[str, Any]) -> None:
     """Require that arguments are names of columns, and that labels and probabilities are different columns.
 
-    All arguments but `label` may be None.
+    Any argument except `label` may be None.
     """
     for name, column in columns.items():
         if not isinstance(column, str) and (column is not None or name == "label"):
