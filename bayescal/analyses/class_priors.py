@@ -23,7 +23,7 @@ USING = ("cells", "probabilities")
 MOST_CLASSES = 100
 #: Errors of chains that had not converged in simulations.
 SEEN = (
-    "In simulations with five classes, means then differed from those of long chains by up to 0.4 standard deviations, "
+    "In simulations with five classes, means then differed from those of long chains by up to 0.5 standard deviations, "
     "and standard deviations were up to 1.5 times as large. More labelled rows help, or a random sample of the rows of "
     "the target."
 )

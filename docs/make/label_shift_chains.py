@@ -106,8 +106,7 @@ def compared(job: tuple[int, int, int, int, int]) -> list[dict[str, Any]]:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Compare all sizes; with --quick, one of each number of classes."""
     chosen = [SIZES[2], SIZES[-3]] if options.quick else SIZES
-    repeats = {2: options.repeats, 5: max(options.repeats // 3, 1)}  # chains of five classes take long
-    jobs = [(*size, options.draws, repeats[size[0]]) for size in chosen]
+    jobs = [(*size, options.draws, options.repeats) for size in chosen]
     rows = rows_of_jobs(compared, jobs, workers=options.workers)
     return rounded(about(SEED, {"draws": options.draws, "repeats": options.repeats, "rows": rows}))
 
