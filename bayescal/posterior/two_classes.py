@@ -32,9 +32,9 @@ from scipy.special import polygamma
 
 Floats = NDArray[np.float64]
 
-#: Fewest sweeps of a chain, and most if there is no reason below. Between these limits, the number of sweeps is the
-#: larger of 1000 divided by the labelled rows of the rarer class and 1 divided by `ClassPriorPosterior.worth`: chains
-#: move slowly if either is small.
+#: Fewest sweeps of a chain, and most unless the target is larger than the source or the source is very large. Between
+#: these limits, the number of sweeps is the larger of 1000 divided by the labelled rows of the rarer class and 1
+#: divided by `ClassPriorPosterior.worth`: chains move slowly if either is small.
 FEWEST, MOST, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
 #: A larger target needs more: FEWEST sweeps, and PER_RATIO for each further row of the target per labelled row, at most
 #: OF_LARGER. The ratio is that of all rows, or half of the largest ratio of one class. With 1000 labelled rows, 100 000
@@ -51,9 +51,9 @@ STEPS = 3
 #: approximately, so steps are multiplied by a random factor; RANGE is its width on the log scale.
 OPTIMAL, RANGE = 2.4, 1.0
 #: Steps between the classes are relative to the possible interval, times a random factor. Its width on the log scale is
-#: RANGE_BETWEEN up to MANY labelled rows, and larger by 1 for each further factor of 10: with more rows, the posterior
-#: is narrower relative to this interval.
-RANGE_BETWEEN, MANY = 2.0, 10_000
+#: RANGE_BETWEEN up to WIDER_FROM labelled rows, and larger by 1 for each further factor of 10: with more rows, the
+#: posterior is narrower relative to this interval.
+RANGE_BETWEEN, WIDER_FROM = 2.0, 10_000
 #: Largest uniform step with the standard deviation 1.
 WIDTH = 3**0.5
 #: Largest standard deviation of a step of the frequency, and least weight of a class in a cell.
@@ -114,7 +114,7 @@ def swept(
        599-607.
     """
     rows = target.astype(np.float64)
-    width = RANGE_BETWEEN + max(np.log10(own.sum() / MANY), 0)
+    width = RANGE_BETWEEN + max(np.log10(own.sum() / WIDER_FROM), 0)
     # chains are on the last axis: reductions along a short last axis take several times as long
     weight = np.ascontiguousarray(np.moveaxis(pi[:, :, None] * cells, 0, -1))
     for _ in range(sweeps):
