@@ -32,7 +32,7 @@ from bayescal.posterior.shrinkage.prior import (
     NAMES,
     POOL_WEIGHT,
     SATURATED,
-    SHARED,
+    SMALL,
     ShrinkagePrior,
 )
 from bayescal.stats.contract import Counts, require_counts
@@ -44,6 +44,8 @@ Floats = NDArray[np.float64]
 #: A symbolic value in the graph of a model.
 Tensor = Any
 
+#: The share of small errors in the pool fades if another family has more evidence than theirs times exp(FADE_FROM).
+FADE_FROM = 8.0
 #: Logarithms of rates are bounded below by this.
 SMALLEST_LOG = -690.0
 
@@ -140,7 +142,7 @@ def shrinkage_model(
     sub_model: str | None = None,
     *,
     with_calibrated: bool = False,
-    log_ratio: float = 0.0,
+    family_evidence: Mapping[str, float] | None = None,
     **prior: Any,
 ) -> pm.Model:
     r"""Write the shrinkage model in PyMC: one of its sub-models, or their average.
@@ -155,8 +157,8 @@ def shrinkage_model(
     with_calibrated : bool, default False
         Whether exact calibration takes part with its prior odds against all others instead of its small weight in the
         average. The mean of ``p_sub_model`` at ``exact`` is then ``p_calibrated``.
-    log_ratio : float, default 0.0
-        Log marginal likelihood of the family "shared" less that of "independent"; see the notes.
+    family_evidence : mapping of str to float, optional
+        Log marginal likelihoods of the families of the pool; by default, they are equal. See the notes.
     **prior
         Constants of the prior, as for `bayescal.shrinkage_posterior`.
 
@@ -165,7 +167,8 @@ def shrinkage_model(
     pymc.Model
         Dim ``bin``: the occupied bins, and ``unsaturated_bin``, ``saturated_bin`` and ``crowded_bin``. Free, where the
         sub-model has them: ``rate``, ``intercept``, ``log_slope``, ``tau``, ``tau_of_bin``, ``z_shift``,
-        ``log_amount``, ``noise_at_end``, ``contrary``, and Uniforms named ``u_...``. Deterministic: ``mass``,
+        ``log_amount``, ``small_intercept``, ``small_log_slope``, ``small_tau``, ``noise_at_end``, ``contrary``, and
+        Uniforms named ``u_...``. Deterministic: ``mass``,
         ``accuracy``, ``off``, ``gap`` (bin) and ``ece``; ``slope``; under one sub-model its ``rho``, ``amount``,
         ``noise`` and ``noise_rate``; under the average ``p_sub_model`` (given the free ones), along the dim
         ``hypothesis``, and ``sub_model``.
@@ -190,11 +193,12 @@ def shrinkage_model(
     from a Uniform of its own through its inverse distribution function: the sub-model, :math:`\rho`, whether a bin is
     off, its accuracy, :math:`\mathrm{Beta}(\kappa h + k, \kappa (1 - h) + n - k)`, and the ends of segments.
 
-    The average is Bayesian, with fixed prior weights. The package's posterior is a linear pool of two families, each of
-    which has half of the draws whatever its evidence is. For given outcomes this equals a Bayesian average with other
-    prior weights: those of the two families divided by their evidences and scaled to the same sum. They are computed
-    from `log_ratio`, which the closed form provides. With a wrong `log_ratio`, the posterior probabilities of the two
-    families would not be equal here.
+    The average is Bayesian, with fixed prior weights. The package's posterior is a linear pool of three families, which
+    have equal shares of its draws whatever their evidences are, except that the share of small errors fades if its
+    evidence is far below that of another family. For given outcomes this equals a Bayesian average with other prior
+    weights: the shares divided by the evidences of the families and scaled to the same sum. They are computed from
+    `family_evidence`, which the closed form provides. With wrong values, the posterior probabilities of the families
+    would not equal the shares here.
 
     Examples
     --------
@@ -212,7 +216,7 @@ def shrinkage_model(
     if sub_model in FORMER:
         _moved.warn(repr(sub_model), repr(FORMER[sub_model]))
         sub_model = FORMER[sub_model]
-    return _shrinkage(counts, sub_model, with_calibrated, log_ratio, prior)
+    return _shrinkage(counts, sub_model, with_calibrated, family_evidence or {}, prior)
 
 
 def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
@@ -238,11 +242,15 @@ def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
     >>> [v.name for v in calibrated_model(counts).free_RVs]
     ['rate']
     """
-    return _shrinkage(counts, EXACT, False, 0.0, prior)
+    return _shrinkage(counts, EXACT, False, {}, prior)
 
 
 def _shrinkage(
-    counts: Counts, sub_model: str | None, with_calibrated: bool, log_ratio: float, options: Mapping[str, Any]
+    counts: Counts,
+    sub_model: str | None,
+    with_calibrated: bool,
+    family_evidence: Mapping[str, float],
+    options: Mapping[str, Any],
 ) -> pm.Model:
     require_counts(counts)
     _checks.known_keywords("`shrinkage_model`", options, shrinkage_posterior)
@@ -256,7 +264,7 @@ def _shrinkage(
         prior = prior.without_ends()
     if sub_model is not None:
         _checks.one_of("sub_model", sub_model, NAMES)
-    log_weight = {sub_model: 0.0} if sub_model else _log_weights(prior, with_calibrated, log_ratio)
+    log_weight = {sub_model: 0.0} if sub_model else _log_weights(prior, with_calibrated, family_evidence)
     if apart.all() and not with_calibrated:  # no bin is left for the sub-models
         log_weight = {EXACT: 0.0}
     labels = np.flatnonzero(used)
@@ -297,7 +305,9 @@ def _shrinkage(
     return model
 
 
-def _log_weights(prior: ShrinkagePrior, with_calibrated: bool, log_ratio: float) -> dict[str, float]:
+def _log_weights(
+    prior: ShrinkagePrior, with_calibrated: bool, family_evidence: Mapping[str, float]
+) -> dict[str, float]:
     """Log prior weights of the sub-models in the Bayesian average, up to a constant."""
     families = dict(prior.families)
     if with_calibrated:
@@ -305,10 +315,11 @@ def _log_weights(prior: ShrinkagePrior, with_calibrated: bool, log_ratio: float)
     pool = [family for family in prior.pooled if family in families]
     total = {family: sum(weights.values()) for family, weights in families.items()}
     if pool:
-        # shared errors have `log_ratio` more evidence: both weights together as before, divided by the evidence
-        log_evidence = np.array([log_ratio if family == SHARED and len(pool) > 1 else 0.0 for family in pool])
-        shares = np.log(POOL_WEIGHT / len(pool)) + np.logaddexp.reduce(log_evidence) - np.log(len(pool)) - log_evidence
-        total |= dict(zip(pool, np.exp(shares), strict=True))
+        log_evidence = np.array([family_evidence.get(family, 0.0) for family in pool])
+        log_share = np.log(_pool_shares(pool, log_evidence))
+        # the families have their shares of the posterior of the pool, whose evidence is their average
+        weights = np.log(POOL_WEIGHT) + np.logaddexp.reduce(log_share + log_evidence) + log_share - log_evidence
+        total |= dict(zip(pool, np.exp(weights), strict=True))
     weight = {
         name: np.log(w) + np.log(total[family]) - np.log(sum(weights.values()))
         for family, weights in families.items()
@@ -317,6 +328,18 @@ def _log_weights(prior: ShrinkagePrior, with_calibrated: bool, log_ratio: float)
     if with_calibrated:
         weight[EXACT] = np.log(prior.prior_odds) + np.log(sum(total.values()))
     return {name: float(w) for name, w in weight.items()}
+
+
+def _pool_shares(pool: list[str], log_evidence: Floats) -> Floats:
+    """Shares of the families in the pool: equal, but small errors fade if another family has far more evidence."""
+    share = np.full(len(pool), 1 / len(pool))
+    if SMALL not in pool or len(pool) == 1:
+        return share
+    small = np.array([family == SMALL for family in pool])
+    behind = log_evidence[~small].max() - log_evidence[small].max()
+    share[small] *= min(1.0, np.exp(FADE_FROM / 2 - behind / 2))
+    share[~small] = (1 - share[small].sum()) / (~small).sum()
+    return share
 
 
 def _effective(counts: Counts) -> tuple[Floats, Floats, Floats]:

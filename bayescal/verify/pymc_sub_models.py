@@ -12,7 +12,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SMALL, SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
 #: A symbolic value in the graph of a model.
@@ -36,8 +36,12 @@ AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
 LARGEST_NOISE = 1.25
 #: Label noise at the ends: how near to 0 or 1 mean confidences of these bins are, in widths; Beta of the share.
 CROWDED_WITHIN, SHARE_AT_ENDS = 0.1, (0.5, 10.0)
-#: Saturated bins: how near to 0 or 1, Beta of the share of contrary outcomes, odds that all are as stated.
-SATURATED_WITHIN, CONTRARY, STATED_ODDS = 1e-4, (0.5, 10.0), 0.05 / 0.95
+#: Saturated bins: how near to 0 or 1, odds that all are as stated; weights and Betas of the mixture for the share of
+#: contrary outcomes.
+SATURATED_WITHIN, STATED_ODDS = 1e-4, 0.05 / 0.95
+CONTRARY_WEIGHTS, CONTRARY = (0.2, 0.8), ((0.5, 10.0), (1.0, 1.0))
+#: Small errors: standard deviations of intercept and log slope, scale of tau.
+SMALL_DRIFT_SD, SMALL_TAU_SCALE = 0.2, 0.1
 #: Replaces log 0, so that the gradient exists.
 LOG_OF_NOTHING = -690.0
 
@@ -102,6 +106,7 @@ def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> 
     others: dict[str, Callable[[], SubModelGraph]] = {
         "runs": lambda: _runs(rows),
         "offset": lambda: _one_amount(rows),
+        SMALL: lambda: _small_errors(rows),
         "label_noise": lambda: _noise(rows, free_rate=False),
         "label_noise_any_rate": lambda: _noise(rows, free_rate=True),
         ENDS: lambda: _noise_at_ends(rows),
@@ -273,6 +278,24 @@ def _one_amount(rows: BinRows) -> SubModelGraph:
     return SubModelGraph(log_likelihood, accuracy, pt.cast(is_off, "float64"), {"amount": amount, "rho": rho})
 
 
+# --- small errors
+
+
+def _small_errors(rows: BinRows) -> SubModelGraph:
+    """Write a small drift and small residuals in all bins, with variables of their own."""
+    intercept = pm.Normal("small_intercept", mu=0, sigma=SMALL_DRIFT_SD)
+    log_slope = pm.Normal("small_log_slope", mu=0, sigma=SMALL_DRIFT_SD)
+    tau = pm.TruncatedNormal("small_tau", mu=0, sigma=SMALL_TAU_SCALE, lower=0, upper=1)
+    x = _logit(np.clip(rows.inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
+    h = pt.sigmoid(_logit(rows.inside) + intercept + pt.expm1(log_slope) * x)
+    kappa = pt.minimum(tau**-2 - 1, LARGEST_KAPPA)
+    alpha, beta = kappa * h, kappa * (1 - h)
+    accuracy = pt.betaincinv(alpha + rows.k, beta + (rows.n - rows.k), pm.Uniform("u_small_accuracy", dims=DIM))
+    log_likelihood = pt.sum(pm.BetaBinomial.logp(rows.k, rows.n, alpha, beta))
+    parameters = {"intercept": intercept, "slope": pt.exp(log_slope), "tau": tau}
+    return SubModelGraph(log_likelihood, accuracy, pt.ones(len(rows.n)), parameters)
+
+
 # --- noisy labels
 
 
@@ -342,7 +365,8 @@ def saturated_bins(rows: BinRows) -> Saturated:
         return Saturated(0.0, 0.0, pt.zeros(0), pt.zeros(0))
     high = rows.confidence > 0.5
     contrary, stated = np.where(high, rows.n - rows.k, rows.k), np.where(high, 1 - rows.confidence, rows.confidence)
-    share = pm.Beta("contrary", *CONTRARY, dims="saturated_bin")
+    betas = [pm.Beta.dist(*each, shape=len(high)) for each in CONTRARY]
+    share = pm.Mixture("contrary", w=CONTRARY_WEIGHTS, comp_dists=betas, dims="saturated_bin")
     as_stated = pm.Uniform("u_stated") < _probability_of_all_as_stated(contrary, rows.n, stated)
     accuracy = pt.switch(as_stated, rows.confidence, pt.switch(high, 1 - share, share))
     off = pt.switch(as_stated, pt.zeros(len(high)), pt.ones(len(high)))

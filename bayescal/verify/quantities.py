@@ -12,7 +12,7 @@ from bayescal.estimands.registry import registered
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SATURATED, SUB_MODELS
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SATURATED, SMALL, SUB_MODELS
 from bayescal.posterior.shrinkage.saturated import is_saturated
 from bayescal.verify.named import below
 
@@ -41,6 +41,7 @@ PARAMETERS_OF: dict[str, tuple[str, ...]] = {
     },
     "runs": (),
     "offset": ("amount", "rho"),
+    SMALL: ("intercept", "slope", "tau"),
     "label_noise": ("noise",),
     "label_noise_any_rate": ("noise", "noise_rate"),
     ENDS: (),
@@ -97,14 +98,17 @@ def _parameters_of_pymc(drawn: Mapping[str, Any], posterior: ShrinkagePosterior)
     off: dict[str, Any] = {"off": drawn["off"] > 0} if _may_be_on_or_off(posterior) else {}
     if len(names) == 1:
         return off | {name: drawn[name] for name in PARAMETERS_OF[names[0]]}
-    if not set(names) & set(DRIFTING):
+    if not set(names) & {*DRIFTING, SMALL}:
         return off
     # under the average, parameters that a sub-model does not use are drawn from their prior
-    drift = np.isin(names, DRIFTING)[drawn["sub_model"].astype(int)]
-    return off | {
-        "intercept": np.where(drift, drawn["intercept"], 0.0),
-        "slope": np.where(drift, drawn["slope"], 1.0),
-    }
+    chosen = np.array(names)[drawn["sub_model"].astype(int)]
+    intercept, slope = np.zeros(len(chosen)), np.ones(len(chosen))
+    for of, prefix in ((DRIFTING, ""), ((SMALL,), "small_")):
+        which = np.isin(chosen, of)
+        if which.any():
+            intercept[which] = drawn[f"{prefix}intercept"][which]
+            slope[which] = np.exp(drawn[f"{prefix}log_slope"][which])
+    return off | {"intercept": intercept, "slope": slope}
 
 
 def of_closed_form(
@@ -142,7 +146,7 @@ def of_closed_form(
     if len(names) == 1:
         extra |= {name: getattr(drawn, name) for name in PARAMETERS_OF[names[0]]}
     else:
-        if set(names) & set(DRIFTING):
+        if set(names) & {*DRIFTING, SMALL}:
             extra |= {"intercept": drawn.intercept, "slope": drawn.slope}
         extra |= {probability_of(name): np.array([posterior.probabilities[name]]) for name in names}
         extra |= {CALIBRATED: np.array([posterior.p_calibrated])}

@@ -11,7 +11,7 @@ from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import FORMER, INDEPENDENT, SHARED
+from bayescal.posterior.shrinkage.prior import FORMER
 from bayescal.verify.named import Twin
 from bayescal.verify.quantities import of_pymc, probability_of, sub_models_of
 
@@ -218,14 +218,14 @@ def pymc_model(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Mo
             posterior.counts,
             names[0] if len(names) == 1 else None,
             with_calibrated=with_calibrated,
-            log_ratio=0.0 if with_calibrated else log_ratio(posterior),
+            family_evidence=None if with_calibrated else family_evidence(posterior),
             **asdict(posterior.prior_options),
         )
     raise TypeError(f"`posterior` has no PyMC model: {type(posterior).__name__}.")
 
 
-def log_ratio(posterior: ShrinkagePosterior) -> float:
-    """Log evidence of the family "shared" less that of "independent"; 0 if they form no pool.
+def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
+    """Compute the log marginal likelihoods of the families of the pool.
 
     Parameters
     ----------
@@ -234,20 +234,18 @@ def log_ratio(posterior: ShrinkagePosterior) -> float:
 
     Returns
     -------
-    float
-        Difference of the log evidences of the closed form; see `bayescal.verify.pymc_models.shrinkage_model`.
+    dict of str to float
+        Logs of the averages over the sub-models of each family, from the closed form, relative to the first family; see
+        `bayescal.verify.pymc_models.shrinkage_model`. Empty without a pool.
     """
-    families = posterior.prior_options.families
-    if not {INDEPENDENT, SHARED} <= families.keys() or not posterior.prior_options.pool:
-        return 0.0
-    log_evidence = posterior.log_evidence
-
-    def of(family: str) -> float:
-        weights = families[family]
-        each = [np.log(w) + log_evidence[name] for name, w in weights.items()]
-        return float(np.logaddexp.reduce(each)) - float(np.log(sum(weights.values())))
-
-    return of(SHARED) - of(INDEPENDENT)
+    families, log_evidence = posterior.prior_options.families, posterior.log_evidence
+    of = {}
+    for family in posterior.prior_options.pooled:
+        if family in families:
+            weights = families[family]
+            each = [np.log(w) + log_evidence[name] for name, w in weights.items()]
+            of[family] = float(np.logaddexp.reduce(each)) - float(np.log(sum(weights.values())))
+    return {family: value - next(iter(of.values())) for family, value in of.items()}
 
 
 def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, progress: bool) -> "xr.DataTree":

@@ -315,8 +315,8 @@ def shrinkage_simulator(
     mass_alpha : float, default 2.0
         Dirichlet parameter of each bin's mass. The package's own default, 2 / M, leaves most bins without rows.
     sub_models : sequence of str, default ("independent",)
-        As for `shrinkage_posterior`. The families "independent" and "shared" cannot both take part, because no prior
-        has their linear pool as its posterior.
+        As for `shrinkage_posterior`. At most one of the families "independent", "shared" and "small_errors" can take
+        part, because no prior has their linear pool as its posterior.
     crowded : bool, default False
         Whether mean confidences of the first and the last bin lie within a tenth of its width of 0 and 1, as label
         noise at the ends requires. Otherwise that sub-model takes no part, and mean confidences are uniform in all
@@ -332,7 +332,8 @@ def shrinkage_simulator(
     Raises
     ------
     ValueError, TypeError
-        As `shrinkage_posterior` does, if both families of the pool take part, or if `rows` is not a positive integer.
+        As `shrinkage_posterior` does, if several families of the pool take part, or if `rows` is not a positive
+        integer.
 
     Examples
     --------
@@ -345,7 +346,7 @@ def shrinkage_simulator(
     pool = [family for family in empty.prior_options.pooled if family in empty.prior_options.families]
     if len(pool) > 1:
         raise ValueError(
-            f"`sub_models` must leave out one of {pool}: the linear pool of both is the posterior of no prior. "
+            f"`sub_models` must have at most one of {pool}: their linear pool is the posterior of no prior. "
             f"Simulate each family, as in `sub_models=[{SHARED!r}]`."
         )
     options = empty.prior_options if crowded else empty.prior_options.without_ends()

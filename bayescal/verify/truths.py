@@ -5,13 +5,13 @@ rejection, without a grid.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SMALL, SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -24,12 +24,15 @@ CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 
 FARTHEST_ORIGIN = 9.21
 #: Bins off by one amount: range of the amount, shares of bins that are off.
 AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
+#: Small errors: standard deviations of intercept and log slope, scale of tau.
+SMALL_DRIFT_SD, SMALL_TAU_SCALE = 0.2, 0.1
 #: Label noise: its share is this times the square of a Uniform.
 LARGEST_NOISE = 1.25
 #: Label noise at the ends: how near to 0 or 1 mean confidences are, in widths of the bin; Beta of the share.
 CROWDED_WITHIN, SHARE_AT_ENDS = 0.1, (0.5, 10.0)
-#: Saturated bins: how near to 0 or 1 their mean confidence is, and the Beta of the share of contrary outcomes.
-SATURATED_WITHIN, CONTRARY = 1e-4, (0.5, 10.0)
+#: Saturated bins: how near to 0 or 1 their mean confidence is; the share of contrary outcomes has the first Beta with
+#: the given probability, otherwise the second.
+SATURATED_WITHIN, FIRST_BETA, CONTRARY = 1e-4, 0.2, ((0.5, 10.0), (1.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,13 @@ def truth_of(
         "label_noise": lambda: _noise(confidence, np.full(len(confidence), 0.5), rng),
         "label_noise_any_rate": lambda: _noise(confidence, rng.random(len(confidence)), rng),
         ENDS: lambda: _noise_at_ends(confidence, crowded, rng),
+        SMALL: lambda: _independent(
+            "logistic_dense",
+            confidence,
+            described,
+            replace(prior, intercept_sd=SMALL_DRIFT_SD, log_slope_sd=SMALL_DRIFT_SD, dense_scale=SMALL_TAU_SCALE),
+            rng,
+        ),
         EXACT: lambda: Truth(confidence, np.zeros_like(described), np.ones_like(described)),
     }
     return _independent(name, confidence, described, prior, rng) if name in SUB_MODELS else others[name]()
@@ -98,7 +108,8 @@ def is_saturated(confidence: Floats) -> Bools:
 
 def saturated_accuracies(confidence: Floats, rng: np.random.Generator) -> Floats:
     """Draw accuracies of saturated bins, for all bins, given that they are not all as stated."""
-    contrary = rng.beta(*CONTRARY, confidence.shape)
+    few, any_share = (rng.beta(*each, confidence.shape) for each in CONTRARY)
+    contrary = np.where(rng.random(confidence.shape) < FIRST_BETA, few, any_share)
     return np.where(confidence > 0.5, 1 - contrary, contrary)
 
 

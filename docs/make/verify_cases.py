@@ -15,7 +15,7 @@ import bayescal as bc
 from bayescal.posterior.recalibration import recalibration_posterior
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.segments import segments_posterior
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, SMALL, WORDS
 from bayescal.verify.cell_shift import CellShiftSimulator, four_cells
 from bayescal.verify.class_priors import ClassPriorSimulator, three_classes, two_classes
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefitTwin
@@ -155,6 +155,8 @@ def simulators() -> dict[str, Any]:
         "independent bins, 20 rows": shrinkage_simulator(rows=20),
         "shared errors, 500 rows": shrinkage_simulator(sub_models=[SHARED]),
         "shared errors, 20 rows": shrinkage_simulator(sub_models=[SHARED], rows=20),
+        "small errors, 500 rows": shrinkage_simulator(sub_models=[SMALL]),
+        "small errors, 20 rows": shrinkage_simulator(sub_models=[SMALL], rows=20),
         "noisy labels, 500 rows": shrinkage_simulator(sub_models=[NOISE]),
         "noisy labels, 20 rows": shrinkage_simulator(sub_models=[NOISE], rows=20),
         "noisy labels, crowded ends, 500 rows": shrinkage_simulator(sub_models=[NOISE, EXACT], crowded=True),

@@ -16,7 +16,17 @@ from scipy.special import erf, xlog1py, xlogy
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
 from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem, dirichlet
 from bayescal.posterior.shrinkage.compiled.offsets import Offsets
-from bayescal.posterior.shrinkage.compiled.problem import ORDER, Drift, Found, Noise, Out, Scratch, draw, integrate
+from bayescal.posterior.shrinkage.compiled.problem import (
+    ORDER,
+    Dense,
+    Drift,
+    Found,
+    Noise,
+    Out,
+    Scratch,
+    draw,
+    integrate,
+)
 from bayescal.posterior.shrinkage.compiled.segments import Runs
 from bayescal.posterior.shrinkage.compiled.sparse import Slab
 from bayescal.posterior.shrinkage.independent.drift import PRIOR_REACH, DriftingBins
@@ -24,7 +34,7 @@ from bayescal.posterior.shrinkage.independent.integrated import LEAST_EXPONENT
 from bayescal.posterior.shrinkage.independent.slab import tau_rule
 from bayescal.posterior.shrinkage.offsets import OFFSET_PRIOR
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import SMALL, ShrinkagePrior
 from bayescal.posterior.shrinkage.segments import SEGMENT_PRIOR
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS, SubModelDraws
 
@@ -46,7 +56,7 @@ HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20
 #: If all Dirichlet parameters are smaller than this, all the Gamma variables of one draw may underflow to 0.
 LEAST_ALPHA = 0.1
 #: Sub-models whose integration may leave a share of the mass unresolved.
-DRIFTING = ("logistic", "logistic_dense", "logistic_sparse")
+DRIFTING = ("logistic", "logistic_dense", "logistic_sparse", SMALL)
 #: A thread keeps tables for this many different numbers of bins.
 MOST_ROOMS = 3
 
@@ -147,7 +157,7 @@ class CompiledProblem:
         room.owner = None
         tables = room.tables(self.problem, self.prior, self.bucket)
         log_evidence, found = integrate(self.problem, *tables)
-        if min(found.smooth, found.dense, found.sparse, found.cells) < 0:
+        if min(found.smooth, found.dense, found.sparse, found.small, found.cells) < 0:
             raise NoRoomError
         room.owner = self
         return log_evidence, found
@@ -175,18 +185,24 @@ class CompiledProblem:
 
 
 @lru_cache(maxsize=256)
-def _tau_rules(bucket: int, scale: float, shape: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return kappa and log weight of the rules over tau: under a dense residual, and for bins that are off.
+def _sparse_rule(bucket: int, shape: float) -> tuple[Floats, Floats]:
+    """Return kappa and log weight of the rule over the tau of bins that are off under a sparse residual.
 
     The largest bin has about 2^(bucket / 2) rows; problems with equal buckets share their rules.
     """
-    largest = 2.0 ** (bucket / 2)
-    sparse, dense = tau_rule(largest, SPARSE_TAU, shape), tau_rule(max(largest, scale**-2), DENSE_TAU)
+    rule = tau_rule(2.0 ** (bucket / 2), SPARSE_TAU, shape)
+    return rule.kappa, rule.log_weight
+
+
+@lru_cache(maxsize=256)
+def _dense_rule(bucket: int, scale: float) -> tuple[Floats, Floats]:
+    """Return kappa and log weight of the rule over the tau of a dense residual; see `_sparse_rule`."""
+    dense = tau_rule(max(2.0 ** (bucket / 2), scale**-2), DENSE_TAU)
     with np.errstate(divide="ignore"):
         density = -0.5 * (dense.tau / scale) ** 2 - np.log(scale * np.sqrt(np.pi / 2) * erf(1 / (scale * np.sqrt(2))))
         log_weight = dense.log_weight + density
     keep = log_weight > log_weight.max() - 60
-    return dense.kappa[keep], log_weight[keep], sparse.kappa, sparse.log_weight
+    return dense.kappa[keep], log_weight[keep]
 
 
 @lru_cache(maxsize=1)
@@ -203,7 +219,8 @@ class _Room:
     def __init__(self, bins: int) -> None:
         self.owner: CompiledProblem | None = None
         self.bins = bins
-        self.smooth, self.dense, self.sparse = np.empty((SMOOTH, 4)), np.empty((DENSE, 6)), np.empty((SPARSE, 8))
+        self.smooth, self.sparse = np.empty((SMOOTH, 4)), np.empty((SPARSE, 8))
+        self.nodes = {False: np.empty((DENSE, 6)), True: np.empty((DENSE, 6))}  # by: under small errors
         ends, changes, amounts = bins + 1, len(SEGMENT_PRIOR.changes), (AMOUNTS, bins)
         ratios = len(OFFSET_PRIOR.rho)
         self.runs = Runs(
@@ -221,10 +238,11 @@ class _Room:
         self.noise = Noise(grids[0], grids[1], grids[2], grids[3], np.empty((GRID, 2)))
         self.by_bin = np.empty((3, bins))
         self.of_slab: dict[int, tuple[Floats, ...]] = {}
+        self.of_dense: dict[tuple[bool, int], tuple[Floats, Floats]] = {}
 
     def tables(self, p: Problem, prior: ShrinkagePrior, bucket: int) -> tuple[Any, ...]:
         """Prepare the tables for one problem; their contents remain valid until the next problem."""
-        kappa, log_weight, off_kappa, off_weight = _tau_rules(bucket, prior.dense_scale, prior.sparse_shape)
+        off_kappa, off_weight = _sparse_rule(bucket, prior.sparse_shape)
         bins, taus = self.bins, len(off_kappa)
         if taus not in self.of_slab:
             nodes = 2 * HALF + 1
@@ -237,19 +255,24 @@ class _Room:
         half = int(np.arcsinh(np.max((min(farthest, FARTHEST) + np.abs(peak)) / scale)) / TABLE) + 4
         if half > HALF:
             raise NoRoomError
-        key = -1 - len(kappa)  # negative keys: tables of a dense residual
-        if key not in self.of_slab:
-            self.of_slab[key] = np.empty((len(kappa), bins)), np.empty((len(kappa), 6))
-        dense_rise, dense_rows = self.of_slab[key]
         drift = Drift(
-            (prior.intercept_sd, prior.log_slope_sd), kappa, log_weight, dense_rise, dense_rows, self.smooth,
-            self.dense, self.sparse, _cell_rule(),
+            (prior.intercept_sd, prior.log_slope_sd), self._dense(prior, bucket, small=False),
+            self._dense(prior.of_small_errors, bucket, small=True), self.smooth, self.sparse, _cell_rule(),
         )  # fmt: skip
         slab = Slab(
             np.array(prior.rho), off_kappa, off_weight, rise_n, peak, scale, TABLE, half, log_slab, by_tau,
             np.empty(len(prior.rho)), *self.by_bin[:2],
         )  # fmt: skip
         return drift, slab, self.runs, self.amounts, self.noise
+
+    def _dense(self, prior: ShrinkagePrior, bucket: int, *, small: bool) -> Dense:
+        """Prepare the tables of a drift with a dense residual."""
+        kappa, log_weight = _dense_rule(bucket, prior.dense_scale)
+        key = (small, len(kappa))
+        if key not in self.of_dense:
+            self.of_dense[key] = np.empty((len(kappa), self.bins)), np.empty((len(kappa), 6))
+        sds = (prior.intercept_sd, prior.log_slope_sd)
+        return Dense(sds, kappa, log_weight, *self.of_dense[key], self.nodes[small])
 
     def scratch(self, count: int, ratios: int) -> Scratch:
         """Allocate working arrays for draws."""

@@ -31,6 +31,7 @@ from bayescal.posterior.shrinkage.prior import (
     EXACT,
     FAMILIES,
     SATURATED,
+    SMALL,
     SUB_MODELS,
     BySubModel,
     ShrinkagePrior,
@@ -110,10 +111,11 @@ class ShrinkagePosterior:
 
     @property
     def families(self) -> dict[str, dict[str, float]]:
-        """Posterior probabilities of the sub-models, by family; the two families of the pool have equal totals.
+        """Posterior probabilities of the sub-models, by family.
 
-        They are conditional on the counts of the bins that are not saturated. If all bins are saturated, they are the
-        prior probabilities.
+        The families of the pool have equal totals, unless the data refute small errors; see `pool_shares`. All are
+        conditional on the counts of the bins that are not saturated. If all bins are saturated, they are the prior
+        probabilities.
         """
         return {family: {n: self.probabilities[n] for n in names} for family, names in self._families.items()}
 
@@ -344,6 +346,9 @@ class ShrinkagePosterior:
             return {name: Exact(confidence) for name in names}
         makers: dict[str, Callable[[], SubModel]] = {
             **{name: partial(IndependentSubModel, self._independent, name) for name in SUB_MODELS},
+            SMALL: lambda: IndependentSubModel(
+                IndependentBins(n, k, confidence, self.prior_options.of_small_errors), "logistic_dense"
+            ),
             "runs": lambda: Segments(n, k, logit(confidence), confidence),
             "offset": lambda: EqualOffsets(n, k, confidence),
             "label_noise": lambda: LabelNoise(n, k, confidence, free_rate=False),

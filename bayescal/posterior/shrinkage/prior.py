@@ -19,19 +19,22 @@ SUB_MODELS = {
     "logistic_sparse": (True, "sparse"),
 }
 #: Keys of the families of sub-models.
-INDEPENDENT, SHARED, NOISE, EXACT = "independent", "shared", "noise", "exact"
+INDEPENDENT, SHARED, SMALL, NOISE, EXACT = "independent", "shared", "small_errors", "noise", "exact"
 #: Label noise at the ends: takes part only if the first or the last bin is crowded near 0 or 1, see `crowded_ends`.
 ENDS = "label_noise_ends"
 #: Prior weights of the sub-models by family; those of independent bins can be changed by an option.
 FAMILIES: dict[str, dict[str, float]] = {
     INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0),
     SHARED: {"runs": 1.0, "offset": 0.5},
+    SMALL: {SMALL: 1.0},
     NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5},
     EXACT: {EXACT: 0.25},
 }
-#: Families that form a linear pool, in which each has the same share regardless of its marginal likelihood. POOL_WEIGHT
-#: is the prior weight of the pool.
-POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED), 10.0
+#: Families that form a linear pool, in which each has the same share regardless of its marginal likelihood; the share
+#: of small errors fades if the data refute them, see `pool_shares`. POOL_WEIGHT is the prior weight of the pool.
+POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED, SMALL), 10.0
+#: Prior scales of the sub-model of small errors, which is otherwise "logistic_dense".
+SMALL_SCALES = {"intercept_sd": 0.2, "log_slope_sd": 0.2, "dense_scale": 0.1}
 #: With this option of `sub_models`, bins whose confidences are close to 0 or 1 have a separate model.
 SATURATED = "saturated"
 NAMES = tuple(name for family in FAMILIES.values() for name in family)
@@ -44,6 +47,7 @@ WORDS = {
     "logistic_sparse": "smooth drift plus errors in a few bins",
     "runs": "errors in runs of neighbouring bins",
     "offset": "errors of equal size",
+    "small_errors": "small drift plus small errors in all bins",
     "label_noise": "label noise",
     "label_noise_any_rate": "label noise with unknown outcome rate",
     "label_noise_ends": "label noise at extreme confidences",
@@ -142,6 +146,11 @@ class ShrinkagePrior:
         weights = FAMILIES | {INDEPENDENT: dict(zip(SUB_MODELS, self.sub_model_weights, strict=True))}
         part = {f: {n: w for n, w in of.items() if w and n in self.sub_models} for f, of in weights.items()}
         return {family: of for family, of in part.items() if of}
+
+    @property
+    def of_small_errors(self) -> "ShrinkagePrior":
+        """The prior of the sub-model of small errors, as that of "logistic_dense"."""
+        return replace(self, **SMALL_SCALES, sub_models=("logistic_dense",))  # type: ignore[arg-type]  # names of scales
 
     @property
     def pooled(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, expit, xlog1py, xlogy
+from scipy.special import betaln, expit, softmax, xlog1py, xlogy
 
 from bayescal.posterior.beta_binomial import absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.gap_moments import GapSums
@@ -18,8 +18,9 @@ Floats = NDArray[np.float64]
 NEAR = 1e-4
 #: Relative tolerance of NEAR, so that 0.0001 and 0.9999 are treated alike.
 ROUNDING = 1e-9
-#: Beta prior of the share of contrary outcomes in a saturated bin.
-SLAB = (0.5, 10.0)
+#: Prior of the share of contrary outcomes in a saturated bin, a mixture of Betas: weights and parameters. The first
+#: component expects few contrary outcomes; the second gives every share the same density.
+SLAB_WEIGHTS, SLAB = (0.2, 0.8), ((0.5, 10.0), (1.0, 1.0))
 #: Largest posterior odds that all saturated bins are exact, reached if the observed shares of contrary outcomes equal
 #: those implied by the confidences. These odds do not depend on the numbers of rows and bins.
 EXACT_ODDS = 0.05 / 0.95
@@ -32,11 +33,13 @@ def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class SaturatedBins:
-    r"""Posterior of saturated bins: independent Betas or, with a probability of at most 0.05, all of them exact.
+    r"""Posterior of saturated bins: mixtures of Betas or, with a probability of at most 0.05, all of them exact.
 
-    An outcome is contrary if it is 1 in a bin near 0, or 0 in a bin near 1. If r of n outcomes are contrary, their
-    share is :math:`\mathrm{Beta}(1/2 + r, 10 + n - r)`. The odds that all bins are exact are 0.05 / 0.95 times the
-    likelihood ratio of the shares implied by the confidences against the observed shares.
+    An outcome is contrary if it is 1 in a bin near 0, or 0 in a bin near 1. The share of contrary outcomes of each bin
+    has the prior :math:`0.2\, \mathrm{Beta}(1/2, 10) + 0.8\, \mathrm{Beta}(1, 1)`. If r of n outcomes are contrary, its
+    posterior is the mixture of :math:`\mathrm{Beta}(a_j + r, b_j + n - r)`, with weights proportional to
+    :math:`w_j\, \mathrm{B}(a_j + r, b_j + n - r) / \mathrm{B}(a_j, b_j)`. The odds that all bins are exact are
+    0.05 / 0.95 times the likelihood ratio of the shares implied by the confidences against the observed shares.
 
     Parameters
     ----------
@@ -53,7 +56,9 @@ class SaturatedBins:
         if not len(self.n):
             return np.zeros((count, 0)), np.zeros((count, 0), bool)
         a, b = self._parameters
-        contrary = rng.beta(a, b, (count, len(self.n)))
+        component = (rng.random((count, 1, len(self.n))) > np.cumsum(self.weights, axis=0)[:-1]).sum(axis=1)
+        bins = np.arange(len(self.n))
+        contrary = rng.beta(a[component, bins], b[component, bins])
         exact = rng.random(count) < self.exact_probability
         accuracy = np.where(self._high, 1 - contrary, contrary)
         accuracy[exact] = self.confidence
@@ -68,8 +73,13 @@ class SaturatedBins:
 
     @property
     def log_evidence(self) -> float:
-        """Log marginal likelihood under the Beta prior."""
-        return float((betaln(*self._parameters) - betaln(*SLAB)).sum())
+        """Log marginal likelihood under the mixture of Betas."""
+        return float(np.logaddexp.reduce(self._log_joint).sum())
+
+    @property
+    def weights(self) -> Floats:
+        """Posterior probability of each component of the mixture in each bin, shape (n_components, n_bins)."""
+        return np.asarray(softmax(self._log_joint, axis=0))
 
     @property
     def log_exact(self) -> float:
@@ -79,7 +89,8 @@ class SaturatedBins:
     def gap_sums(self, mass: Floats) -> GapSums:
         """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
         a, b = self._parameters
-        first, second = absolute_gap(self._stated, a, b), squared_gap(self._stated, a, b)
+        first = (self.weights * absolute_gap(self._stated, a, b)).sum(axis=0)
+        second = (self.weights * squared_gap(self._stated, a, b)).sum(axis=0)
         off = 1 - self.exact_probability
         mean, variance = float(mass @ first), float(mass**2 @ (second - first**2))
         return GapSums(off * mean, off * variance + off * (1 - off) * mean**2, off * float(mass @ second))
@@ -101,8 +112,15 @@ class SaturatedBins:
 
     @property
     def _parameters(self) -> tuple[Floats, Floats]:
-        """Parameters of the Beta posteriors of the shares of contrary outcomes."""
-        return SLAB[0] + self._contrary, SLAB[1] + self.n - self._contrary
+        """Parameters of the Beta posteriors of the shares of contrary outcomes, shape (n_components, n_bins) each."""
+        a, b = np.transpose(SLAB)[:, :, None]
+        return a + self._contrary, b + self.n - self._contrary
+
+    @property
+    def _log_joint(self) -> Floats:
+        """Log of prior weight times marginal likelihood of each component in each bin."""
+        prior = np.log(SLAB_WEIGHTS) - betaln(*np.transpose(SLAB))
+        return np.asarray(betaln(*self._parameters) + prior[:, None])
 
     def _log_likelihood(self, share: Floats) -> float:
         """Log-likelihood of all bins, given their shares of contrary outcomes."""

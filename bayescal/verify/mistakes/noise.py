@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.saturated import SaturatedBins
+from bayescal.posterior.shrinkage.saturated import SLAB_WEIGHTS, SaturatedBins
 from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.shrinkage import Making, control, of_class, sampling
@@ -153,26 +153,43 @@ class _AllContrary(NoiseAtEnds):
 
 class _FlatBeta(SaturatedBins):
     @property
-    def _parameters(self) -> tuple[Floats, Floats]:
-        return 1 + self._contrary, 1 + self.n - self._contrary
+    def weights(self) -> Floats:
+        """Draw from the posterior under Beta(1, 1) alone."""
+        return np.array([0.0, 1.0])[:, None] + 0 * self.n
+
+
+class _FewContrary(SaturatedBins):
+    @property
+    def weights(self) -> Floats:
+        """Draw from the posterior under Beta(1/2, 10) alone."""
+        return np.array([1.0, 0.0])[:, None] + 0 * self.n
+
+
+class _WeightsOfPrior(SaturatedBins):
+    @property
+    def weights(self) -> Floats:
+        """Leave the weights of the components as they are in the prior."""
+        return np.array(SLAB_WEIGHTS)[:, None] + 0 * self.n
 
 
 class _Jeffreys(SaturatedBins):
     @property
     def _parameters(self) -> tuple[Floats, Floats]:
-        return 0.5 + self._contrary, 0.5 + self.n - self._contrary
+        return np.tile(0.5 + self._contrary, (2, 1)), np.tile(0.5 + self.n - self._contrary, (2, 1))
 
 
 class _NoneContrary(SaturatedBins):
     @property
     def _parameters(self) -> tuple[Floats, Floats]:
-        return 0.5 + 0 * self.n, 10 + self.n
+        a, b = super()._parameters
+        return a - self._contrary, b + self._contrary
 
 
 class _WithoutRows(SaturatedBins):
     @property
     def _parameters(self) -> tuple[Floats, Floats]:
-        return 0.5 + 0 * self.n, 10 + 0 * self.n
+        a, b = super()._parameters
+        return a - self._contrary, b - self.n + self._contrary
 
 
 class _OneShare(SaturatedBins):
@@ -217,7 +234,9 @@ NOISE_MISTAKES: tuple[Control, ...] = (
     control("label_noise_ends", "ends: one share for both", of_class(_SameShare), 100),
     control("label_noise_ends", "ends: contrary and other outcomes swapped", of_class(_AllContrary), 100),
     # saturated bins
-    control("saturated", "saturated: Beta(1, 1)", _saturated(_FlatBeta), 100),
+    control("saturated", "saturated: Beta(1, 1) alone", _saturated(_FlatBeta), 1000),
+    control("saturated", "saturated: Beta(1/2, 10) alone", _saturated(_FewContrary), 400),
+    control("saturated", "saturated: weights of the prior", _saturated(_WeightsOfPrior), 1000),
     control("saturated", "saturated: Beta(1/2, 1/2)", _saturated(_Jeffreys), 1000),
     control("saturated", "saturated: contrary outcomes forgotten", _saturated(_NoneContrary), 100),
     control("saturated", "saturated: Beta of the prior, without the counts", _saturated(_WithoutRows), 100),

@@ -36,7 +36,7 @@ from bayescal.posterior.shrinkage.compiled.sparse import (
 #: The sub-models in the order of evidences and draws; exact calibration comes last.
 ORDER = (
     "logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset", "label_noise",
-    "label_noise_any_rate", "label_noise_ends", "exact",
+    "label_noise_any_rate", "label_noise_ends", "small_errors", "exact",
 )  # fmt: skip
 #: Steps of the lattices without residual and with a dense one, in standard deviations. A tau has no lattice if its
 #: approximate log mass is more than NEGLIGIBLE below the largest.
@@ -48,17 +48,14 @@ SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 6e-3, 12.5
 MOST_HALF, MOST_ANY = 180, 900
 
 
-class Drift(NamedTuple):
-    """Rules and tables of the family of independent bins.
+class Dense(NamedTuple):
+    """Rules and tables of a drift with a dense residual.
 
     * `sds`: prior standard deviations of the intercept and the log slope
-    * `kappa`, `log_weight`: quadrature rule over the tau of a dense residual
+    * `kappa`, `log_weight`: quadrature rule over the tau of the residual
     * `rise_n` (n_taus, n_bins): ``rise(kappa, n)``
     * `by_tau` (n_taus, 6): log mass without drift; frame of the drift (t0, s0, lever, sd_t, sd_s)
-    * `smooth` (nodes, 4): t, s, log density, radius
-    * `dense` (nodes, 6): the same, then log mass and index of tau
-    * `sparse` (nodes, 8): t, s, low t, low s, width t, width s, log density, log mass
-    * `rule`: Gauss-Legendre nodes and weights, and the matrix that gives the last two Legendre coefficients
+    * `nodes` (nodes, 6): t, s, log density, radius, log mass, index of tau
     """
 
     sds: tuple
@@ -66,8 +63,23 @@ class Drift(NamedTuple):
     log_weight: np.ndarray
     rise_n: np.ndarray
     by_tau: np.ndarray
+    nodes: np.ndarray
+
+
+class Drift(NamedTuple):
+    """Rules and tables of the sub-models with a drift.
+
+    * `sds`: prior standard deviations of the intercept and the log slope
+    * `dense`, `small`: with a dense residual, and under small errors
+    * `smooth` (nodes, 4): t, s, log density, radius
+    * `sparse` (nodes, 8): t, s, low t, low s, width t, width s, log density, log mass
+    * `rule`: Gauss-Legendre nodes and weights, and the matrix that gives the last two Legendre coefficients
+    """
+
+    sds: tuple
+    dense: Dense
+    small: Dense
     smooth: np.ndarray
-    dense: np.ndarray
     sparse: np.ndarray
     rule: tuple
 
@@ -108,8 +120,8 @@ class Found(NamedTuple):
     """Results of the integration that are needed for draws.
 
     * `frame`: frame of the drift without residual
-    * `smooth`, `dense`, `sparse`: numbers of nodes in the tables of `Drift`, or -1 if they do not fit
-    * `unfinished`: unresolved shares of the mass under the three sub-models with drift
+    * `smooth`, `dense`, `sparse`, `small`: numbers of nodes in the tables of `Drift`, or -1 if they do not fit
+    * `unfinished`: unresolved shares of the mass under the sub-models with drift, in this order
     * `cells`, `middle`: number of cells of the grid of shifts (-1 if they do not fit), index of the cell around 0
     * `low`, `high`: ends of the grid of log amounts
     * `half`, `any_rate`: number and width of the cells of the grids of noise
@@ -120,6 +132,7 @@ class Found(NamedTuple):
     smooth: int
     dense: int
     sparse: int
+    small: int
     unfinished: tuple
     cells: int
     middle: int
@@ -145,51 +158,54 @@ class Out(NamedTuple):
 
 
 @_inner
-def _still(p, drift, slab, log_evidence):
+def _still(p, dense, slab, log_evidence):
     """Store the log evidences of the sub-models without drift, and those of each tau."""
     tails = slab.eta
     for b in range(len(p.n)):
         tails[b] = tail(centre(p.logit[b], p.x[b], 0.0, 0.0))
-    for q in range(len(drift.kappa)):
-        total = drift.log_weight[q]
+    for q in range(len(dense.kappa)):
+        total = dense.log_weight[q]
         for b in range(len(p.n)):
-            kappa, rise_n = drift.kappa[q], drift.rise_n[q, b]
+            kappa, rise_n = dense.kappa[q], dense.rise_n[q, b]
             total += log_beta_binomial(p.n[b], p.k[b], tails[b], kappa, rise_n, p.best[b])
-        drift.by_tau[q, 0] = total
-    log_evidence[1] = sum_of_logs(drift.by_tau, len(drift.kappa), 0)
+        dense.by_tau[q, 0] = total
+    log_evidence[1] = sum_of_logs(dense.by_tau, len(dense.kappa), 0)
     log_evidence[2] = log_sparse(p, 0.0, 0.0, slab)
 
 
 @_inner
-def _dense(p, drift, frame):
-    """Make a lattice over the drift for each relevant tau of a dense residual.
+def _dense(p, dense, a, s):
+    """Make a lattice over the drift for each relevant tau of a dense residual; modes are sought from the drift (a, s).
 
-    Return the number of nodes (-1 if they do not fit) and the largest unresolved share of the mass at a rim.
+    Return the log evidence, the number of nodes (-1 if they do not fit) and the largest unresolved share of the mass at
+    a rim.
     """
-    a, s, end, top, rims = frame[0], frame[1], 0, -np.inf, 0.0
-    count = len(drift.kappa)
+    end, top, rims = 0, -np.inf, 0.0
+    count = len(dense.kappa)
     guess = np.empty(count)
     for q in range(count):
-        frame = find_mode(p, drift.sds, drift.kappa[q], a, s)
+        for b in range(len(p.n)):
+            dense.rise_n[q, b] = rise(dense.kappa[q], p.n[b])
+        frame = find_mode(p, dense.sds, dense.kappa[q], a, s)
         a, s = frame[0], frame[1]
-        drift.by_tau[q, 1:] = frame
-        height = log_dense(p, a, s, drift.kappa[q], drift.rise_n[q]) + log_prior(a, s, drift.sds)
-        guess[q] = height + drift.log_weight[q] + log(frame[3] * frame[4])
+        dense.by_tau[q, 1:] = frame
+        height = log_dense(p, a, s, dense.kappa[q], dense.rise_n[q]) + log_prior(a, s, dense.sds)
+        guess[q] = height + dense.log_weight[q] + log(frame[3] * frame[4])
         top = max(top, guess[q])
     for q in range(count):
         if guess[q] < top - NEGLIGIBLE:
             continue
-        row = drift.by_tau[q]
+        row = dense.by_tau[q]
         frame = (row[1], row[2], row[3], row[4], row[5])
-        kappa, rise_n, begin = drift.kappa[q], drift.rise_n[q], end
-        end, rim = lattice(p, drift.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, drift.dense, begin)
+        kappa, rise_n, begin = dense.kappa[q], dense.rise_n[q], end
+        end, rim = lattice(p, dense.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, dense.nodes, begin)
         if end < 0:
-            return -1, 1.0
+            return -np.inf, -1, 1.0
         rims = max(rims, rim)
         area = log(DENSE_STEP**2 * frame[3] * frame[4])
         for i in range(begin, end):
-            drift.dense[i, 4], drift.dense[i, 5] = drift.dense[i, 2] + drift.log_weight[q] + area, q
-    return end, rims
+            dense.nodes[i, 4], dense.nodes[i, 5] = dense.nodes[i, 2] + dense.log_weight[q] + area, q
+    return sum_of_logs(dense.nodes, end, 4), end, rims
 
 
 @outer
@@ -201,19 +217,18 @@ def integrate(p, drift, slab, runs, amounts, grids):
         exact += p.k[b] * p.logit[b] - p.n[b] * softplus(p.logit[b]) - p.best[b]
         for q in range(len(slab.kappa)):
             slab.rise_n[b, q] = rise(slab.kappa[q], p.n[b])
-        for q in range(len(drift.kappa)):
-            drift.rise_n[q, b] = rise(drift.kappa[q], p.n[b])
     slab.log_slab[:] = np.nan
     frame = find_mode(p, drift.sds, -1.0, 0.0, 0.0)
-    smooth, rim = lattice(p, drift.sds, -1.0, drift.rise_n[0], frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
+    smooth, rim = lattice(p, drift.sds, -1.0, drift.dense.rise_n[0], frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
     log_evidence[0] = sum_of_logs(drift.smooth, smooth, 2) + log(SMOOTH_STEP**2 * frame[3] * frame[4])
-    _still(p, drift, slab, log_evidence)
-    dense, rims = _dense(p, drift, frame)
-    log_evidence[3] = sum_of_logs(drift.dense, dense, 4)
+    log_evidence[3], dense, rims = _dense(p, drift.dense, frame[0], frame[1])
+    _still(p, drift.dense, slab, log_evidence)
     floor = log_evidence[:4].max() - HOPELESS
     sparse, unfinished = adaptive(p, drift.sds, frame, slab, drift.rule, TOLERANCE, floor, drift.sparse)
     log_evidence[4] = sum_of_logs(drift.sparse, sparse, 7)
+    log_evidence[10], small, rims_small = _dense(p, drift.small, 0.0, 0.0)
     log_evidence[:5] -= exact
+    log_evidence[10] -= exact
     log_evidence[5], cells, middle = segments.evidence(p, runs)
     log_evidence[6], low, high = offsets.evidence(p, amounts)
     log_evidence[7], m, width = noise.evidence(HALF, p, 0, grids.half, grids.spare, MOST_HALF)
@@ -232,7 +247,8 @@ def integrate(p, drift, slab, runs, amounts, grids):
         smooth,
         dense,
         sparse,
-        (rim, rims, unfinished),
+        small,
+        (rim, rims, unfinished, rims_small),
         cells,
         middle,
         low,
@@ -262,20 +278,28 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, found, v, out
                 rng, count, rows, out, p, drift.sds, found.frame, SMOOTH_STEP, drift.smooth, found.smooth, v
             )
         elif z == 1:
-            draw_dense(rng, count, rows, out, p, drift.kappa, drift.by_tau, v)
+            draw_dense(rng, count, rows, out, p, drift.dense.kappa, drift.dense.by_tau, v)
         elif z == 2:
             draw_sparse(rng, count, rows, out, p, slab)
         elif z == 3:
-            effective[z] = draw_drifting_dense(
-                rng, count, rows, out, p, drift.sds, DENSE_STEP, drift.kappa, drift.by_tau, drift.dense, found.dense, v
-            )
+            effective[z] = _draw_dense(rng, count, rows, out, p, drift.dense, found.dense, v)
         elif z == 4:
             effective[z] = draw_drifting_sparse(
                 rng, count, rows, out, p, drift.sds, found.frame, slab, drift.sparse, found.sparse, v
             )
+        elif z == 10:
+            effective[z] = _draw_dense(rng, count, rows, out, p, drift.small, found.small, v)
         else:
             effective[z] = _draw_others(rng, z, count, rows, p, runs, amounts, grids, found, v, out)
     return effective
+
+
+@_inner
+def _draw_dense(rng, count, rows, out, p, dense, end, v):
+    """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
+    return draw_drifting_dense(
+        rng, count, rows, out, p, dense.sds, DENSE_STEP, dense.kappa, dense.by_tau, dense.nodes, end, v
+    )
 
 
 @_inner
