@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import integrate, stats
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # no window, whichever test draws first
 
@@ -220,3 +221,24 @@ def browser(tmp_path_factory):
     started = Browser(program, tmp_path_factory.mktemp("browser"))
     yield started
     started.close()
+
+
+@pytest.fixture(scope="session")
+def contrary_share():
+    """Function from rows and contrary outcomes of a saturated bin to log evidence, mean and variance, by quadrature."""
+
+    def moments(n, r):
+        def density(root):  # of the share, root^2, times the likelihood relative to that at r / n
+            u = root**2
+            prior = 0.2 * stats.beta.pdf(u, 0.5, 10) + 0.8
+            return prior * np.exp(stats.binom.logpmf(r, n, u) - stats.binom.logpmf(r, n, r / n)) * 2 * root
+
+        peak = np.sqrt([max(r - 6 * np.sqrt(r + 1), 0) / n, min((r + 40) / n, 1)])
+        of = [
+            integrate.quad(lambda x, m=m: density(x) * x ** (2 * m), 0, 1, points=peak, limit=500)[0] for m in range(3)
+        ]
+        scale = stats.binom.logpmf(r, n, r / n) - stats.binom(n, 0.5).logpmf(r) + n * np.log(0.5)
+        mean = of[1] / of[0]
+        return np.log(of[0]) + scale, mean, of[2] / of[0] - mean**2
+
+    return moments

@@ -76,12 +76,18 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
 
     .. math:: \sum_b m_b \left[\theta_b A_{b1} + (1 - \theta_b) A_{b0}\right]
 
-    with masses m and accuracies :math:`\theta` from `bin_draws`, and the mean squared error :math:`A_{bz}` of rows with
-    outcome z in bin b. To the :math:`n_{bz}` rows, two half rows are added: one with the smallest and one with the
-    largest squared error that is possible in the bin. :math:`A_{bz}` is Normal with the mean of these rows and the
-    variance of a Bayesian bootstrap [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, clipped to the possible range. With weights,
-    :math:`n_{bz}` is Kish's effective number of rows. In this way the posterior includes the variation within bins, for
-    any number of bins. For rows in clusters, the draws are those of `mean_loss_draws`, with the ranks of these.
+    with masses m from `bin_draws` and accuracies :math:`\theta_b \sim \mathrm{Beta}(1/M + k_b, 1/M + n_b - k_b)`, as in
+    the Dirichlet model of M bins, whatever the model of `bin_draws`. These are not shrunk towards the confidences,
+    because the score is linear in the outcomes: its observed value has no bias, and shrinkage would only add one. The
+    draws have the ranks of the score that follows from the accuracies of `bin_draws`, so that they are joint with the
+    draws of the ECE. Under label shift, accuracies come from `bin_draws`, because they vary with the class frequencies.
+
+    :math:`A_{bz}` is the mean squared error of rows with outcome z in bin b. To the :math:`n_{bz}` rows, two half rows
+    are added: one with the smallest and one with the largest squared error that is possible in the bin. :math:`A_{bz}`
+    is Normal with the mean of these rows and the variance of a Bayesian bootstrap [1]_,
+    :math:`s_{bz}^2 / (n_{bz} + 2)`, clipped to the possible range. With weights, :math:`n_{bz}` is Kish's effective
+    number of rows. In this way the posterior includes the variation within bins, for any number of bins. For rows in
+    clusters, the draws are those of `mean_loss_draws`, with the ranks of these.
 
     For ``top-label`` it is the score of the binary problem (right or wrong, confidence), not that of all classes. The
     definition in [2]_ sums over both outcomes of an event, which gives twice this value.
@@ -104,7 +110,6 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     """
     mean, sd, least, most = mean_losses(counts)
     generator = _checks.generator(rng)
-    clustered = _of_clusters(counts, _BRIER, len(bin_draws), generator)
 
     def of_cells(outcome: int) -> Floats:
         drawn = generator.standard_normal(bin_draws.accuracy.shape)
@@ -112,8 +117,24 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
         drawn += mean[outcome]
         return np.clip(drawn, least[outcome], most[outcome], out=drawn)
 
-    drawn = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, map(of_cells, (0, 1)))
-    return Draws(drawn if clustered is None else with_ranks_of(drawn, clustered), "brier_score")
+    return Draws(_unshrunk(_BRIER, bin_draws, counts, list(map(of_cells, (0, 1))), generator), "brier_score")
+
+
+def _unshrunk(
+    score: _Score, bin_draws: BinDraws, counts: Counts, cells: Sequence[Floats], rng: np.random.Generator
+) -> Floats:
+    """Draw a score with accuracies that are not shrunk, in the order of the score that follows from `bin_draws`.
+
+    `cells` are draws of the mean losses of outcome 0 and of outcome 1, each of shape (n_draws, n_bins).
+    """
+    of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
+    drawn = _of_clusters(counts, score, len(of_bins), rng)
+    if drawn is None:
+        if _own_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
+            return of_bins
+        accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bin_draws.accuracy.shape)
+        drawn = _mean_over_cells(bin_draws.mass, accuracy, cells)
+    return with_ranks_of(of_bins, drawn)
 
 
 def _mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
@@ -132,7 +153,7 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     Parameters
     ----------
     bin_draws : BinDraws
-        Draws of the bins, from a posterior given `counts`. They determine the number and the order of the draws only.
+        Draws of the bins, from a posterior given `counts`.
     counts : BinnedCounts
         The counts; their `log_losses` are the sums of log losses and of their squares in each bin.
     rng : None, int, SeedSequence or Generator
@@ -151,13 +172,10 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     Notes
     -----
-    The score is a mean over bins and outcomes, as for `brier_score`, but masses and accuracies come from the Dirichlet
-    model (`dirichlet_posterior` with its default prior), whatever the model of `bin_draws`. This model does not shrink
-    accuracies towards confidences. An error :math:`\delta` of an accuracy changes the score by
-    :math:`-\mathrm{logit}(c)\, \delta`, which is large for confidences c near 0 and 1. With shrinkage and few rows, the
-    posterior mean of the score of an over-confident classifier would be too small. The draws have the ranks of the
-    score that follows from `bin_draws`, so that they are joint with the draws of the ECE. For rows in clusters, the
-    score is drawn by `mean_loss_draws`.
+    The score is a mean over bins and outcomes, with masses and accuracies as for `brier_score`. An error :math:`\delta`
+    of an accuracy changes the score by :math:`-\mathrm{logit}(c)\, \delta`, which is large for confidences c near 0 and
+    1. With accuracies that are shrunk towards confidences and few rows, the posterior mean of the score of an
+    over-confident classifier would be too small. For rows in clusters, the score is drawn by `mean_loss_draws`.
 
     The log loss within a bin has a smallest value :math:`l_{bz}`, and in a bin with edge 0 or 1 it has no largest one.
     If confidences are uniform in a bin [0, h], the excess over :math:`l_{b1}` has an exponential distribution with mean
@@ -187,12 +205,8 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     (0.48..., 0.51...)
     """
     n_draws, generator = len(bin_draws), _checks.generator(rng)
-    unshrunk = dirichlet_posterior(counts).sample_cells(n_draws, generator)
     cells = [sample_mean_log_losses(counts, outcome, n_draws, generator) for outcome in (0, 1)]
-    of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
-    clustered = _of_clusters(counts, _LOG, n_draws, generator)
-    unshrunk_scores = _mean_over_cells(*unshrunk, cells) if clustered is None else clustered
-    return Draws(with_ranks_of(of_bins, unshrunk_scores), "log_score")
+    return Draws(_unshrunk(_LOG, bin_draws, counts, cells, generator), "log_score")
 
 
 def sample_mean_log_losses(counts: Counts, outcome: int, n_draws: int, rng: np.random.Generator) -> Floats:
@@ -266,8 +280,14 @@ def _with_a_row(counts: Counts, score: _Score, mean: Floats, square: Floats) -> 
 
 def _rows_by_outcome(counts: Counts) -> Floats:
     """Return the effective rows whose losses were summed, shape (2, n_bins); other counts may have their own."""
-    own: Floats | None = getattr(counts, "rows_by_outcome", None)
+    own = _own_rows(counts)
     return np.stack([counts.effective_n - counts.effective_k, counts.effective_k]) if own is None else own
+
+
+def _own_rows(counts: Counts) -> Floats | None:
+    """Return the rows by outcome of counts under label shift, whose effective rows are not those of the losses."""
+    own: Floats | None = getattr(counts, "rows_by_outcome", None)
+    return own
 
 
 def _losses(counts: Counts, score: _Score) -> LossSums:

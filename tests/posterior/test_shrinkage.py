@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.special import betaln
 
 from bayescal import BinnedCounts, ece, evaluate, shrinkage_posterior
 from bayescal.posterior.shrinkage.pool import alternatives, posterior_probabilities
@@ -27,14 +26,28 @@ def counted(n_rows, curve=lambda p: p, bins=15, seed=1):
 
 
 def test_families_of_the_pool_have_equal_shares():
-    evidence = dict.fromkeys(ALL, -50.0) | {"logistic": 0.0, "runs": -20.0, "label_noise": 1.0}
+    evidence = dict.fromkeys(ALL, -50.0) | {"logistic": 0.0, "runs": -20.0, "small_errors": -8.0, "label_noise": 1.0}
     found = posterior_probabilities(FAMILIES, evidence)
     assert sum(found.values()) == pytest.approx(1)
-    # average evidence of the pool: (1/5 + e^-20 2/3) / 2, with weight 10; noise has weight 0.5
-    pool, noise = 10 * (1 / 5 + np.exp(-20) / 1.5) / 2, 0.5 * np.e
+    # average evidence of the pool: (1/5 + e^-20 2/3 + e^-8) / 3, with weight 10; noise has weight 0.5
+    pool, noise = 10 * (1 / 5 + np.exp(-20) / 1.5 + np.exp(-8)) / 3, 0.5 * np.e
     assert found["label_noise"] == pytest.approx(noise / (pool + noise), rel=1e-9)
-    assert found["logistic"] == pytest.approx(pool / 2 / (pool + noise), rel=1e-9)
-    assert found["runs"] == pytest.approx(pool / 2 / (pool + noise), rel=1e-9)
+    for name in ("logistic", "runs", "small_errors"):
+        assert found[name] == pytest.approx(pool / 3 / (pool + noise), rel=1e-9)
+
+
+@pytest.mark.parametrize(("log_evidence", "share"), [(-8.0, 1 / 3), (-10.0, np.exp(-1) / 3), (-40.0, np.exp(-16) / 3)])
+def test_the_share_of_small_errors_fades_if_another_family_has_far_more_evidence(log_evidence, share):
+    """By the formula: a third times exp(-(d - 8) / 2); the others divide the rest."""
+    families = {"independent": {"a": 1.0}, "shared": {"b": 1.0}, "small_errors": {"small_errors": 1.0}}
+    found = posterior_probabilities(families, {"a": 0.0, "b": -90.0, "small_errors": log_evidence})
+    assert found == pytest.approx({"a": (1 - share) / 2, "b": (1 - share) / 2, "small_errors": share}, rel=1e-9)
+    # it fades in relation to the best of the other families, and not at all if they are worse
+    assert posterior_probabilities(families, {"a": -99.0, "b": -90.0, "small_errors": 0.0})["b"] == pytest.approx(1 / 3)
+    two = posterior_probabilities(
+        {f: families[f] for f in ("shared", "small_errors")}, {"b": 0.0, "small_errors": -12.0}
+    )
+    assert two["small_errors"] == pytest.approx(np.exp(-2) / 2)
 
 
 def test_one_family_of_the_pool_alone_has_all_of_it():
@@ -45,8 +58,9 @@ def test_one_family_of_the_pool_alone_has_all_of_it():
 def test_alternatives_are_all_but_exact_calibration():
     found = alternatives(FAMILIES)
     assert "exact" not in found
-    assert found["logistic"] == pytest.approx(5 / 5 / 11)
-    assert found["runs"] == pytest.approx(5 / 1.5 / 11)
+    assert found["logistic"] == pytest.approx(10 / 3 / 5 / 11)
+    assert found["runs"] == pytest.approx(10 / 3 / 1.5 / 11)
+    assert found["small_errors"] == pytest.approx(10 / 3 / 11)
     assert found["label_noise"] == pytest.approx(0.5 / 11)
     assert alternatives({"exact": {"exact": 0.25}}) == {}
 
@@ -134,7 +148,7 @@ def test_parameters_are_there_where_a_sub_model_has_them():
         assert where.any()
         np.testing.assert_array_equal(np.isfinite(getattr(drawn, name)), where, err_msg=name)
     assert np.all(drawn.noise_rate[names == "label_noise"] == 0.5)
-    drifting = np.char.startswith(names, "logistic")
+    drifting = np.char.startswith(names, "logistic") | (names == "small_errors")
     assert np.all(drawn.intercept[drifting] != 0)
     assert np.all(drawn.intercept[~drifting] == 0)
     assert np.all(drawn.slope[~drifting] == 1)
@@ -167,34 +181,33 @@ def test_a_calibrated_classifier_has_an_interval_that_begins_at_zero_with_any_nu
 # --- saturated bins
 
 
-def test_saturated_bins_have_their_own_posterior(close_to):
+def test_saturated_bins_have_their_own_posterior(close_to, contrary_share):
     """300 rows at 0 and 200 at 1, of which 2 are wrong, beside 15 calibrated rows in the middle."""
     outcome = np.r_[np.zeros(300), np.ones(198), np.zeros(2), np.arange(15) % 2]
     confidence = np.r_[np.zeros(300), np.ones(200), np.full(15, 0.5)]
     posterior = shrinkage_posterior(BinnedCounts.from_arrays(outcome, confidence))
     drawn = posterior.sample_all(40_000, rng=5)
     zero, one = drawn.bin_draws.accuracy[:, 0], 1 - drawn.bin_draws.accuracy[:, -1]
-    close_to(one.mean(), 2.5 / 210.5, 5e-5, "share of contrary outcomes at 1")
-    close_to(zero.mean(), 0.5 / 310.5, 3e-5, "at 0")
+    (at_one, mean_one, var_one), (at_zero, mean_zero, var_zero) = contrary_share(200, 2), contrary_share(300, 0)
+    close_to(one.mean(), mean_one, np.sqrt(var_one) / 200, "share of contrary outcomes at 1")
+    close_to(zero.mean(), mean_zero, np.sqrt(var_zero) / 200, "at 0")
     assert posterior.off_probability()[0] == pytest.approx(1)  # two wrong ones refute 'all as stated'
     values = ece(drawn.bin_draws).values
     close_to(values.mean(), posterior.ece_mean(), values.std() / 200, "mean")
     close_to(values.std(), posterior.ece_sd(), 0.01 * values.std(), "sd")
-    alone = [sum(betaln(0.5 + r, 10 + n - r) - betaln(0.5, 10) for n, r in ((300, 0), (200, 2)))]
     middle = shrinkage_posterior(BinnedCounts.from_arrays(outcome[500:], confidence[500:]))
     for name in FIVE:
-        assert posterior.log_evidence[name] == pytest.approx(middle.log_evidence[name] + alone[0], abs=1e-6)
+        assert posterior.log_evidence[name] == pytest.approx(middle.log_evidence[name] + at_one + at_zero, abs=1e-6)
     assert posterior.p_calibrated < 1e-6
 
 
-def test_only_saturated_bins():
+def test_only_saturated_bins(contrary_share):
     counts = BinnedCounts.from_arrays([0] * 500 + [1] * 500, [0.0] * 500 + [1.0] * 500)
     posterior = shrinkage_posterior(counts)
-    assert posterior.families["independent"] == pytest.approx(dict.fromkeys(FIVE, 5 / 5 / 11.25))
+    assert posterior.families["independent"] == pytest.approx(dict.fromkeys(FIVE, 10 / 3 / 5 / 11.25))
     values = ece(posterior.sample(40_000, rng=6)).values
     assert (values == 0).mean() == pytest.approx(0.05, abs=0.006)
-    # each share is Beta(1/2, 510), each mass close to 1/2
-    assert values.mean() == pytest.approx(0.95 * 0.5 / 510.5, rel=0.02)
+    assert values.mean() == pytest.approx(0.95 * contrary_share(500, 0)[1], rel=0.02)  # each mass is close to 1/2
     assert posterior.p_calibrated > 0.9
 
 
@@ -212,12 +225,12 @@ def test_off_probabilities_of_an_impossible_family_are_its_own():
     )
 
 
-def test_saturated_bins_alone_are_the_alternative_to_exact_calibration():
-    """Beta-binomial against what is stated, of 1e-9."""
+def test_saturated_bins_alone_are_the_alternative_to_exact_calibration(contrary_share):
+    """Quadrature over the share against what is stated, 1e-9."""
     counts = BinnedCounts.from_arrays([1] * 2 + [0] * 98, np.zeros(100))
     posterior = shrinkage_posterior(counts, sub_models=["exact", "saturated"])
-    expected = 2 * np.log(1e-9) + 98 * np.log1p(-1e-9) - betaln(2.5, 108) + betaln(0.5, 10)
-    assert posterior.log_bayes_factor == pytest.approx(expected, rel=1e-9)
+    expected = 2 * np.log(1e-9) + 98 * np.log1p(-1e-9) - contrary_share(100, 2)[0]
+    assert posterior.log_bayes_factor == pytest.approx(expected, rel=1e-7)
 
 
 # --- options

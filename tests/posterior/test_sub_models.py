@@ -5,7 +5,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import betaln, expit, logit
+from scipy.special import expit, logit
 
 from bayescal.posterior.shrinkage.gap_moments import GapSums, ece_moments
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, _adaptive_cells, crowded_ends
@@ -411,7 +411,7 @@ def test_which_ends_are_crowded():
 # --- saturated bins
 
 
-def test_saturated_bins_are_betas_or_all_as_stated(close_to):
+def test_saturated_bins_are_mixtures_of_betas_or_all_as_stated(close_to, contrary_share):
     n, k, c = np.array([300.0, 200.0]), np.array([0.0, 200.0]), np.array([0.0, 1.0])
     found = SaturatedBins(n, k, c)
     assert found.exact_probability == pytest.approx(0.05)
@@ -420,12 +420,9 @@ def test_saturated_bins_are_betas_or_all_as_stated(close_to):
     assert np.all(off[:, 0] == off[:, 1])
     np.testing.assert_array_equal(accuracy[~off[:, 0]], np.tile(c, ((~off[:, 0]).sum(), 1)))
     contrary = np.abs(accuracy - c)[off[:, 0]]
-    close_to(
-        contrary.mean(axis=0),
-        0.5 / (10.5 + n),
-        1.5 * 0.5 / (10.5 + n) / np.sqrt(len(contrary)) + 1e-9,
-        "Beta(1/2, 10 + n)",
-    )
+    _, expected, variance = np.transpose([contrary_share(rows, 0) for rows in n])
+    close_to(contrary.mean(axis=0), expected, np.sqrt(variance / len(contrary)), "mean share")
+    close_to(contrary.var(axis=0), variance, 0.01 * variance, "its variance")
     mean, variance, squares = found.gap_sums(n)
     total = np.abs(accuracy - c) @ n
     close_to(total.mean(), mean, np.sqrt(variance / DRAWS), "sum of gaps")
@@ -433,13 +430,38 @@ def test_saturated_bins_are_betas_or_all_as_stated(close_to):
     close_to((np.abs(accuracy - c) ** 2 @ n).mean(), squares, 0.05 * squares, "sum of squares")
 
 
-def test_the_evidence_of_saturated_bins_is_beta_binomial():
+def test_the_evidence_of_saturated_bins_is_that_of_the_mixture(contrary_share):
     n, k, c = np.array([50.0, 80.0]), np.array([2.0, 79.0]), np.array([0.0, 1 - 1e-5])
     found = SaturatedBins(n, k, c)
-    contrary = np.array([2.0, 1.0])
-    assert found.log_evidence == pytest.approx((betaln(0.5 + contrary, 10 + n - contrary) - betaln(0.5, 10)).sum())
+    assert found.log_evidence == pytest.approx(contrary_share(50, 2)[0] + contrary_share(80, 1)[0], abs=1e-7)
     expected = 2 * np.log(1e-9) + 48 * np.log1p(-1e-9) + np.log(1e-5) + 79 * np.log1p(-1e-5)
     assert found.log_exact == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [10, 30])
+@pytest.mark.parametrize("confidence", [0.0, 1.0])
+def test_intervals_of_saturated_bins_contain_any_true_share(n, confidence):
+    """By enumeration over the numbers of contrary outcomes, at each share of .01, .02, ..., .90.
+
+    Clopper-Pearson's intervals contain it with a probability of at least 0.95, and Beta(1/2, 10) alone had 0.00.
+    """
+    contrary = np.arange(n + 1)
+    rows, stated = np.full(n + 1, float(n)), np.full(n + 1, confidence)
+    outcomes = np.where(stated > 0.5, n - contrary, contrary).astype(float)
+    # each bin is one possible data set; the state in which all are exact is a property of each alone
+    low, high = np.transpose(
+        [
+            np.quantile(
+                np.abs(SaturatedBins(*one).draw(20_000, np.random.default_rng(i))[0][:, 0] - confidence), [0.025, 0.975]
+            )
+            for i, one in enumerate(zip(rows[:, None], outcomes[:, None], stated[:, None], strict=True))
+        ]
+    )
+    share = np.arange(1, 91) / 100
+    inside = (low[:, None] <= share) & (share <= high[:, None])
+    coverage = (stats.binom.pmf(contrary[:, None], n, share) * inside).sum(axis=0)
+    assert coverage.min() > 0.85
+    assert coverage.mean() > 0.93
 
 
 def test_a_contrary_outcome_speaks_against_a_stated_zero():

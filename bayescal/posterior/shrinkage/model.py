@@ -60,8 +60,8 @@ def shrinkage_posterior(
         Names of the sub-models or families that take part; by default all of those in the notes. ``["independent"]``
         is the model of release 0.1.0. Without ``"saturated"``, saturated bins are treated like other bins.
     pool : bool, default True
-        Whether the families "independent" and "shared" form a linear pool, in which each has half of the draws. With
-        False, all sub-models are averaged by their marginal likelihoods.
+        Whether the families "independent", "shared" and "small_errors" form a linear pool, in which each has a third of
+        the draws. With False, all sub-models are averaged by their marginal likelihoods.
 
     Returns
     -------
@@ -106,6 +106,10 @@ def shrinkage_posterior(
     * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one :math:`\delta` for all bins that
       are off, uniform in its logarithm on (0.0001, 0.7). The probability of being off is 0.25, 0.5 or 1.
 
+    *Small errors* ("small_errors"). One sub-model, "logistic_dense" with smaller scales: :math:`a, s \sim
+    \mathrm{Normal}(0, 0.2^2)`, and a half-Normal :math:`\tau` of scale 0.1. It gives no probability to errors of
+    exactly 0. Its scales are constants; the options above do not change them.
+
     *Noisy labels* ("noise"). The accuracies are :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi`, clipped to [0,
     1]: a share :math:`\lambda` of the labels is independent of the confidence, and a share :math:`\pi` of these is 1.
     Here :math:`\lambda = 1.25 u^2` with :math:`u \sim \mathrm{U}(0, 1)`, so that :math:`\lambda = 1` (all labels) is
@@ -118,17 +122,19 @@ def shrinkage_posterior(
 
     *Exact calibration* ("exact"): :math:`\theta_b = \bar c_b`.
 
-    *Averaging*. The families "independent" and "shared" form a linear pool [4]_: each contributes half of the draws of
-    the pool, regardless of its marginal likelihood. The reason is that each family misses errors that the other
-    describes; if they were weighted by marginal likelihood, too few rows would suffice to select one of them. The pool,
-    exact calibration and the sub-models of noise are averaged by marginal likelihood [5]_. Their prior weights are 10
-    for the pool, 0.25 for exact calibration and 0.5 for each sub-model of noise. The marginal likelihood of the pool is
-    the average over its two families.
+    *Averaging*. The families "independent", "shared" and "small_errors" form a linear pool [4]_: each contributes a
+    third of the draws of the pool, regardless of its marginal likelihood. The reason is that each family misses errors
+    that another describes; if they were weighted by marginal likelihood, too few rows would suffice to select one of
+    them. One exception: if the log marginal likelihood of another family is larger than that of small errors by d > 8,
+    the share of small errors is multiplied by exp(-(d - 8) / 2). The pool, exact calibration and the sub-models of
+    noise are averaged by marginal likelihood [5]_. Their prior weights are 10 for the pool, 0.25 for exact calibration
+    and 0.5 for each sub-model of noise. The marginal likelihood of the pool is the average over its families, weighted
+    by their shares.
 
     *Saturated bins* ("saturated") have a mean confidence within 1e-4 of 0 or 1, and a separate model: the share of
-    contrary outcomes in each is :math:`\mathrm{Beta}(1/2, 10)`. Alternatively, all saturated bins are exact. The
-    posterior probability of this alternative is at most 0.05; it reaches 0.05 if the observed shares of contrary
-    outcomes equal those implied by the mean confidences.
+    contrary outcomes in each is :math:`0.2\, \mathrm{Beta}(1/2, 10) + 0.8\, \mathrm{Beta}(1, 1)`. Alternatively, all
+    saturated bins are exact. The posterior probability of this alternative is at most 0.05; it reaches 0.05 if the
+    observed shares of contrary outcomes equal those implied by the mean confidences.
 
     *Computation*. Given the drift, all posteriors are closed forms or sums over a small grid. Drifts are drawn by
     importance sampling with resampling; draws are exchangeable and nearly independent. Mean confidences are clipped to
