@@ -164,7 +164,8 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
     Returns
     -------
     str
-        The probability of each family, and in parentheses those of its sub-models within the family.
+        The probability of each family, and in parentheses those of its sub-models within the family, unless it has one
+        sub-model of its own name.
 
     Examples
     --------
@@ -181,7 +182,8 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
         inside = sorted(families[family].items(), key=lambda item: -item[1])
         named = [(name, p / total) for name, p in inside if p >= LEAST_NAMED_WITHIN * total]
         inner = "; ".join(f"{WORDS.get(name, name)}: {_share(p)}" for name, p in named)
-        parts.append(f"{WORDS.get(family, family)}: {_share(total / whole)} ({inner})")
+        within = "" if list(families[family]) == [family] else f" ({inner})"
+        parts.append(f"{WORDS.get(family, family)}: {_share(total / whole)}{within}")
     return f"Sub-model probabilities, if the classifier is not exactly calibrated: {'; '.join(parts)}."
 
 

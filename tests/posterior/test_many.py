@@ -82,7 +82,8 @@ def test_probabilities_agree_under_other_priors(options):
 
 
 @pytest.mark.parametrize("name", ["logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset",
-                                  "label_noise", "label_noise_any_rate", "label_noise_ends", "exact"])  # fmt: skip
+                                  "label_noise", "label_noise_any_rate", "label_noise_ends", "small_errors",
+                                  "exact"])  # fmt: skip
 def test_draws_of_each_sub_model_have_the_same_distribution(name):
     """Accuracies bin by bin and parameters, by two-sample tests; moments of the ECE by quadrature."""
     counts = counts_of("crowded", 400, bins=6)

@@ -68,14 +68,17 @@ def test_each_new_sub_model_has_several_mistakes():
         "noise: rate 1/2 where it is unknown",
         "noise: share of the prior",
         "noise: u for u^2",
-        "saturated: Beta(1, 1)",
+        "small: scales of independent bins",
+        "small: drift forgotten",
+        "saturated: Beta(1, 1) alone",
+        "saturated: weights of the prior",
         "saturated: contrary outcomes forgotten",
         "families by prior weight: evidence forgotten",
         "weight of the pool forgotten: all sub-models equal",
     ]
     names = [control.name for control in controls("shrinkage")]
     assert set(wanted) <= set(names)
-    for prefix in ("runs", "amount", "noise", "saturated"):
+    for prefix in ("runs", "amount", "small", "noise", "saturated"):
         assert sum(name.startswith(f"{prefix}:") for name in names) >= 5
 
 

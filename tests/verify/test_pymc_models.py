@@ -19,13 +19,14 @@ RHO = np.array([0.05, 0.15, 0.3, 0.5])
 OTHERS = [
     "runs",
     "offset",
+    "small_errors",
     "label_noise",
     "label_noise_any_rate",
     "exact",
 ]
 #: Prior weights of all sub-models as the documentation of the model has them: 10 for the pool in equal shares.
-WEIGHTS = dict(zip(SUB_MODELS, [1.0] * 5, strict=True)) | dict(
-    zip(OTHERS, [10 / 3, 5 / 3, 0.5, 0.5, 0.25], strict=True)
+WEIGHTS = dict(zip(SUB_MODELS, [2 / 3] * 5, strict=True)) | dict(
+    zip(OTHERS, [20 / 9, 10 / 9, 10 / 3, 0.5, 0.5, 0.25], strict=True)
 )
 
 
@@ -222,8 +223,16 @@ def noise(at, n, k, confidence, rate):
     return log_binomial(k, n, np.clip(accuracy, 1e-9, 1 - 1e-9)).sum(), np.clip(accuracy, 0, 1)
 
 
+def small_errors(at, n, k, confidence):
+    """Log likelihood and accuracy: a drift and a dense residual with variables of their own."""
+    own = {"intercept": at["small_intercept"], "log_slope": at["small_log_slope"], "tau": at["small_tau"]}
+    return sub_model((True, "dense"), {**own, "u_accuracy": at["u_small_accuracy"]}, n, k, confidence)[:2]
+
+
 def likelihood_of(name, at, n, k, confidence):
     """Of any sub-model."""
+    if name == "small_errors":
+        return small_errors(at, n, k, confidence)[0]
     if name in SUB_MODELS:
         return sub_model(SUB_MODELS[name], at, n, k, confidence)[0]
     if name.startswith("label"):
@@ -243,7 +252,10 @@ def prior_density(model, at, mass_alpha, n_rows=60):
         "tau_of_bin": lambda v: stats.beta.logpdf(v, 0.5, 1).sum(),
         "z_shift": lambda v: stats.norm.logpdf(v).sum(),
         "log_amount": lambda v: stats.uniform.logpdf(v, np.log(1e-4), np.log(7000)),
-        "contrary": lambda v: stats.beta.logpdf(v, 0.5, 10).sum(),
+        "contrary": lambda v: np.log(0.2 * stats.beta.pdf(v, 0.5, 10) + 0.8).sum(),
+        "small_intercept": lambda v: stats.norm.logpdf(v, 0, 0.2),
+        "small_log_slope": lambda v: stats.norm.logpdf(v, 0, 0.2),
+        "small_tau": lambda v: stats.truncnorm.logpdf(v, 0, 10, 0, 0.1),
         "noise_at_end": lambda v: stats.beta.logpdf(v, 0.5, 10).sum(),
     }
     return sum(densities[v.name](at[v.name]) for v in model.free_RVs if not v.name.startswith("u_"))
@@ -265,6 +277,17 @@ def test_each_sub_model_is_its_definition(counts, name):
         assert at["ece"] == pytest.approx((at["rate"] / at["rate"].sum() * np.abs(at["gap"])).sum())
     assert_same_up_to_a_constant(pairs)
     np.testing.assert_allclose(pairs[0][0], pairs[0][1], rtol=1e-9)  # and that constant is 0
+
+
+def test_small_errors_are_their_definition(counts):
+    n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
+    model = shrinkage_model(counts, "small_errors", dense_scale=0.9)  # whose scales are constants
+    for density, at in scattered(model):
+        likelihood, accuracy = small_errors(at, n, k, confidence)
+        rows = stats.poisson.logpmf(n, at["rate"]).sum()
+        assert density == pytest.approx(likelihood + rows + prior_density(model, at, 2 / 4), rel=1e-9)
+        np.testing.assert_allclose(at["accuracy"], accuracy, rtol=1e-9)
+        assert at["slope"] == pytest.approx(np.exp(at["small_log_slope"]))
 
 
 def test_runs_of_bins_off_are_their_definition(counts):
@@ -421,14 +444,21 @@ def test_exact_calibration_of_saturated_bins_is_likelihood_of_what_is_stated():
 
 def test_the_average_of_all_sub_models_has_the_stated_weights(counts):
     n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
-    for log_ratio in (0.0, -3.0):
-        model = shrinkage_model(counts, log_ratio=log_ratio)
+    third = np.full(3, 1 / 3)
+    # at e^-10, the share of small errors is a third of e^-1
+    faded = np.array([(1 - np.exp(-1) / 3) / 2, (1 - np.exp(-1) / 3) / 2, np.exp(-1) / 3])
+    for evidence, shares in (
+        (np.ones(3), third), (np.exp([0, -3, -5]), third), (np.exp([0, -3, -10]), faded)
+    ):  # fmt: skip
+        families = dict(zip(("independent", "shared", "small_errors"), np.log(evidence), strict=True))
+        model = shrinkage_model(counts, family_evidence=families)
         assert list(model.coords["hypothesis"]) == list(WEIGHTS)
+        # shares divided by the evidences, times their average
+        by = dict(zip(families, shares * (shares @ evidence) / evidence / third, strict=True))
         weight = dict(WEIGHTS)
-        if log_ratio:  # divided by the evidences 1 and e^-3, times their mean
-            mean = (1 + np.exp(log_ratio)) / 2
-            weight |= {name: weight[name] * mean for name in SUB_MODELS}
-            weight |= {name: weight[name] * mean / np.exp(log_ratio) for name in OTHERS[:2]}
+        weight |= {name: weight[name] * by["independent"] for name in SUB_MODELS}
+        weight |= {name: weight[name] * by["shared"] for name in OTHERS[:2]}
+        weight["small_errors"] *= by["small_errors"]
         for density, at in scattered(model, 10):
             each = np.array([likelihood_of(name, at, n, k, confidence) for name in WEIGHTS])
             joint = each + np.log(list(weight.values()))

@@ -173,6 +173,7 @@ def test_the_dirichlet_sampler_is_calibrated(options):
         ({"bins": 9, "rows": 150}, 300, {"intercept", "slope", "rho"}),
         ({"bins": 4, "rows": 8, "mass_alpha": 0.5}, 200, {"intercept", "slope", "rho"}),
         ({"bins": 9, "rows": 300, "sub_models": ["shared"]}, 600, {"amount", "rho"}),
+        ({"bins": 9, "rows": 300, "sub_models": ["small_errors"]}, 300, {"intercept", "slope"}),
         ({"bins": 9, "rows": 300, "sub_models": ["noise"]}, 600, {"noise", "noise_rate"}),
         ({"bins": 9, "rows": 30, "sub_models": ["noise", "exact"], "crowded": True}, 600, {"noise"}),
         (
@@ -181,7 +182,7 @@ def test_the_dirichlet_sampler_is_calibrated(options):
             {"amount", "rho", "noise", "noise_rate"},
         ),
     ],
-    ids=["nine bins", "few rows, bins without any", "shared", "noise", "crowded ends", "saturated"],
+    ids=["nine bins", "few rows, bins without any", "shared", "small errors", "noise", "crowded ends", "saturated"],
 )
 def test_the_shrinkage_sampler_is_calibrated(options, runs, ranked):
     """False alarm rate 1e-6. A posterior takes some 15 ms, so these are few; `make verify` makes 10 000 of 15 bins."""

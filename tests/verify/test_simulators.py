@@ -258,13 +258,15 @@ def test_noise_at_the_ends_needs_rows_there(close_to, mcse):
         close_to(found.mean(axis=0), np.array(weights) / sum(weights), mcse.mean(found), "sub-models")
 
 
-def test_saturated_bins_have_a_beta_of_contrary_outcomes(close_to, mcse):
+def test_saturated_bins_have_a_mixture_of_betas_of_contrary_outcomes(close_to, mcse):
     edges = [0, 1e-4, 0.5, 1 - 1e-4, 1]
     options = {"bins": edges, "rows": 4000, "sub_models": ["exact", "saturated"]}
     truth, counts = simulated(20_000, 14, **options)
     contrary = np.stack([truth["accuracy"][:, 0], 1 - truth["accuracy"][:, 3]], axis=1)[counts.n.min(axis=1) > 0]
-    close_to(contrary.mean(axis=0), 0.5 / 10.5, mcse.mean(contrary), "Beta(1/2, 10)")
-    close_to((contrary**2).mean(axis=0), 0.5 * 1.5 / (10.5 * 11.5), mcse.mean(contrary**2), "its square")
+    # 0.2 Beta(1/2, 10) + 0.8 Beta(1, 1)
+    close_to(contrary.mean(axis=0), 0.2 * 0.5 / 10.5 + 0.8 / 2, mcse.mean(contrary), "mean share")
+    square = 0.2 * 0.5 * 1.5 / (10.5 * 11.5) + 0.8 / 3
+    close_to((contrary**2).mean(axis=0), square, mcse.mean(contrary**2), "its square")
     np.testing.assert_array_equal(truth["accuracy"][:, 1:3], truth["confidence"][:, 1:3])
 
 
@@ -286,9 +288,23 @@ def test_families_are_as_frequent_as_their_weights(close_to, mcse):
     assert "intercept" not in truth
 
 
-def test_the_pool_of_two_families_has_no_truths():
-    with pytest.raises(ValueError, match=r"`sub_models` must leave out one of .* the posterior of no prior"):
-        shrinkage_simulator(sub_models=["independent", "shared"])
+@pytest.mark.parametrize("families", [["independent", "shared"], ["shared", "small_errors"]])
+def test_the_pool_of_several_families_has_no_truths(families):
+    with pytest.raises(ValueError, match=r"`sub_models` must have at most one of .* the posterior of no prior"):
+        shrinkage_simulator(sub_models=families)
+
+
+def test_small_errors_have_their_own_scales(close_to, mcse):
+    """Intercept and log slope Normal with standard deviation 0.2; bins around the drift with a half-Normal tau."""
+    truth, counts = simulated(40_000, 21, bins=[0, 0.5, 1], rows=50, sub_models=["small_errors"], dense_scale=0.9)
+    drift = np.stack([truth["intercept"], np.log(truth["slope"])], axis=1)
+    close_to(drift.mean(axis=0), 0, mcse.mean(drift), "means of the drift")
+    close_to((drift**2).mean(axis=0), 0.04, mcse.mean(drift**2), "its variances")
+    x = special.logit(truth["confidence"])
+    h = special.expit(truth["intercept"][:, None] + truth["slope"][:, None] * x)
+    square = ((truth["accuracy"] - h) ** 2 / (h * (1 - h)))[counts.n.min(axis=1) > 0]
+    # the mean of tau^2; beyond tau = 1, a half-Normal of scale 0.1 has no mass
+    close_to(square.mean(axis=0), 0.01, mcse.mean(square), "variance around the drift")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ WORDS = {
     "logistic_sparse": "smooth drift plus errors in a few bins",
     "runs": "errors in runs of neighbouring bins",
     "offset": "errors of equal size",
-    "small_errors": "small drift plus small errors in all bins",
+    "small_errors": "small errors in all bins",
     "label_noise": "label noise",
     "label_noise_any_rate": "label noise with unknown outcome rate",
     "label_noise_ends": "label noise at extreme confidences",

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED, SMALL
 from bayescal.verify.cell_shift import CellShiftSimulator
 from bayescal.verify.class_priors import ClassPriorSimulator
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
@@ -55,6 +55,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "runs": shrinkage_simulator(bins=9, rows=300, sub_models=["runs"]),
         "segments": shrinkage_simulator(bins=9, rows=600, sub_models=SEGMENTS, pool=False),
         "offset": shrinkage_simulator(bins=9, rows=900, sub_models=["offset"]),
+        "small errors": shrinkage_simulator(bins=9, rows=90, sub_models=[SMALL]),
         "label_noise": shrinkage_simulator(bins=9, rows=150, sub_models=["label_noise_any_rate"]),
         ENDS: shrinkage_simulator(bins=9, rows=150, sub_models=[ENDS], crowded=True),
         "saturated": shrinkage_simulator(bins=SATURATED_ENDS, rows=150, sub_models=["label_noise", "saturated"]),

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.posterior.shrinkage.independent.family import IndependentSubModel
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import EXACT
@@ -19,6 +20,9 @@ from bayescal.verify.simulators import prior_probabilities
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+
+#: Scales of the sub-models of independent bins.
+ORDINARY = {"intercept_sd": 0.5, "log_slope_sd": 0.5, "dense_scale": 0.2}
 
 
 # --- ways to be wrong
@@ -144,6 +148,20 @@ class _MostProbableAmount(EqualOffsets):
         return np.where((np.arange(len(right)) == best)[:, None], right, -np.inf)
 
 
+# --- small errors
+
+
+def _small(name: str = "logistic_dense", **scales: float) -> Making:
+    """Draw small errors as another sub-model of independent bins, or with other scales."""
+
+    def change(sub_model: SubModel) -> SubModel:
+        assert isinstance(sub_model, IndependentSubModel)
+        prior = replace(sub_model.family.prior, sub_models=(name,), **scales)  # type: ignore[arg-type]  # names of scales
+        return replace(sub_model, name=name, family=replace(sub_model.family, prior=prior))
+
+    return another_sub_model(change)
+
+
 # --- averages over families
 
 
@@ -196,6 +214,12 @@ FAMILY_MISTAKES: tuple[Control, ...] = (
     control("offset", "amount: uniform for its logarithm", of_class(_UniformAmount), 400),
     control("offset", "amount: added to the accuracy itself", of_class(_OnAccuracies), 400),
     control("offset", "amount: the most probable for a draw", of_class(_MostProbableAmount), 400),
+    # small errors
+    control("small errors", "small: scales of independent bins", _small(**ORDINARY), 400),
+    control("small errors", "small: dense scale doubled", _small(dense_scale=0.2), 1000),
+    control("small errors", "small: drift of half the size", _small(intercept_sd=0.1, log_slope_sd=0.1), 1000),
+    control("small errors", "small: drift forgotten", _small("dense"), 400),
+    control("small errors", "small: residual forgotten", _small("logistic"), 1000),
     *NOISE_MISTAKES,
     # averages
     control("shared errors and others", "families by prior weight: evidence forgotten", weighing(_prior_weights), 1500),

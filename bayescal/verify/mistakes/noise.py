@@ -172,10 +172,10 @@ class _WeightsOfPrior(SaturatedBins):
         return np.array(SLAB_WEIGHTS)[:, None] + 0 * self.n
 
 
-class _Jeffreys(SaturatedBins):
+class _NearOneHalf(SaturatedBins):
     @property
     def _parameters(self) -> tuple[Floats, Floats]:
-        return np.tile(0.5 + self._contrary, (2, 1)), np.tile(0.5 + self.n - self._contrary, (2, 1))
+        return np.tile(2 + self._contrary, (2, 1)), np.tile(2 + self.n - self._contrary, (2, 1))
 
 
 class _NoneContrary(SaturatedBins):
@@ -237,7 +237,7 @@ NOISE_MISTAKES: tuple[Control, ...] = (
     control("saturated", "saturated: Beta(1, 1) alone", _saturated(_FlatBeta), 1000),
     control("saturated", "saturated: Beta(1/2, 10) alone", _saturated(_FewContrary), 400),
     control("saturated", "saturated: weights of the prior", _saturated(_WeightsOfPrior), 1000),
-    control("saturated", "saturated: Beta(1/2, 1/2)", _saturated(_Jeffreys), 1000),
+    control("saturated", "saturated: Beta(2, 2)", _saturated(_NearOneHalf), 400),
     control("saturated", "saturated: contrary outcomes forgotten", _saturated(_NoneContrary), 100),
     control("saturated", "saturated: Beta of the prior, without the counts", _saturated(_WithoutRows), 100),
     control("saturated", "saturated: one share for all bins", _saturated(_OneShare), 100),
