@@ -253,6 +253,8 @@ SUB_MODELS = "Sub-model probabilities, if the classifier is not exactly calibrat
 def test_sub_models_are_told_by_family_and_within_it():
     told = sub_models({"a": {"b, c": 0.3, "d": 0.09, "e": 0.01}, "f": {"g": 0.4}, "h": {"i": 0.1}, "j": {"k": 0.001}})
     assert told == f"{SUB_MODELS}: a: 0.44 (b, c: 0.75; d: 0.23); f: 0.44 (g: > 0.99); h: 0.11 (i: > 0.99)."
+    own_name = sub_models({"a": {"a": 0.5}, "b": {"c": 0.5}})
+    assert own_name == f"{SUB_MODELS}: a: 0.50; b: 0.50 (c: > 0.99)."
 
 
 def test_nothing_is_told_of_sub_models_that_describe_nothing():
