@@ -90,14 +90,17 @@ def probabilities(name: str, values: Array) -> Array:
     ndarray
         `values` itself if all are in [0, 1]; otherwise a clipped copy, after one warning.
     """
+    column = values.ndim == 1
+    if column and values.min() == -np.inf and values.max() <= 0:  # a NaN is refused below
+        _refuse_outside(name, values, f"-inf is the logarithm of 0. {_rules.both_logarithms(f'`np.exp({name})`')}")
     finite(name, values)
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1:
         return values
     outside = (values < 0) | (values > 1)
     if low < -_rules.OVERSHOOT or high > 1 + _rules.OVERSHOOT:
-        rule = _rules.IN_UNIT_INTERVAL
-        rule.refuse(name, ~rule.holds(values), values, hint=_rules.scale_hint(low, high))
+        logarithms = _rules.both_logarithms(f"`np.exp({name})`") if column else ""
+        _refuse_outside(name, values, _rules.scale_hint(low, high, logarithms=logarithms))
     import warnings
 
     finding = Rounding(
@@ -111,12 +114,17 @@ def probabilities(name: str, values: Array) -> Array:
     return np.clip(values, 0, 1)
 
 
-def rows_sum_to_one(name: str, matrix: Array) -> None:
-    """Require that the rows of an (N, K) matrix of probabilities sum to one."""
-    sums = matrix.sum(axis=1, dtype=np.float64)
-    off = np.abs(sums - 1) > _rules.row_sum_tolerance(matrix.dtype)
-    if off.any():
-        _rules.SUMS_TO_ONE.refuse(name, off, sums)
+def _refuse_outside(name: str, values: Array, hint: str) -> NoReturn:
+    """Refuse values outside [0, 1]; among rows of other blocks that are above 0, negative ones are log-odds."""
+    rule = _rules.IN_UNIT_INTERVAL
+    finding = invalid(name, rule.words, ~rule.holds(values), values, hint, rule.verb)
+    raise InvalidRows(replace(finding, of_all=_rules.LOGITS if "np.exp" in hint else ""))
+
+
+def one_scale(logits: bool, logprob: bool) -> None:
+    """Refuse numbers that would be both logits and logarithms of probabilities."""
+    if logits and logprob:
+        raise ValueError("`logits=True` and `logprob=True` exclude each other: say what the numbers are.")
 
 
 def one_of(name: str, value: Any, allowed: Iterable[Any], short: Mapping[str, str] | None = None) -> None:

@@ -49,6 +49,8 @@ class Finding:
         Whether there may be more, because rows that break another rule were not checked for this one.
     context : str
         Words before the sentence, as in "model 'a': ".
+    of_all : str
+        The hint, if `hint` is only right if it is right for all blocks of rows.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class Finding:
     span: tuple[float, float] | None = None
     at_least: bool = False
     context: str = ""
+    of_all: str = ""
 
     def __str__(self) -> str:
         return self.sentence()

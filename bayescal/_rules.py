@@ -82,7 +82,6 @@ INTEGER = Rule("must be integer class numbers", lambda values: values == np.floo
 SUMS_TO_ONE = Rule(
     "must have rows that sum to 1",
     lambda sums: np.abs(sums - 1) <= row_sum_tolerance(np.float64),
-    hint="A row holds the probabilities of all classes. For a single score per row use `target='confidence'`.",
 )
 
 #: Rules of each column of a row, in the order in which they are checked.
@@ -104,15 +103,89 @@ def row_sum_tolerance(dtype: Any) -> float:
     return ROW_SUM_TOLERANCE.get(np.dtype(dtype).itemsize, 1e-3)
 
 
-def scale_hint(low: float, high: float, logits: str = "Logits? Pass `logits=True`.") -> str:
-    """Suggest what numbers outside [0, 1] may be; `logits` is the advice for log odds."""
+#: Advice for logits.
+LOGITS = "Logits? Pass `logits=True`."
+
+
+def both_logarithms(as_probabilities: str, as_log_odds: str = "`logits=True`") -> str:
+    """Say what one column of values <= 0 may be; neither reading can be excluded, so neither is preferred."""
+    return (
+        f"No value is above 0: log-probabilities need {as_probabilities}, log-odds of a rare event need {as_log_odds}; "
+        "the values cannot tell which they are."
+    )
+
+
+def scale_hint(low: float, high: float, logits: str = LOGITS, logarithms: str = "") -> str:
+    """Suggest what numbers outside [0, 1] may be.
+
+    `logits` is the advice for log odds; `logarithms` that for values of which none is above 0, if it differs.
+    """
     if low < 0:
-        return logits
+        return logarithms if high <= 0 and logarithms else logits
     if 1.5 < high <= 100:
         return "Percentages? Divide by 100."
     if high <= 1.5:
         return f"Only an overshoot of {OVERSHOOT:g} is taken as rounding and clipped."
     return "Scores are not probabilities: calibrate them first."
+
+
+def divide_hint(name: str | None, deviation: float) -> str:
+    """Say how far sums of rows are from 1 at most, and how to divide by them; no call for columns of a data frame."""
+    call = "" if name is None else f": `{name} / {name}.sum(axis=1, keepdims=True)`"
+    return (
+        f"The largest deviation is {deviation:.3g}. If a row holds the probabilities of all classes, divide it by its "
+        f"sum{call}. Probabilities of events that do not exclude each other "
+        "are evaluated one column at a time."
+    )
+
+
+#: Labels that mark rows to be left out: of programs for text and for images, and of tables.
+IGNORED = (-100, 255, -1)
+#: Maximum number of distinct values that are taken as partial credit rather than as real numbers.
+FEW_VALUES = 10
+RESPONSES = "`cumulative_difference_subpopulation` takes real responses, and compares a group with all rows."
+
+
+def ignored_hint(name: str, labels: Array, largest: float) -> str:
+    """Name the label of rows to be left out beside class numbers 0, ..., `largest`; empty if there is none.
+
+    Two labels, such as -1 and 1, or 0 and 255, are labels of outcomes: 0 and 1 must both occur beside -1 and 255.
+    """
+    for label in IGNORED:
+        marked = labels == label
+        rest = labels[~marked]
+        whole = len(rest) and marked.any() and (rest >= 0).all() and (rest <= largest).all() and (rest % 1 == 0).all()
+        if whole and (label == IGNORED[0] or len(np.unique(rest)) > 1):
+            return f"Does {label} mark rows to be left out? Drop these rows from all columns: `{name} != {label}`."
+    return ""
+
+
+def swapped_hint(name: str, partner: str) -> str:
+    """Ask whether the columns of outcomes and of probabilities are swapped."""
+    return f"`{partner}` holds only 0 and 1: are `{name}` and `{partner}` swapped?"
+
+
+def threshold_hint(name: str, limit: str = "0.5") -> str:
+    """Say how numbers become outcomes, and which function takes them as they are."""
+    return f"An outcome is 0 or 1: choose a threshold, as in `{name} >= {limit}`. {RESPONSES}"
+
+
+def fractions_hint(name: str, labels: Array, *, swapped: bool = False, partner: str = "y_prob") -> str:
+    """Say what to do about labels that are no integers; `swapped`: the other column holds only 0 and 1.
+
+    Empty if all labels are integers.
+    """
+    if not (labels % 1 != 0).any():
+        return ""
+    inside = bool((labels >= 0).all() and (labels <= 1).all())
+    if swapped and inside:
+        return swapped_hint(name, partner)
+    if not inside:
+        return f"Real numbers? {threshold_hint(name, 'limit')}"
+    distinct = len(np.unique(labels))
+    few = distinct <= FEW_VALUES and distinct < max(len(labels) / 2, 4)
+    kind = "Partial credit" if few else "Soft labels"
+    return f"{kind}, with {distinct} distinct values? {threshold_hint(name)}"
 
 
 def too_small(largest: float | None = None, where: str = "") -> ValueError:

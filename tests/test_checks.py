@@ -10,6 +10,7 @@ import bayescal
 from bayescal import _checks, _invalid, _rules
 from bayescal._invalid import InvalidRows
 from bayescal.data.files.predictions import read_predictions
+from bayescal.data.reading import unit_rows
 
 
 def test_a_message_says_everything():
@@ -98,12 +99,12 @@ def test_rows_sum_to_one_within_what_their_dtype_can_say():
     rng = np.random.default_rng(1)
     matrix = rng.dirichlet(np.ones(1000), 50)
     for dtype in (np.float16, np.float32, np.float64):
-        _checks.rows_sum_to_one("p", matrix.astype(dtype))
+        unit_rows("p", matrix.astype(dtype))
     matrix[7] *= 1.01
     with pytest.raises(
         ValueError, match=r"`p` must have rows that sum to 1; 1 of 50 values does not, first at index 7: 1.01"
     ):
-        _checks.rows_sum_to_one("p", matrix)
+        unit_rows("p", matrix)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(3, 3), (3.0, 3), (np.int32(3), 3), (np.float64(3), 3)])
@@ -254,10 +255,10 @@ def test_hints_at_the_ends_of_their_ranges(low, high, hint):
 )
 def test_rows_may_be_off_by_what_their_dtype_allows_and_no_more(dtype, within, beyond):
     for off in (within, -within):
-        _checks.rows_sum_to_one("p", np.array([[0.5, 0.5 + off]], dtype))
+        unit_rows("p", np.array([[0.5, 0.5 + off]], dtype))
     for off in (beyond, -beyond):
         with pytest.raises(ValueError, match=r"1 of 1 values does not, first at index 0"):
-            _checks.rows_sum_to_one("p", np.array([[0.5, 0.5 + off]], dtype))
+            unit_rows("p", np.array([[0.5, 0.5 + off]], dtype))
 
 
 def test_other_dtypes_are_taken_as_doubles_are():

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _rules
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import to_array
+from bayescal.data.reading import RowSums
 
 Array = NDArray[Any]
 #: Maximum number of classes that a message lists.
@@ -26,19 +27,43 @@ def column(name: str, array: Array) -> Array:
         return array[:, 0]
     if array.ndim != 1:
         raise ValueError(
-            f"`{name}` must be one-dimensional (one value per row); its shape is {array.shape}.{_one_hot(name, array)}"
+            f"`{name}` must be one-dimensional (one value per row); its shape is {array.shape}."
+            f"{_indicators(name, array)}{masks(name, array.shape)}"
         )
     return array
 
 
-def _one_hot(name: str, array: Array) -> str:
-    """Return a hint for a matrix of one-hot labels: a single 1 per row and zeros elsewhere."""
+def _indicators(name: str, array: Array) -> str:
+    """Return a hint for a matrix of 0 and 1, with one column per class: one-hot, or several classes per row."""
     if array.ndim != 2 or array.dtype.kind not in "biuf" or not array.size:
         return ""
     ones = array == 1
-    if not ((ones | (array == 0)).all() and (ones.sum(axis=1) == 1).all()):
+    if not (ones | (array == 0)).all():
         return ""
-    return f" One-hot labels? `numpy.argmax({name}, axis=1)` gives class numbers."
+    if (ones.sum(axis=1) == 1).all():
+        return f" One-hot labels? `numpy.argmax({name}, axis=1)` gives class numbers."
+    return f" Several labels per row? One column at a time: `{name}[:, k]`, with the probabilities of label k."
+
+
+def masks(name: str, shape: tuple[int, ...], labels: tuple[int, ...] | None = None) -> str:
+    """Return a hint for masks of images, whose pixels are rows; empty for fewer than three dimensions.
+
+    `labels` is the shape of the labels, if `shape` has one axis more, for the classes.
+    """
+    if len(shape) < 3:
+        return ""
+    flat, pixels = f"`{name}.reshape(-1)`", int(np.prod(shape[1:]))
+    if labels is not None and len(shape) == len(labels) + 1 and shape[0] == labels[0]:
+        pixels = int(np.prod(labels[1:]))
+        if shape[:-1] == labels:
+            flat = f"`{name}.reshape(-1, {shape[-1]})`"
+        elif shape[:1] + shape[2:] == labels:
+            flat = f"`numpy.moveaxis({name}, 1, -1).reshape(-1, {shape[1]})`"
+    return (
+        f" Masks of {shape[0]} images? Pass pixels as rows: {flat}"
+        + (", with `y_true.reshape(-1)`" if labels is not None else "")
+        + f". Pixels of one image depend on each other: `cluster=numpy.repeat(numpy.arange({shape[0]}), {pixels})`."
+    )
 
 
 def numbers(name: str, array: Array) -> Array:
@@ -56,8 +81,13 @@ def numbers(name: str, array: Array) -> Array:
     raise TypeError(f"{rule} dtype {array.dtype}. {hint}")
 
 
-def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
-    """Return labels 0 and 1, or the position of each label in two `classes`."""
+def binary(
+    name: str, labels: Array, classes: Sequence[Any] | None, *, partner: str = "y_prob", values: Array | None = None
+) -> Array:
+    """Return labels 0 and 1, or the position of each label in two `classes`.
+
+    `values` are the probabilities, which messages call `partner`.
+    """
     if classes is not None:
         _checks.in_order("classes", classes)
         if len(classes) != 2:
@@ -85,8 +115,9 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
     low, high = labels.min(), labels.max()
     if low < high and max(abs(float(low)), float(high)) < 1e6 and ((labels == low) | (labels == high)).all():
         hint = f"Two labels? Pass `classes=({low:.15g}, {high:.15g})`, first the one that counts as 0."
-    if labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
-        hint = "Fractions look like probabilities: are `y_true` and `y_prob` swapped?"
+    certain = values is not None and bool(((values == 0) | (values == 1)).all())
+    hint = _rules.fractions_hint(name, labels, swapped=certain, partner=partner) or hint
+    hint = _rules.ignored_hint(name, labels, 1) or hint
     return _rules.BINARY.refuse(name, ~_rules.BINARY.holds(labels), labels, hint=hint)
 
 
@@ -147,6 +178,12 @@ def sigmoid(name: str, logit: Array) -> Array:
     from scipy.special import expit
 
     values = numbers(name, logit)
+    if np.isneginf(values).any() and values.max() < np.inf:  # without NaN
+        hint = (
+            f"-inf is the logarithm of 0: log-probabilities need `np.exp({name})`, without `logits=True`. Log-odds of "
+            "an impossible event? Give them a number far below the others, such as -1000."
+        )
+        _rules.FINITE.refuse(name, ~np.isfinite(values), values, hint=hint)
     _checks.finite(name, values)
     return np.asarray(expit(values))
 
@@ -157,9 +194,16 @@ def softmax(name: str, logit: Array) -> Array:
 
     values = numbers(name, logit)
     if np.isneginf(values).any():
-        hint = "A class that a row cannot have? Give it a logit far below the others, such as -10000."
+        hint = (
+            f"-inf is the logarithm of 0: log-probabilities need `np.exp({name})`, without `logits=True`. The logit of "
+            "a class that a row cannot have? Give it a number far below the others, such as -10000."
+        )
         _checks.refuse(name, _rules.FINITE.words, ~np.isfinite(values), values, hint=hint)
     _checks.finite(name, values)
+    if values.size and values.min() >= 0 and values.max() <= 1 and RowSums.of(values).accepted:
+        raise ValueError(
+            f"`{name}` must hold logits; its rows lie in [0, 1] and sum to 1, as probabilities do. Drop `logits=True`."
+        )
     return np.asarray(softmax(values, axis=1))
 
 

@@ -289,6 +289,8 @@ def _numpy_mask(series: Any) -> Array:
 def _from_other(name: str, values: Any) -> Array:
     if hasattr(values, "tocsr"):
         raise TypeError(f"`{name}` is a sparse matrix ({type(values).__name__}); pass a dense array: `.toarray()`.")
+    if str(getattr(values, "dtype", "")).endswith("bfloat16") and hasattr(values, "float"):
+        raise TypeError(f"`{name}` has dtype {values.dtype}, which numpy does not have; pass `{name}.float()`.")
     if hasattr(values, "detach"):  # a PyTorch tensor may carry a gradient, which numpy does not convert
         values = values.detach()
     try:
@@ -353,6 +355,10 @@ def _plain_kind(name: str, array: Array) -> Array:
         raise TypeError(f"`{name}` has complex dtype {array.dtype}; pass real numbers.")
     if array.dtype.kind in "USTbiuf":
         return array
+    if array.dtype.name == "bfloat16":
+        raise TypeError(
+            f"`{name}` has dtype bfloat16, which numpy does not compute with; pass `{name}.astype('float32')`."
+        )
     raise TypeError(f"`{name}` has dtype {array.dtype}, which is neither numeric, boolean nor string.")
 
 

@@ -12,6 +12,7 @@ from bayescal import _checks, _render, _rules
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
+from bayescal.data.reading import Reading
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -152,9 +153,8 @@ class Groups:
                 group, first = f" in group {quoted(label)}", (int(rows[0]),)
                 hint = "Take these rows out."
                 raise InvalidRows(AllZero(count=len(rows), size=len(rows), first=first, group=group, hint=hint))
-            yield replace(
-                predictions, confidence=predictions.confidence[rows], outcome=predictions.outcome[rows], weight=weight
-            )
+            columns: dict[str, Any] = {"confidence": predictions.confidence[rows], "outcome": predictions.outcome[rows]}
+            yield replace(predictions, **columns, weight=weight, reading=Reading())  # all rows state how they were read
 
 
 def equation(name: str, label: Any) -> str:

@@ -15,6 +15,7 @@ from bayescal.data.frames import to_array
 #: What to pass as a column that says whether an event happened.
 EVENT = "Pass whether the event happened, as in `y_true == label`."
 #: What to pass in place of logits.
+EXPIT = "`scipy.special.expit`"
 PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`."
 
 
@@ -72,11 +73,12 @@ def own_hints(
         if "`classes=" in hint:
             hint = instead
         elif "`logits=" in hint:
-            hint = PROBABILITIES
-        elif "swapped?" in hint and swapped is not None:
+            hint = hint.replace("`logits=True`", EXPIT) if "np.exp" in hint else PROBABILITIES
+        elif ("swapped?" in hint or "choose a threshold" in hint) and swapped is not None:
             hint = swapped
         for theirs, own in (names or {}).items():
             hint = hint.replace(f"`{theirs}`", f"`{own}`")
         if hint == problem.finding.hint:
             raise
-        raise InvalidRows(replace(problem.finding, hint=hint)) from None
+        of_all = PROBABILITIES if problem.finding.of_all else ""
+        raise InvalidRows(replace(problem.finding, hint=hint, of_all=of_all)) from None

@@ -1,7 +1,7 @@
 """Labels and a matrix of probabilities with one column per class, for the targets `top-label` and `classwise`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +16,7 @@ from bayescal.data.columns import (
     allowed_weights,
     class_numbers,
     column,
+    masks,
     numbers,
     scale_free,
     softmax,
@@ -24,6 +25,7 @@ from bayescal.data.columns import (
     weight_column,
 )
 from bayescal.data.frames import column_names, to_array
+from bayescal.data.reading import Reading, unit_rows
 
 Array = NDArray[Any]
 
@@ -49,12 +51,18 @@ class ClassRows:
         Importance weights.
     classes : tuple, optional
         Label of each column; by default its number.
+    whole : bool
+        Whether these are all rows, or one block of them; see `unit_rows`.
+    reading : Reading
+        How the probabilities were read.
     """
 
     label: Array
     matrix: Array
     weight: Array | None = None
     classes: tuple[Any, ...] = ()
+    whole: bool = True
+    reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
         """Name the classes by their numbers if they have no other names."""
@@ -97,7 +105,8 @@ class ClassRows:
         if probabilities.ndim != 2 or probabilities.shape[1] < 2:
             hint = " Probabilities p of one event? Pass both columns, `np.column_stack([1 - p, p])`."
             hint = " For probabilities of one event use `target='event'`." if with_target else hint
-            hint = hint if probabilities.ndim < 3 else ""
+            shape_of_labels = np.shape(to_array("y_true", y_true)) if probabilities.ndim > 2 else None
+            hint = hint if probabilities.ndim < 3 else masks("y_prob", probabilities.shape, shape_of_labels)
             raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.{hint}")
         label = column("y_true", to_array("y_true", y_true))
         shapes = f"Their shapes are {label.shape} and {probabilities.shape}."
@@ -114,33 +123,35 @@ class ClassRows:
     def checked(self) -> "ClassRows":
         """Validate all values; errors as in `Predictions.from_labels`."""
         matrix = _checks.probabilities("y_prob", self.matrix)
-        _checks.rows_sum_to_one("y_prob", matrix)
+        matrix, reading = unit_rows("y_prob", matrix, whole=self.whole)
         weight = None if self.weight is None else allowed_weights(self.weight)
-        return replace(self, matrix=matrix, weight=weight)
+        return replace(self, matrix=matrix, weight=weight, reading=self.reading + reading)
 
     def scale_free(self) -> "ClassRows":
         """Validate weights and scale them so that their squares can be summed."""
         return self if self.weight is None else replace(self, weight=scale_free(allowed_weights(self.weight)))
 
-    def top_label(self) -> tuple[Array, Array]:
+    def top_label(self) -> tuple[Array, Array, Reading]:
         """Return the probability of the most probable class (the first, on ties), and whether it is the label.
 
         Returns
         -------
-        (confidence, correct) : tuple of ndarray, shape (n_rows,)
-            Floats in the dtype of the matrix, and booleans.
+        (confidence, correct, reading) : tuple
+            Arrays of shape (n_rows,): floats in the dtype of the matrix, and booleans; and how they were read.
 
         Raises
         ------
         ValueError
             If an entry is missing or out of range, or a row does not sum to 1.
         """
-        result = self._top_label(self.tolerance)
+        rows = self
+        result = rows._top_label(self.tolerance)
         if result is None:
-            result = self.checked()._top_label(np.inf)
+            rows = self.checked()
+            result = rows._top_label(np.inf)
         if result is None:
             raise ArithmeticError("validated rows were refused; this is a defect: please report it.")
-        return result
+        return *result, rows.reading
 
     def _top_label(self, tolerance: float) -> tuple[Array, Array] | None:
         """Process the matrix in one pass; return None if a value is invalid."""
@@ -207,6 +218,7 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None, *, 
         hint = ""
         if label.min() == 1 and label.max() == n_classes:
             hint = f"Labels 1..{n_classes}? Pass `y_true - 1`, or `classes=range(1, {n_classes + 1})`."
+        hint = _rules.ignored_hint("y_true", label, n_classes - 1) or hint
         rule.refuse("y_true", ~rule.holds(label), label, hint=hint)
     unambiguous_integers("y_true", label)
     if label.dtype.kind == "f":

@@ -1,7 +1,7 @@
 """Predictions (confidence, outcome, weight), and the targets that derive them from labels and probabilities."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.data.alignment import same_rows
 from bayescal.data.class_names import refuse_contradiction
-from bayescal.data.columns import allowed_weights, binary, column, numbers, scale_free, sigmoid, weight_column
+from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
 from bayescal.data.frames import column_names, to_array
 from bayescal.data.matrix import ClassRows
+from bayescal.data.reading import Reading, reading_of_logits
 
 Array = NDArray[Any]
 
@@ -37,12 +38,15 @@ class Predictions:
         Importance weights >= 0 with a positive sum.
     target : {"event", "top-label", "classwise", "confidence"}
         What confidence and outcome mean.
+    reading : Reading
+        How the probabilities were read.
     """
 
     confidence: Array
     outcome: Array
     weight: Array | None = None
     target: str = "confidence"
+    reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
         """Refuse columns that the constructors below would not accept."""
@@ -212,7 +216,13 @@ class Predictions:
         """Derive one binary problem per class from rows that may not have been validated."""
         rows = rows.checked()
         return [
-            cls(confidence=rows.matrix[:, k], outcome=rows.label == k, weight=rows.weight, target="classwise")
+            cls(
+                confidence=rows.matrix[:, k],
+                outcome=rows.label == k,
+                weight=rows.weight,
+                target="classwise",
+                reading=rows.reading,
+            )
             for k in range(rows.n_classes)
         ]
 
@@ -238,6 +248,8 @@ class Columns:
         As for `Predictions`, with any values.
     names : (str, str)
         Names of outcome and confidence in messages.
+    reading : Reading
+        How the probabilities were read.
     """
 
     confidence: Array
@@ -245,6 +257,7 @@ class Columns:
     weight: Array | None
     target: str
     names: tuple[str, str]
+    reading: Reading = field(default_factory=Reading)
 
     @classmethod
     def read(
@@ -265,10 +278,16 @@ class Columns:
         p = column(names[1], to_array(names[1], confidence))
         _checks.same_length(names, (len(y), len(p)))
         _checks.not_empty(names[0], len(y))
-        p = sigmoid(names[1], p) if logits else numbers(names[1], p)
+        reading = Reading()
+        if logits:
+            logit, p = p, sigmoid(names[1], p)
+            reading = reading_of_logits(logit)
+        else:
+            p = numbers(names[1], p)
         if classes is not None or y.dtype.kind not in "biuf":
             y = binary(names[0], y, classes)
-        return cls(confidence=p, outcome=y, weight=weight_column(weights, len(y), names[0]), target=target, names=names)
+        weight = weight_column(weights, len(y), names[0])
+        return cls(confidence=p, outcome=y, weight=weight, target=target, names=names, reading=reading)
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -276,9 +295,9 @@ class Columns:
     def checked(self) -> Predictions:
         """Validate all values; errors as in `Predictions.from_outcomes`."""
         p = _checks.probabilities(self.names[1], self.confidence)
-        y = binary(self.names[0], self.outcome, None)
+        y = binary(self.names[0], self.outcome, None, partner=self.names[1], values=p)
         weight = None if self.weight is None else allowed_weights(self.weight)
-        return Predictions(confidence=p, outcome=y, weight=weight, target=self.target)
+        return Predictions(confidence=p, outcome=y, weight=weight, target=self.target, reading=self.reading)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -293,9 +312,9 @@ class TopLabels:
 
     def columns(self) -> Columns:
         """Confidence of the most probable class, and whether it was right."""
-        confidence, correct = self.rows.top_label()
-        names = ("y_true", "y_prob")
-        return Columns(confidence=confidence, outcome=correct, weight=self.rows.weight, target=self.target, names=names)
+        confidence, correct, reading = self.rows.top_label()
+        columns: dict[str, Any] = {"confidence": confidence, "outcome": correct, "weight": self.rows.weight}
+        return Columns(**columns, target=self.target, names=("y_true", "y_prob"), reading=reading)
 
     def checked(self) -> Predictions:
         """Validate all values."""
@@ -348,6 +367,7 @@ def read_rows(
     refuse_contradiction(names, classes)
     same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
     probabilities = to_array("y_prob", y_prob)
+    _refuse_masks(y_true, probabilities)
     target = _resolve_target(target, probabilities)
     if target == "classwise":
         raise ValueError(
@@ -359,6 +379,16 @@ def read_rows(
     if target == "top-label":
         return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, names=names, **options))
     return Columns.read(y_true, probabilities, weights, names=("y_true", "y_prob"), target=target, **options)
+
+
+def _refuse_masks(y_true: Any, probabilities: Array) -> None:
+    """Refuse probabilities of more than two dimensions."""
+    if probabilities.ndim > 2:
+        hint = masks("y_prob", probabilities.shape, to_array("y_true", y_true).shape)
+        raise ValueError(
+            f"`y_prob` must be a column, of shape (N,), or a matrix, of shape (N, K); its shape is "
+            f"{probabilities.shape}.{hint}"
+        )
 
 
 def _resolve_target(target: str | None, probabilities: Array) -> str:

@@ -1,7 +1,7 @@
 """Rows of a labelled source and of a target without labels: probabilities of the same classes in both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from bayescal.data.columns import column, numbers, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
+from bayescal.data.reading import unit_rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -55,9 +56,15 @@ class SourceRows:
 
     @classmethod
     def read(
-        cls, y_true: Any, y_prob: Any, *, classes: Sequence[Any] | None = None, logits: bool = False
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
+        whole: bool = True,
     ) -> "SourceRows":
-        """Validate all values; parameters as for `class_priors`."""
+        """Validate all values; parameters as for `class_priors`. `whole`: these are all rows; see `unit_rows`."""
         if is_event("y_prob", y_prob):
             rows = Predictions.from_outcomes(
                 y_true, y_prob, names=("y_true", "y_prob"), target="event", classes=classes, logits=logits
@@ -65,7 +72,7 @@ class SourceRows:
             named = (0, 1) if classes is None else tuple(classes)
             label = rows.outcome.astype(np.int64)
             return cls(label=label, matrix=both_columns(rows.confidence), classes=named, event=True)
-        own = ClassRows.read(y_true, y_prob, classes=classes, logits=logits).checked()
+        own = replace(ClassRows.read(y_true, y_prob, classes=classes, logits=logits), whole=whole).checked()
         matrix = own.matrix.astype(np.float64, copy=False)
         return cls(label=own.label, matrix=matrix, classes=own.classes, event=False)
 
@@ -254,11 +261,18 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> Float
 
 
 def target_matrix(
-    values: Any, n_classes: int, names: Sequence[Any] | None = None, logits: bool = False, name: str = TARGET
+    values: Any,
+    n_classes: int,
+    names: Sequence[Any] | None = None,
+    logits: bool = False,
+    name: str = TARGET,
+    *,
+    whole: bool = True,
 ) -> Floats:
     """Validate the probabilities of all classes in the target, shape (n_target, n_classes).
 
-    `names` are the names of the columns of the source; a target whose columns have other names is refused.
+    `names` are the names of the columns of the source; a target whose columns have other names is refused. `whole`:
+    these are all rows; see `unit_rows`.
     """
     own = column_names(values)
     if names is not None and own is not None and list(names) != list(own):
@@ -273,5 +287,5 @@ def target_matrix(
     _checks.not_empty(name, len(given), hint="")
     matrix = softmax(name, given) if logits else numbers(name, given)
     matrix = _checks.probabilities(name, matrix)
-    _checks.rows_sum_to_one(name, matrix)
+    matrix, _ = unit_rows(name, matrix, whole=whole)
     return matrix.astype(np.float64, copy=False)

@@ -1,7 +1,7 @@
 """BinnedCounts: the sums over rows that posteriors need, by bin and outcome. Frozen and addable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from bayescal import _checks
 from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
+from bayescal.data.reading import Reading
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.clusters import ClusterSums, add_clusters
@@ -60,6 +61,9 @@ class BinnedCounts:
     clusters : ClusterSums or None
         Sums over clusters of rows whose outcomes may depend; None if rows are independent. The effective numbers of
         rows are then divided by the design effects. No cluster may have rows in two batches that are added.
+    reading : Reading
+        How the probabilities were read: rows of a matrix that were divided by their sum, and logits of which none is
+        above 0. Results state it in a remark. Equality of counts does not depend on it.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class BinnedCounts:
     log_losses: LossSums | None = None
     ranks: Ranks | None = None
     clusters: ClusterSums | None = None
+    reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
@@ -91,7 +96,7 @@ class BinnedCounts:
             object.__setattr__(self, name, values)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"reading": Reading()} | state)
         self.__post_init__()  # arrays from copies and pickles are writable and unchecked
 
     @classmethod
@@ -278,7 +283,8 @@ class BinnedCounts:
         if isinstance(predictions, Columns) and binning in FROM_ROWS:
             predictions = predictions.checked()  # the edges depend on the values
         edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
-        counts = cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
+        sums = vars(sums_of_rows(predictions, edges))
+        counts = cls(edges, **sums, target=predictions.target, reading=predictions.reading)
         if clusters is None:
             return counts
         return replace(counts, clusters=ClusterSums.from_rows(predictions, clusters.of_row, edges))
@@ -333,7 +339,8 @@ class BinnedCounts:
     def of_classes(cls, rows: ClassRows, *, bins: Any = 15) -> "tuple[BinnedCounts, ...]":
         """Count the rows of a matrix as `classwise` does; values are checked in the same pass."""
         edges = make_bins(bins)
-        return tuple(cls(edges, **vars(sums), target="classwise") for sums in sums_of_classes(rows, edges))
+        counted, reading = sums_of_classes(rows, edges)
+        return tuple(cls(edges, **vars(sums), target="classwise", reading=reading) for sums in counted)
 
     def __add__(self, other: object) -> "BinnedCounts":
         if isinstance(other, int) and other == 0:  # sum() starts with 0
@@ -357,6 +364,7 @@ class BinnedCounts:
         deviation, deviation_sq = self.deviation + other.deviation, self.deviation_sq + other.deviation_sq
         losses = added_by_name(KINDS, self, other)
         counts = BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target, **losses)
+        counts = replace(counts, reading=self.reading + other.reading)
         if not (self.n_rows and other.n_rows):
             rows = self if self.n_rows else other
             return replace(counts, ranks=rows.ranks, clusters=rows.clusters)
@@ -509,6 +517,7 @@ class BinnedCounts:
         deviation = add(self.deviation + shift * self.weight)
         parts: dict[str, Any] = applied_by_name(KINDS, self, lambda sums: sums.apply(add))
         parts["clusters"] = None if self.clusters is None else self.clusters.coarsen(start[:-1])
+        parts["reading"] = self.reading
         parts["ranks"] = self.ranks or Ranks.of_bins(self.bins, self.weight, self.weight_sq)
         return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, **parts)
 

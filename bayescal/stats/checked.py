@@ -9,6 +9,7 @@ from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import refuse_scale
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions
+from bayescal.data.reading import Reading
 from bayescal.stats._kernel import Sums, accumulate, accumulate_classes
 from bayescal.stats.bins import Bins
 
@@ -22,13 +23,13 @@ def sums_of_rows(rows: Predictions | Columns, bins: Bins) -> Sums:
     return _usable(counted, rows.weight)
 
 
-def sums_of_classes(rows: ClassRows, bins: Bins) -> list[Sums]:
-    """Sum the rows of a matrix by bin and outcome, for every class."""
+def sums_of_classes(rows: ClassRows, bins: Bins) -> tuple[list[Sums], Reading]:
+    """Sum the rows of a matrix by bin and outcome, for every class; also return how they were read."""
     counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, rows.tolerance)
     if counted is None or counted[1] == 0:
         rows = rows.checked()
         counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, np.inf)
-    return _usable(counted, rows.weight)
+    return _usable(counted, rows.weight), rows.reading
 
 
 def _usable[T](counted: tuple[T, float] | None, weight: NDArray[Any] | None) -> T:

@@ -187,6 +187,8 @@ class ClasswiseCounts:
             The counts.
         """
         counts = count_classes(rows, bins, binning)
+        if counts[0].reading.divided:
+            rows = rows.checked()  # joint sums are those of the divided rows
         return cls(rows.classes, counts, joint_residuals(rows, [each.bins for each in counts]))
 
     @classmethod
@@ -241,8 +243,8 @@ class ClasswiseCounts:
         """
         edges = bins_before_rows(bins, binning)
         columns = probabilities if isinstance(probabilities, Mapping) else {name: name for name in probabilities}
-        sums, joint = class_sums(frame, label, columns, weights, edges)
-        counts = tuple(BinnedCounts(edges, **vars(each), target="classwise") for each in sums)
+        sums, joint, reading = class_sums(frame, label, columns, weights, edges)
+        counts = tuple(BinnedCounts(edges, **vars(each), target="classwise", reading=reading) for each in sums)
         return cls(tuple(columns), counts, joint)
 
     def __add__(self, other: object) -> "ClasswiseCounts":

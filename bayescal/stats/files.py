@@ -13,13 +13,14 @@ from bayescal import _checks
 from bayescal._invalid import AllZero, InvalidRows
 from bayescal._rules import LARGEST_WEIGHT, too_small
 from bayescal.data.clusters import ClusterCodes
-from bayescal.data.files.findings import BlockFindings, in_file
+from bayescal.data.files.findings import BlockFindings, in_file, sums_of_file
 from bayescal.data.files.labels import in_order, numbers_of_measurement, require_group_labels, without_weight
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import require_column_names
 from bayescal.data.groups import Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
+from bayescal.data.reading import Reading
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import BINNINGS, Bins, make_bins
 from bayescal.stats.classwise import ClasswiseCounts
@@ -82,12 +83,21 @@ class Counting:
         """Unvalidated columns of a block."""
         known: dict[str, Any] = {"target": self.target, "classes": rows.classes, "logits": self.logits}
         read = read_rows(rows.y_true, rows.y_prob, weights=rows.weights, **known)
-        return read.columns() if isinstance(read, TopLabels) else read
+        return replace(read, rows=replace(read.rows, whole=False)).columns() if isinstance(read, TopLabels) else read
 
     def class_rows(self, rows: Rows) -> ClassRows:
         """Unvalidated matrix of a block."""
         known: dict[str, Any] = {"classes": rows.classes, "logits": self.logits}
-        return ClassRows.read(rows.y_true, rows.y_prob, weights=rows.weights, **known)
+        return replace(ClassRows.read(rows.y_true, rows.y_prob, weights=rows.weights, **known), whole=False)
+
+
+def _with_unit_rows[Counted](stream: RowStream, count: Callable[[RowStream], Counted]) -> Counted:
+    """Count the rows of a file; if a matrix has rows that sum to 1 up to rounding, count them divided by their sums."""
+    try:
+        return count(stream)
+    except InvalidRows as problem:
+        sums = sums_of_file(problem, lambda: (rows.y_prob for rows in stream.blocks()), stream)
+        return count(replace(stream, sums=sums))
 
 
 @_checks.explained(
@@ -108,6 +118,7 @@ def count_file(
     classes: Sequence[str] | None = None,
     target: str | None = None,
     logits: bool = False,
+    logprob: bool = False,
     bins: Any = 15,
     binning: str = "equal-width",
     cluster: str | None = None,
@@ -134,6 +145,8 @@ def count_file(
         states whether the prediction was right. "classwise" needs `prob_prefix` and bins of equal width.
     logits : bool, default False
         Whether probabilities are logits.
+    logprob : bool, default False
+        Whether the columns hold logarithms of probabilities, such as those of language models.
     bins : int, array-like or Bins, default 15
         A number of bins, or edges that increase from 0 to 1.
     binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
@@ -186,7 +199,8 @@ def count_file(
     """
     columns = {"prob": prob, "prob_prefix": prob_prefix, "weights": weights, "cluster": cluster}
     require_column_names({"label": label} | columns)
-    stream = open_predictions(path, label=label, classes=classes, **columns)
+    _checks.one_scale(logits, logprob)
+    stream = open_predictions(path, label=label, classes=classes, logprob=logprob, **columns)
     counted = count_classes_of_stream if target == "classwise" else count_stream
     return counted(stream, Counting(target, bins, binning, logits), progress)
 
@@ -214,6 +228,10 @@ def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) 
         As `evaluate` for all rows; also for weights whose squares cannot be summed, which `evaluate` divides by a
         number.
     """
+    return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress))
+
+
+def _count_stream(stream: RowStream, how: Counting, progress: OnProgress) -> BinnedCounts:
     bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
     found = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
@@ -225,7 +243,12 @@ def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) 
             clusters.add(None, columns, rows.cluster)
     found.report()
     _require_weight(total, stream)
-    return clusters.added_to(None, total)
+    return clusters.added_to(None, _read_as(stream, total))
+
+
+def _read_as(stream: RowStream, counts: BinnedCounts) -> BinnedCounts:
+    """Return counts that state how the rows of the file were divided."""
+    return replace(counts, reading=counts.reading + stream.reading)
 
 
 def count_groups_of_stream(
@@ -254,6 +277,12 @@ def count_groups_of_stream(
         As `count_stream`; also if there are more than `most` groups, if the column is a measurement, or if all weights
         of a group are zero.
     """
+    return _with_unit_rows(stream, lambda stream: _count_groups_of_stream(stream, how, most, progress))
+
+
+def _count_groups_of_stream(
+    stream: RowStream, how: Counting, most: int, progress: OnProgress
+) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
     bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
     found = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
@@ -274,7 +303,9 @@ def count_groups_of_stream(
         if not counts.occupied.any():
             raise without_weight(label, counts.n_rows)
     groups = {label: clusters.added_to(label, counts) for label, counts in groups.items()}
-    return {label: groups[text] for label, text in in_order(groups).items()}, clusters.added_to(None, total)
+    return {label: groups[text] for label, text in in_order(groups).items()}, clusters.added_to(
+        None, _read_as(stream, total)
+    )
 
 
 class _Clusters:
@@ -315,7 +346,12 @@ def _count_groups(
     groups = Groups.from_column(group, len(rows))
     for label, chosen in zip(groups.labels, groups.rows(), strict=True):
         of_group = None if columns.weight is None else columns.weight[chosen]
-        part = replace(rows, confidence=rows.confidence[chosen], outcome=rows.outcome[chosen], weight=of_group)
+        of_rows: dict[str, Any] = {
+            "confidence": rows.confidence[chosen],
+            "outcome": rows.outcome[chosen],
+            "weight": of_group,
+        }
+        part = replace(rows, **of_rows, reading=Reading())  # all rows state how they were read
         yield label, _count(part, bins), part, chosen
 
 
@@ -345,7 +381,10 @@ def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgre
             f"`binning={how.binning!r}` needs all rows of a class at once, and a file is counted in blocks; pass "
             "`bins`, the same edges for all classes."
         )
-    bins = make_bins(how.bins)
+    return _with_unit_rows(stream, lambda stream: _count_classes_of_stream(stream, make_bins(how.bins), how, progress))
+
+
+def _count_classes_of_stream(stream: RowStream, bins: Bins, how: Counting, progress: OnProgress) -> ClasswiseCounts:
     found = BlockFindings(stream)
     total = ClasswiseCounts.empty(stream.classes or range(len(stream.columns)), bins)
     clusters = _Clusters(stream, bins)
@@ -357,7 +396,9 @@ def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgre
                 clusters.add(k, problem, rows.cluster)
     found.report()
     _require_weight(total.by_class[0], stream)
-    return replace(total, by_class=tuple(clusters.added_to(k, each) for k, each in enumerate(total.by_class)))
+    return replace(
+        total, by_class=tuple(clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
+    )
 
 
 def _blocks(stream: RowStream, step: str, progress: OnProgress) -> Iterator[Rows]:

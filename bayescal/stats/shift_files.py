@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import InvalidRows, prefixed
-from bayescal.data.files.findings import BlockFindings, NamedColumns
+from bayescal.data.files.findings import BlockFindings, NamedColumns, sums_of_file
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import Source, require_column_names
+from bayescal.data.reading import divided
 from bayescal.data.shifted import (
     TARGET,
     SourceRows,
@@ -50,6 +51,7 @@ def count_shift_files(
     prob_prefix: str | None = None,
     classes: Sequence[str] | None = None,
     logits: bool = False,
+    logprob: bool = False,
     cells: ShiftCells | None = None,
     bins: Any = None,
     adapt: Callable[[Floats], Floats] | None = None,
@@ -73,6 +75,8 @@ def count_shift_files(
         With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes.
     logits : bool, default False
         Whether the columns hold logits.
+    logprob : bool, default False
+        Whether the columns hold logarithms of probabilities.
     cells : ShiftCells, optional
         Cells of the predictions, for class frequencies. By default those of `class_priors`. Up to five classes, their
         cuts need all probabilities of the source in memory, in a separate pass.
@@ -129,7 +133,8 @@ def count_shift_files(
     if prob is not None and prob_prefix is not None:
         raise ValueError("`prob` and `prob_prefix` exclude each other: pass one of them.")
     edges = None if bins is None else make_bins(bins)
-    stream = open_predictions(source, label=label, classes=classes, **columns)
+    _checks.one_scale(logits, logprob)
+    stream = open_predictions(source, label=label, classes=classes, logprob=logprob, **columns)
     files = _Files(stream, open_source(target), logits, adapt, progress)
     return files.count(cells, edges)
 
@@ -143,9 +148,24 @@ class _Files:
     logits: bool
     adapt: Callable[[Floats], Floats] | None
     progress: OnProgress
+    divide: frozenset[str] = frozenset()
 
     def count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
-        """Count the rows of both files, rounded to the precision of the coarser one."""
+        """Count the rows of both files, rounded to the precision of the coarser one.
+
+        If a matrix has rows that sum to 1 up to rounding, they are divided by their sums.
+        """
+        sides = {"y_prob": (self._source_matrices, self._of_source), TARGET: (self._target_blocks, self._of_target)}
+        try:
+            return self._count(cells, bins)
+        except InvalidRows as problem:
+            argument = problem.finding.argument
+            if argument not in sides or argument in self.divide:
+                raise
+            sums_of_file(problem, *sides[argument], argument)
+            return replace(self, divide=self.divide | {argument}).count(cells, bins)
+
+    def _count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
         (source, labelled), (target, unlabelled) = _peeked(self._source_blocks()), _peeked(self._target_blocks())
         certain = [True, True]
         coarse = coarser(source.y_prob.dtype, target.dtype)
@@ -207,21 +227,26 @@ class _Files:
 
     def _source_blocks(self) -> Iterator[Rows]:
         """Read the labelled rows."""
-        return _of_file(self.stream.blocks(), self._quoted(self.stream.source))
+        for rows in _of_file(self.stream.blocks(), self._quoted(self.stream.source)):
+            yield replace(rows, y_prob=divided(rows.y_prob)) if "y_prob" in self.divide else rows
+
+    def _source_matrices(self) -> Iterator[NDArray[Any]]:
+        return (rows.y_prob for rows in self._source_blocks())
 
     def _target_blocks(self) -> Iterator[NDArray[Any]]:
         """Read the probabilities of the target."""
-        columns = self.target.blocks([(column, "number") for column in self.stream.columns])
+        columns = self.target.blocks(self.stream.places.probs)
         for block in _of_file(columns, self._quoted(self.target)):
-            yield block[0] if self.event else np.column_stack(block)
+            matrix = block[0] if self.event else np.column_stack(block)
+            yield divided(matrix) if TARGET in self.divide else matrix
 
     def _labelled(self, rows: Rows) -> SourceRows:
-        return SourceRows.read(rows.y_true, rows.y_prob, classes=rows.classes, logits=self.logits)
+        return SourceRows.read(rows.y_true, rows.y_prob, classes=rows.classes, logits=self.logits, whole=False)
 
     def _unlabelled(self, block: NDArray[Any]) -> Floats:
         if self.event:
             return target_event(block, self.logits)
-        return target_matrix(block, block.shape[1], logits=self.logits)
+        return target_matrix(block, block.shape[1], logits=self.logits, whole=False)
 
     def _adapted(self, matrix: Floats, source: Source) -> Floats:
         """Apply `adapt` to rows of a file and check what it returns."""
@@ -257,7 +282,9 @@ class _Files:
 
 def _of_same_rows(given: Any, matrix: Floats, event: bool) -> Floats:
     """Check that adapted probabilities belong to the rows of a matrix; return those of all classes."""
-    changed = target_event(given, name=ADAPTED) if event else target_matrix(given, matrix.shape[1], name=ADAPTED)
+    changed = (
+        target_event(given, name=ADAPTED) if event else target_matrix(given, matrix.shape[1], name=ADAPTED, whole=False)
+    )
     if len(changed) != len(matrix):
         raise ValueError(f"`{ADAPTED}` must have one value per row; it has {len(changed)} for {len(matrix)} rows.")
     return changed

@@ -166,7 +166,7 @@ def test_float32_stays_float32_and_wider_floats_become_double():
         ("classwise", P, "`Predictions.classwise` makes the problems of all classes"),
         ("classwise", [0.1, 0.2, 0.3], r"`target='classwise'` needs a matrix"),
         ("toplabel", P, "Did you mean 'top-label'"),
-        (None, P.reshape(1, 3, 3), "must be one-dimensional"),
+        (None, P.reshape(1, 3, 3), r"must be a column, of shape \(N,\), or a matrix"),
     ],
 )
 def test_targets_and_shapes_must_fit(target, y_prob, message):
@@ -210,7 +210,7 @@ def test_classes_must_fit_the_labels(labels, classes, error, message):
         ([0, 1, 2], "Other labels need `classes"),
         ([7, 7, 7], "Other labels need `classes"),
         ([2**60, 1, 1], "Other labels need `classes"),
-        ([0.2, 0.7, 0.2], "are `y_true` and `y_prob` swapped"),
+        ([0.2, 0.7, 0.2], "Partial credit, with 2 distinct values"),
     ],
 )
 def test_two_other_labels_get_a_hint(labels, hint):
@@ -257,7 +257,10 @@ def test_one_hot_labels_get_a_hint(target, form):
 
 @pytest.mark.parametrize("row", [[0, 2, 0], [0, 1, 1], [0, 0, 0], ["0", "1", "0"], [0.5, 0.5, 0], [-1, 1, 1]])
 def test_other_matrices_of_labels_are_not_taken_for_one_hot(row):
-    with pytest.raises(ValueError, match=r"must be one-dimensional \(one value per row\); its shape is \(3, .\)\.$"):
+    hint = r"( Several labels per row\? One column at a time: .*)?$"
+    with pytest.raises(
+        ValueError, match=rf"must be one-dimensional \(one value per row\); its shape is \(3, .\)\.{hint}"
+    ):
         bc.plug_in_ece([row] * 3, THREE)
 
 

@@ -1,14 +1,19 @@
 """Invalid values in the blocks of a file, reported once about all rows, with columns and lines of the file."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from bayescal._checks import PACKAGE
 from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
 from bayescal.data.files.source import Source
+from bayescal.data.reading import RowSums, is_about_sums, sums_of_blocks
+
+Array = NDArray[Any]
 
 
 class Named(Protocol):
@@ -99,6 +104,8 @@ class BlockFindings:
             return None
         row, *column = first.first
         alike = [finding for finding in findings if finding is not None and finding.is_like(first)]
+        if first.of_all and any(finding is None or finding.hint != first.hint for finding in findings):
+            first = replace(first, hint=first.of_all)
         if isinstance(first, Rounding):
             first = replace(first, most=max(finding.most for finding in alike if isinstance(finding, Rounding)))
         return replace(
@@ -109,6 +116,47 @@ class BlockFindings:
             # a block that breaks another rule was perhaps not checked for this one
             at_least=len(alike) < sum(finding is not None for finding in findings),
         )
+
+
+def sums_of_file(
+    problem: InvalidRows, blocks: Callable[[], Iterator[Array]], stream: Named, argument: str = "y_prob"
+) -> RowSums:
+    """Return the sums of all rows of a matrix, by which its rows are to be divided.
+
+    The blocks of a file are first read without division. If rows do not sum to 1, the decimals of all rows say whether
+    this is rounding: a pass over the file finds them, and a second one reports the rows if it is not.
+
+    Parameters
+    ----------
+    problem : InvalidRows
+        The error of the first attempt.
+    blocks : callable
+        Begins a pass over the file and returns the blocks of the matrix.
+    stream : Named
+        The file.
+    argument : str
+        The argument that holds the matrix.
+
+    Returns
+    -------
+    RowSums
+        Sums that are 1 up to rounding.
+
+    Raises
+    ------
+    InvalidRows
+        `problem` if it is another one, or if an entry is not a probability; otherwise an error about all rows.
+    """
+    sums = sums_of_blocks(blocks()) if is_about_sums(problem) else None
+    if sums is None:
+        raise problem
+    if not sums.accepted:
+        found = BlockFindings(stream)
+        for block in blocks():
+            with found.block(len(block)):
+                sums.require(argument, block)
+        found.report()
+    return sums
 
 
 def in_file[F: Finding](finding: F, stream: Named) -> F:
@@ -130,6 +178,7 @@ def in_file[F: Finding](finding: F, stream: Named) -> F:
     if finding.first is not None:
         row, *column = finding.first
         place = f"in {stream.place(row)}" + "".join(f", column {stream.columns[k]!r}" for k in column)
+    hint = hint.replace("`np.exp(y_prob)`", "`logprob=True`")  # keyword of functions that read files
     for argument, name in stream.called.items():
         hint = hint.replace(f"`{argument}`", name)
     return replace(finding, called=stream.called.get(finding.argument, ""), place=place, hint=hint)

@@ -12,6 +12,7 @@ from bayescal import _checks
 from bayescal.data.files.class_columns import class_columns, named_classes
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.source import Kind, Source
+from bayescal.data.reading import Reading, RowSums, divided
 
 Array = NDArray[Any]
 
@@ -77,12 +78,15 @@ class ModelColumns:
         Column of labels.
     prob, prob_prefix : str, optional
         As for `read_predictions`, one of the two.
+    logprob : bool
+        Whether the columns hold logarithms of probabilities.
     """
 
     source: Source
     label: str
     prob: str | None = None
     prob_prefix: str | None = None
+    logprob: bool = False
 
     def called(self, weights: str | None) -> dict[str, str]:
         """Names of the arguments of `evaluate` that hold rows, for messages; `weights` is a column."""
@@ -179,7 +183,7 @@ def places_of(model: ModelColumns, row_columns: tuple[str | None, ...], classes:
         raise ValueError("`prob` or `prob_prefix` must say where the probabilities are.")
     return Places(
         (model.label, "text" if names and isinstance(names[0], str) else "label"),
-        tuple((column, "number") for column in columns),
+        tuple((column, "log" if model.logprob else "number") for column in columns),
         () if weights is None else ((weights, "number"),),
         names,
         cluster=() if cluster is None else ((cluster, "text"),),
@@ -223,6 +227,8 @@ class RowStream:
         The column or columns of probabilities.
     classes : tuple of int, tuple of str, or None
         Label of each of them; None where labels are 0 and 1.
+    sums : RowSums, optional
+        Sums of all rows of the matrix, if rows are to be divided by them.
     """
 
     source: Source
@@ -230,6 +236,7 @@ class RowStream:
     classes: tuple[Any, ...] | None
     model: ModelColumns
     places: "Places"
+    sums: RowSums | None = None
 
     def blocks(self) -> Iterator[Rows]:
         """Read the rows in the order of the file, one block at a time; errors as in `read_predictions`.
@@ -241,7 +248,13 @@ class RowStream:
         """
         wanted = list(dict.fromkeys(self.places.wanted))
         for read in self.source.blocks(wanted):
-            yield rows_of(self.model, self.places, dict(zip(wanted, read, strict=True)))
+            rows = rows_of(self.model, self.places, dict(zip(wanted, read, strict=True)))
+            yield rows if self.sums is None else replace(rows, y_prob=divided(rows.y_prob))
+
+    @property
+    def reading(self) -> Reading:
+        """How the probabilities of all rows are read; empty if no row is divided."""
+        return Reading() if self.sums is None else self.sums.reading
 
     def read(self) -> Rows:
         """All rows at once."""
@@ -274,6 +287,7 @@ def open_predictions(
     classes: Sequence[str] | None = None,
     by: str | None = None,
     cluster: str | None = None,
+    logprob: bool = False,
 ) -> RowStream:
     """Open a file of labels and probabilities to be read in blocks.
 
@@ -285,6 +299,8 @@ def open_predictions(
         Column of groups, whose values are read as text.
     cluster : str, optional
         Column of clusters, whose values are read as text.
+    logprob : bool, default False
+        Whether the columns hold logarithms of probabilities.
 
     Returns
     -------
@@ -298,7 +314,7 @@ def open_predictions(
     >>> [rows.y_prob.shape for rows in stream.blocks()]
     [(178, 3)]
     """
-    model = ModelColumns(open_source(path), label, prob, prob_prefix)
+    model = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
     places = places_of(model, (weights, cluster, by), classes)
     places = places if by is None else replace(places, group=((by, "text"),))
     return RowStream(model.source, tuple(c for c, _ in places.probs), places.classes, model, places)

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
-from bayescal._rules import COMPLETE
+from bayescal._rules import COMPLETE, OVERSHOOT
 
 Array = NDArray[Any]
 
-#: Kinds of columns: numbers; class numbers or true/false; unchanged text in an array of objects.
-Kind = Literal["number", "label", "text"]
+#: Kinds of columns: numbers; logarithms of probabilities, which become probabilities; class numbers or true/false;
+#: unchanged text in an array of objects.
+Kind = Literal["number", "log", "label", "text"]
 
 NAMES_SHOWN = 12
 #: Approximate number of values in a block.
@@ -116,7 +117,7 @@ class Source(ABC):
 
         Parameters
         ----------
-        wanted : sequence of (str, {"number", "label", "text"})
+        wanted : sequence of (str, {"number", "log", "label", "text"})
             Columns, and how each is to be read.
 
         Returns
@@ -138,7 +139,7 @@ class Source(ABC):
 
         Parameters
         ----------
-        wanted : sequence of (str, {"number", "label", "text"})
+        wanted : sequence of (str, {"number", "log", "label", "text"})
             Columns, and how each is to be read.
 
         Yields
@@ -196,7 +197,7 @@ class Source(ABC):
         return tuple(name for name in self.columns if name.startswith(prefix))
 
     def _sql(self, column: str, kind: Kind) -> str:
-        return {"number": self._number, "label": self._label, "text": self._text}[kind](column)
+        return {"number": self._number, "log": self._number, "label": self._label, "text": self._text}[kind](column)
 
     @property
     def columns_said(self) -> str:
@@ -265,6 +266,10 @@ class Source(ABC):
             missing = missing | np.isnan(values)
         if missing.any():
             self._refuse(column, kind)
+        if kind == "log":
+            if values.max(initial=-np.inf) > OVERSHOOT:
+                self._refuse_positive(column)
+            return np.exp(np.minimum(values, 0))
         # text stays an array of objects: in a fixed-width array, a single long value would widen every entry
         return values.astype(object) if kind == "text" else values
 
@@ -289,7 +294,7 @@ class Source(ABC):
         if empty == count:
             raise InvalidRows(NoValue(rule=COMPLETE.words, hint=repair, **fields))
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
-        rule = "must hold numbers" if kind == "number" else "must hold numbers or true/false"
+        rule = "must hold numbers or true/false" if kind == "label" else "must hold numbers"
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
@@ -300,13 +305,35 @@ class Source(ABC):
                 "`prob_prefix='p_'`."
             )
             repair = f"String labels ({labels}) need `classes=` to say what they mean{more}"
-        elif kind == "number" and commas:
+        elif kind != "label" and commas:
             repair = "Decimal commas? Write a point."
-        elif kind == "number":
+        elif kind != "label":
             repair = _checks.of_percentages(shown) or self._within(column) or repair
         verb = f"does not{also}", f"do not{also}"
         written = "no value" if shown is None else quoted(shown)
         raise InvalidRows(Finding(rule=rule, verb=verb, value=shown, shown=written, hint=repair, **fields))
+
+    def _refuse_positive(self, column: str) -> NoReturn:
+        """Raise an error about logarithms of probabilities that are above 0."""
+        value, text, table = self._sql(column, "log"), self._text(column), self._table([column])
+        ((count, size, (row, shown)),) = self._ask(
+            "SELECT count(*) FILTER (bad), count(*), min((row, text)) FILTER (bad) FROM (SELECT "
+            f"row_number() OVER () - 1 AS row, {text} AS text, {value} > {OVERSHOOT} AS bad FROM {table})"
+        )
+        raise InvalidRows(
+            Finding(
+                argument=column,
+                called=f"column {quoted(column)}",
+                rule="must hold logarithms of probabilities, which are at most 0",
+                count=count,
+                size=size,
+                first=(row,),
+                place=f"in {self.place(row)}",
+                value=shown,
+                shown=shown,
+                hint="Logits? Pass `logits=True` in place of `logprob=True`.",
+            )
+        )
 
 
 def _chunks(result: Any, vectors: int) -> Iterator[list[Any]]:

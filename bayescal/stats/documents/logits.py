@@ -19,7 +19,7 @@ SUMS = ("cells", "deviation", "deviation_sq", *WEIGHTS)
 def logits_document(counts: LogitCounts) -> dict[str, Any]:
     """Return the width of the cells, the numbers of the cells with rows, and their sums."""
     used = np.flatnonzero(counts.binned.cells.any(axis=0))
-    sums = {name: value for name, value in sums_document(counts.binned).items() if name not in LOSSES}
+    sums = {name: value for name, value in sums_document(counts.binned).items() if name not in (*LOSSES, "reading")}
     kept = {name: np.asarray(value)[..., used].tolist() for name, value in sums.items() if name in SUMS}
     return {"step": counts.step, "cell": used.tolist(), **sums, **kept}
 

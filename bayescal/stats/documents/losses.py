@@ -34,7 +34,8 @@ def _parts(sums: LossSums) -> list[str]:
 
 def may_lack(losses: Sequence[str], name: str = OPTIONAL[0]) -> list[str]:
     """Return the entries that a document may lack; one of release 0.1.0 has no sums of losses."""
-    return [*WEIGHTS, *([name, "clusters"] if losses else [])]
+    of_rows = ["reading"] if name == OPTIONAL[0] else []
+    return [*WEIGHTS, *([name, "clusters", *of_rows] if losses else [])]
 
 
 def read_losses(

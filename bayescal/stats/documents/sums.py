@@ -1,12 +1,13 @@
 """Sums of the rows of each bin as plain data."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
 
-from bayescal import _files
+from bayescal import _checks, _files
+from bayescal.data.reading import Reading
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.documents.clusters import clusters_document, read_clusters
@@ -37,6 +38,7 @@ def sums_document(counts: BinnedCounts) -> dict[str, Any]:
         **losses_document({name: getattr(counts, name) for name in KINDS}),
         **weights_document(counts),
         **clusters_document(counts),
+        **({} if counts.reading == Reading() else {"reading": asdict(counts.reading)}),
     }
 
 
@@ -67,4 +69,18 @@ def sums_from_document(
     checks = {"losses": require_squared, "log_losses": require_log}
     losses_of: dict[str, Any] = {name: read_losses(document, name, counts, where, checks[name]) for name in KINDS}
     counts = replace(counts, **losses_of)
-    return replace(counts, clusters=read_clusters(document, counts, where))
+    reading = _reading(document.get("reading"), f"{where}reading", counts.n_rows)
+    return replace(counts, clusters=read_clusters(document, counts, where), reading=reading)
+
+
+def _reading(document: Any, name: str, n_rows: int) -> Reading:
+    """Read how the probabilities were read, which a document without divided rows and without logits lacks."""
+    if document is None:
+        return Reading()
+    _files.require_entries(document, [field.name for field in fields(Reading)], where=f"'{name}'")
+    for key in ("divided", "not_above_half"):
+        number = integers(f"{name}.{key}", document[key], ())
+        within(f"{name}.{key}", "be at most the number of rows", np.atleast_1d(number), n_rows, np.atleast_1d(number))
+    deviation = floats(f"{name}.deviation", document["deviation"], ())
+    _checks.between(f"{name}.deviation", np.atleast_1d(deviation), 0.0, 1.0)
+    return Reading(int(document["divided"]), float(deviation), int(document["not_above_half"]))

@@ -12,6 +12,7 @@ from bayescal import _checks, _rules
 from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal.data.engines import answers_of, dtypes_of, opened
 from bayescal.data.groups import is_missing
+from bayescal.data.reading import MOST_DECIMALS, NEAR, Reading, RowSums, precision
 from bayescal.stats._kernel import Sums
 from bayescal.stats.query import row_states
 from bayescal.stats.query.framed import require_weight, sums_of
@@ -29,7 +30,7 @@ LABEL, WEIGHTS = "label", "weights"
 
 def class_sums(
     frame: Any, label: str, columns: Mapping[Any, str], weights: str | None, bins: Any
-) -> tuple[list[Sums], Floats | None]:
+) -> tuple[list[Sums], Floats | None, Reading]:
     """Count and sum the rows of a frame for every class.
 
     Parameters
@@ -47,8 +48,9 @@ def class_sums(
 
     Returns
     -------
-    (sums, joint) : tuple
-        Sums of each class, and those of `joint_residuals`; None for more than `MOST_IN_PAIRS` classes.
+    (sums, joint, reading) : tuple
+        Sums of each class; those of `joint_residuals`, or None for more than `MOST_IN_PAIRS` classes; and how the
+        probabilities were read.
 
     Raises
     ------
@@ -64,6 +66,9 @@ def class_sums(
         row_states.refuse_types(f"`{argument}` (column {quoted(name)})", "confidence", dtypes[argument])
     query = _ClassQuery(label, dtypes[LABEL], columns, weights, bins, [dtypes[name] for name in arguments])
     _refuse_labels(_table(source, query.labels, query.used), query, source)
+    totals = _table(source, query.totals, query.used)
+    if sum(totals["off"]):  # otherwise no row is divided
+        query.row_sums = _row_sums(_table(source, query.rounding, query.used), query, sum(totals["n"]))
     table = _table(source, query.classes, query.used)
     sums = []
     for k, (argument, name) in enumerate(arguments.items()):
@@ -73,10 +78,12 @@ def class_sums(
         rows = rows_read(part, query.of_class(k), names | {WEIGHTS: f"`weights` (column {quoted(weights or '')})"})
         require_weight(rows, "")
         sums.append(sums_of(rows, 0, bins))
-    _refuse_totals(_table(source, query.totals, query.used), query)
+    if query.row_sums is None or not query.row_sums.accepted:
+        _refuse_totals(totals, query)
+    reading = Reading() if query.row_sums is None else query.row_sums.reading
     if len(columns) > MOST_IN_PAIRS:
-        return sums, None
-    return sums, query.joint(_table(source, query.pairs, query.used))
+        return sums, None, reading
+    return sums, query.joint(_table(source, query.pairs, query.used)), reading
 
 
 def _table(source: Any, query: Any, columns: list[str]) -> dict[str, list[Any]]:
@@ -92,6 +99,8 @@ class _ClassQuery:
         self, label: str, dtype: Any, columns: Mapping[Any, str], weights: str | None, bins: Edges, dtypes: list[Any]
     ) -> None:
         self.label, self.columns, self.weights, self.bins, self.dtypes = label, columns, weights, bins, dtypes
+        #: Sums by which rows are divided if they are 1 up to rounding; None if no row is divided.
+        self.row_sums: RowSums | None = None
         self.used = [label, *columns.values(), *([] if weights is None else [weights])]
         self.called = f"`label` (column {quoted(label)})"
         self.text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Object)
@@ -116,6 +125,8 @@ class _ClassQuery:
         """Select labels and weights under names of our own; columns of probabilities are numbered."""
         chosen = [self._label().alias(LABEL)]
         chosen += [nw.col(name).alias(f"p{k}") for k, name in enumerate(self.columns.values())]
+        if self.row_sums is not None and self.row_sums.accepted:
+            chosen[1:] = [p / self._total(list(self.columns.values())) for p in chosen[1:]]
         if self.weights is not None:
             chosen.append(nw.col(self.weights).alias(WEIGHTS))
         return frame.select(*chosen)
@@ -151,7 +162,7 @@ class _ClassQuery:
 
     def totals(self, frame: Any) -> Any:
         """Count the rows whose probabilities do not sum to 1."""
-        total = nw.sum_horizontal(*(nw.col(f"p{k}").cast(nw.Float64) for k in range(len(self.values))))
+        total = self._total([f"p{k}" for k in range(len(self.values))])
         off = ((total - 1).abs() > self.tolerance).cast(nw.Int64).alias("off")
         wrong = nw.when(nw.col("off") == 1).then(nw.col("total"))
         frame = self._prepared(frame).with_columns(total.alias("total")).with_columns(off)
@@ -161,6 +172,45 @@ class _ClassQuery:
             nw.col("wrong").min().alias("low"),
             nw.col("wrong").max().alias("high"),
         )
+
+    def rounding(self, frame: Any) -> Any:
+        """Return how far sums are from 1, how many are, the range of entries, and how many have too many decimals."""
+        names = [f"p{k}" for k in range(len(self.values))]
+        deviation = (self._total(names) - 1).abs()
+        entries = [nw.col(name).cast(nw.Float64) for name in names]
+        columns = [
+            deviation.alias("deviation"),
+            (deviation > self.precision).cast(nw.Int64).alias("off"),
+            nw.min_horizontal(*entries).alias("low"),
+            nw.max_horizontal(*entries).alias("high"),
+            nw.sum_horizontal(*(row_states.is_number(p).cast(nw.Int64) for p in entries)).alias("known"),
+        ]
+        for d in range(1, MOST_DECIMALS + 1):
+            scaled = [p * 10.0**d for p in entries]
+            far = [((x - (x + 0.5).floor()).abs() > NEAR * 10.0**d).cast(nw.Int64) for x in scaled]
+            columns.append(nw.sum_horizontal(*far).alias(f"far{d}"))
+        return (
+            self._prepared(frame)
+            .select(*columns)
+            .select(
+                nw.col("deviation").max(),
+                nw.col("off").sum(),
+                nw.col("low").min(),
+                nw.col("high").max(),
+                nw.col("known").sum(),
+                *(nw.col(f"far{d}").sum() for d in range(1, MOST_DECIMALS + 1)),
+            )
+        )
+
+    @staticmethod
+    def _total(names: list[str]) -> nw.Expr:
+        """Sum of each row."""
+        return nw.sum_horizontal(*(nw.col(name).cast(nw.Float64) for name in names))
+
+    @property
+    def precision(self) -> float:
+        """Difference of a sum from 1 that the types of the columns explain."""
+        return max(precision(len(self.values), numpy_dtype(dtype)) for dtype in self.dtypes)
 
     @property
     def tolerance(self) -> float:
@@ -219,15 +269,34 @@ def _found(query: _ClassQuery, count: int, size: int, rule: str, hint: str, **mo
     return Finding(argument=LABEL, called=query.called, rule=rule, count=count, size=size, hint=hint, **more)
 
 
+def _row_sums(table: dict[str, list[Any]], query: _ClassQuery, n: int) -> RowSums | None:
+    """Return the sums of all n rows; None if an entry is missing or not a probability."""
+    if sum(known for known in table["known"] if not is_missing(known)) < n * len(query.values):
+        return None
+    low, high, deviation = (np.array(table[name], dtype=np.float64) for name in ("low", "high", "deviation"))
+    if not (low.min() >= -_rules.OVERSHOOT and high.max() <= 1 + _rules.OVERSHOOT):
+        return None
+    decimals = (d for d in range(1, MOST_DECIMALS + 1) if not sum(table[f"far{d}"]))
+    return RowSums(
+        n_classes=len(query.values),
+        decimals=next(decimals, MOST_DECIMALS + 1),
+        deviation=float(deviation.max()),
+        off=int(sum(table["off"])),
+        tolerance=query.tolerance,
+        precision=query.precision,
+    )
+
+
 def _refuse_totals(table: dict[str, list[Any]], query: _ClassQuery) -> None:
     """Refuse rows whose probabilities do not sum to 1."""
     count, size = sum(table["off"]), sum(table["n"])
     if count:
         rule = _rules.SUMS_TO_ONE
         low, high = (np.array([v for v in table[name] if not is_missing(v)]) for name in ("low", "high"))
+        span = float(low.min()), float(high.max())
         raise InvalidRows(
             Finding(
-                argument="probabilities", rule=rule.words, verb=rule.verb, hint=rule.hint, unit="rows",
-                count=count, size=size, span=(float(low.min()), float(high.max())),
+                argument="probabilities", rule=rule.words, verb=rule.verb, unit="rows", count=count, size=size,
+                span=span, hint=_rules.divide_hint(None, max(abs(end - 1) for end in span)),
             )
         )  # fmt: skip

@@ -126,21 +126,25 @@ class InvalidStates:
         """Raise if any entry is null or NaN."""
         self.refuse(place, MISSING, argument, _rules.COMPLETE)
 
-    def refuse_outcome(self, place: int, argument: str) -> None:
-        """Raise if any outcome is not 0 or 1."""
+    def refuse_outcome(self, place: int, argument: str, partner: str) -> None:
+        """Raise if any outcome is not 0 or 1; `partner` is the argument with its probabilities."""
         self.refuse(place, INFINITE, argument, _rules.FINITE)
-        swapped = "Fractions look like probabilities: are `outcome` and `confidence` swapped?"
-        self.refuse(place, FRACTION, argument, _rules.BINARY, hint=swapped)
-        other = "Make a column of 0 and 1 (or booleans) from other labels."
+        swapped = f"Or, if `{partner}` holds only 0 and 1, are `{argument}` and `{partner}` swapped?"
+        hint = f"Fractions? {_rules.threshold_hint(argument)} {swapped}"
+        self.refuse(place, FRACTION, argument, _rules.BINARY, hint=hint)
+        other = "Make a column of 0 and 1 (or booleans) from other labels, without rows that are to be left out."
         self.refuse(place, OTHER, argument, _rules.BINARY, hint=other)
 
     def refuse_confidence(self, place: int, argument: str, low: Floats, high: Floats) -> None:
         """Raise if any confidence lies outside [0, 1] by more than rounding; `low`, `high` are the extremes by key."""
-        self.refuse(place, INFINITE, argument, _rules.FINITE)
+        logarithms = _rules.both_logarithms("exp(x)", "a sigmoid, 1 / (1 + exp(-x))")
+        infinite = f"-inf is the logarithm of 0. {logarithms}" if low.min() == -np.inf and high.max() <= 0 else ""
+        self.refuse(place, INFINITE, argument, _rules.FINITE, hint=infinite)
         count, marked = self._rows(place, OUTSIDE)
         if count:
             span = float(np.min(low[marked])), float(np.max(high[marked]))
-            hint = _rules.scale_hint(*span, logits="Logits? Apply a sigmoid first: 1 / (1 + exp(-x)).")
+            sigmoid = "Logits? Apply a sigmoid first: 1 / (1 + exp(-x))."
+            hint = _rules.scale_hint(span[0], float(high.max()), logits=sigmoid, logarithms=logarithms)
             self.refuse(place, OUTSIDE, argument, _rules.IN_UNIT_INTERVAL, hint=hint, span=span)
 
     def refuse_weights(self, place: int, argument: str) -> None:

@@ -394,7 +394,7 @@ def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: Query, name
         invalid.refuse_missing(2 * i, outcome)
         invalid.refuse_missing(2 * i + 1, confidence)
         invalid.refuse_confidence(2 * i + 1, confidence, floats[f"low{i}"], floats[f"high{i}"])
-        invalid.refuse_outcome(2 * i, outcome)
+        invalid.refuse_outcome(2 * i, outcome, confidence)
     if query.weights is not None:
         invalid.refuse_missing(2 * len(arguments), "weights")
         invalid.refuse_weights(2 * len(arguments), "weights")
