@@ -20,7 +20,7 @@ from bayescal.results import wording
 from bayescal.results.comparable import order_rng, values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations, Floats
-from bayescal.results.remarks import of_several, remarks_of
+from bayescal.results.remarks import of_several, reading_remarks, remarks_of
 from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
@@ -253,8 +253,12 @@ class ClasswiseEvaluation(Evaluations):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the classes that it concerns."""
-        of_class = zip(self.classes, self.counts, strict=True)
-        return tuple(of_several({f"class {label}": remarks_of(counts, self.model) for label, counts in of_class}))
+        reading = reading_remarks(self.counts[0])  # of the rows, which all classes share
+        of_class = {
+            f"class {label}": tuple(text for text in remarks_of(counts, self.model) if text not in reading)
+            for label, counts in zip(self.classes, self.counts, strict=True)
+        }
+        return (*reading, *of_several(of_class))
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two means and of each class.

@@ -5,11 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from bayescal import _render
+from bayescal.data.reading import reading_of
 from bayescal.estimands.auc import auc_grid_error
 from bayescal.estimands.errors import COMMON, max_error
 from bayescal.estimands.plug_in import observed_bins
+from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
+from bayescal.stats.ranks import Ranks
 
 #: Error of the AUC up to which no remedy is named.
 SMALL_GRID_ERROR = 0.001
@@ -21,6 +24,18 @@ CLUSTERS = 40
 #: Observed gaps differ clearly by this many standard errors of a calibrated bin, if the variance of its number of
 #: positive rows is at least this.
 CLEAR, VARIANCE = 5, 5
+#: Remarks on mistakes: least number of rows, and of effective rows of each outcome; mean of l - l^2 up to which all
+#: probabilities count as 0 or 1; share of wrong rows up to which they count as outcomes; and the same for other
+#: probabilities, as a share of the variance of the outcomes.
+ROWS_JUDGED, OF_EACH_OUTCOME, CERTAIN, NEARLY, EXPLAINED = 20, 10, 1e-12, 0.01, 0.005
+#: Standard errors by which the AUC must be below 0.5: the upper end of a 99.9 % interval.
+DEVIATIONS = 3.29
+#: What an AUC below 0.5 suggests, by target; that of a top label says how well errors are recognised.
+REVERSED = {
+    "event": "Are these the probabilities of the other outcome?",
+    "confidence": "Does the outcome mark wrong predictions, in place of right ones?",
+    "classwise": "Are the columns of probabilities in the order of the classes?",
+}
 #: Tolerance for rounding of shares.
 ROUNDING = 1e-9
 #: Maximum number of results named at the beginning of a remark that they share.
@@ -50,11 +65,94 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
     >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 10, [0.2, 0.7] * 10), "shrinkage")
     ('With fewer than 30 effective rows the interval depends mostly on the prior.',)
     """
-    of_clusters = cluster_remarks(counts)
+    about_rows = (*cluster_remarks(counts), *reading_remarks(counts), *mistake_remarks(counts))
     if model != "shrinkage" or not counts.n_rows:
-        return of_clusters
+        return about_rows
     texts = (remark(counts) for remark in _REMARKS)
-    return (*of_clusters, *(text for text in texts if text is not None))
+    return (*about_rows, *(text for text in texts if text is not None))
+
+
+def reading_remarks(counts: Counts) -> tuple[str, ...]:
+    """State rows of a matrix that were divided by their sum, and logits of which none is above 0.
+
+    Examples
+    --------
+    >>> from bayescal import ClasswiseCounts
+    >>> counts = ClasswiseCounts.from_arrays([1, 0], [[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]])
+    >>> reading_remarks(counts[0])
+    ('1 of 2 rows sum to 1 only up to rounding (largest deviation 0.01); the rows were divided by their sums.',)
+    """
+    reading, n = reading_of(counts), counts.n_rows
+    texts = []
+    if reading.divided:
+        texts.append(
+            f"{reading.divided} of {n} rows sum to 1 only up to rounding (largest deviation {reading.deviation:.2g}); "
+            "the rows were divided by their sums."
+        )
+    if n >= ROWS_JUDGED and reading.not_above_half == n:
+        texts.append("All logits are <= 0: no probability exceeds 0.5; log-probabilities need exp instead.")
+    return tuple(texts)
+
+
+def mistake_remarks(counts: Counts) -> tuple[str, ...]:
+    """Ask about outcomes or hard predictions in place of probabilities, and about probabilities of the other outcome.
+
+    Only counts of rows with observed outcomes are judged, and at least 20 rows.
+
+    Examples
+    --------
+    >>> from bayescal import BinnedCounts
+    >>> mistake_remarks(BinnedCounts.from_arrays([0, 1, 1] * 20, [0.0, 1.0, 1.0] * 20))
+    ('The probabilities equal the outcomes in 60 of 60 rows. Were outcomes passed as probabilities?',)
+    """
+    if not isinstance(counts, BinnedCounts) or counts.n_rows < ROWS_JUDGED or not counts.occupied.any():
+        return ()
+    texts = (_certain(counts), _reversed(counts))
+    return tuple(text for text in texts if text is not None)
+
+
+def _certain(counts: BinnedCounts) -> str | None:
+    """Judge the squared errors of rows: l and l^2 have one sum if, and only if, every probability is 0 or 1."""
+    if counts.losses is None:
+        return None
+    weight, error = float(counts.weight.sum()), float(counts.losses.total.sum())
+    wrong, both = error / weight, (counts.weight.sum(axis=1) > 0).all()
+    if error - float(counts.losses.squares.sum()) <= CERTAIN * weight:
+        if wrong > NEARLY or not (both or counts.target == "top-label"):
+            return (
+                "All probabilities are exactly 0 or 1, as hard predictions are. Pass the probabilities from which they "
+                "were made."
+            )
+        n = counts.n_rows
+        equal = f"{n - round(error)} of {n}" if not counts.weighted else f"{_render.percent(1 - wrong)} of the"
+        if counts.target == "top-label":
+            return (
+                f"All probabilities are exactly 0 or 1, and {equal} predictions are right. Were labels passed as "
+                "probabilities?"
+            )
+        return f"The probabilities equal the outcomes in {equal} rows. Were outcomes passed as probabilities?"
+    rate = float(counts.weight[1].sum()) / weight
+    if both and wrong <= EXPLAINED * rate * (1 - rate):
+        return (
+            f"The probabilities differ from the outcomes by only {np.sqrt(wrong):.2g} (root mean square). Were "
+            "outcomes passed as probabilities?"
+        )
+    return None
+
+
+def _reversed(counts: BinnedCounts) -> str | None:
+    """Judge the area under the ROC curve: a test of 0.5 whose false alarms are at most about 1 in 2000."""
+    question = REVERSED.get(counts.target)
+    ranks = counts.ranks or Ranks.of_bins(counts.bins, counts.weight, counts.weight_sq)
+    if question is None or not ranks.both_outcomes or ranks.rows.min() < OF_EACH_OUTCOME:
+        return None
+    # the variance if both outcomes have the same distribution of scores, or that of the placements, if it is larger
+    zero, one = ranks.rows
+    variance = max((zero + one + 1) / (12 * zero * one), float((ranks.sampling_spread / ranks.rows).sum()))
+    effect = 1.0 if counts.clusters is None else max(ranks.design_effect or counts.clusters.total_effect, 1.0)
+    if ranks.auc + ranks.grid_error + DEVIATIONS * np.sqrt(effect * variance) >= 0.5:
+        return None
+    return f"The AUC is {ranks.auc:.2g}, clearly below 0.5. {question}"
 
 
 def cluster_remarks(counts: Counts) -> tuple[str, ...]:

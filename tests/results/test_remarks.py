@@ -36,7 +36,7 @@ def saturated(share, n=1000, near=0.0, wrong=2):
 )
 def test_confidences_of_zero_and_one(counts, told):
     assert any(SAID in remark for remark in remarks_of(counts, "shrinkage")) is told
-    assert remarks_of(counts, "dirichlet") == ()
+    assert not any(SAID in remark for remark in remarks_of(counts, "dirichlet"))
 
 
 def test_naive_bayes_of_the_shipped_data_is_told():
@@ -129,6 +129,7 @@ def test_every_result_prints_the_remark_once():
     label = rng.integers(0, 2, 400)
     p = label.astype(float)
     p[:2] = 1 - p[:2]
+    p = np.clip(p, 1e-9, 1 - 1e-9)  # probabilities of exactly 0 and 1 have a remark of their own
     fine = rng.random(400)
     site = np.repeat(["north", "south"], 200)
     known = {"rng": 1, "draws": 50}
