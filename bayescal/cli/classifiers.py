@@ -32,7 +32,7 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
     """
     option = option_of_probabilities(options, "each classifier's probabilities are", "one column per classifier")
     texts, labels = getattr(options, option), options.correct or [str(options.label)]
-    models = named_columns(files, option.replace("_", "-"), texts, labels, options.key)
+    models = named_columns(files, option.replace("_", "-"), texts, labels, options.key, logprob=options.logprob)
     if len(models) < 2:
         raise ValueError(
             f"a comparison needs at least two classifiers: give --{option.replace('_', '-')} once for each, or two "
@@ -42,7 +42,13 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
 
 
 def named_columns(
-    files: Sequence[Path], option: str, texts: list[str], labels: list[str], key: str | None
+    files: Sequence[Path],
+    option: str,
+    texts: list[str],
+    labels: list[str],
+    key: str | None,
+    *,
+    logprob: bool = False,
 ) -> dict[str, ModelColumns]:
     """Return the columns of one or several classifiers, by name.
 
@@ -56,6 +62,8 @@ def named_columns(
         Values of this option, ``COLUMN`` or ``NAME=COLUMN``, and columns of labels; one stands for all.
     key : str or None
         Column that matches the rows of several files.
+    logprob : bool, default False
+        Whether the columns hold logarithms of probabilities.
 
     Returns
     -------
@@ -81,8 +89,8 @@ def named_columns(
                 f"classifiers must have different names; {name!r} names two of them. "
                 f"Give each a name, as in --{option} NAME={column}."
             )
-        where = {"prob_prefix": column} if option == "prob-prefix" else {"prob": column}
-        models[name] = ModelColumns(source, label, **where)
+        where: dict[str, str] = {"prob_prefix": column} if option == "prob-prefix" else {"prob": column}
+        models[name] = ModelColumns(source, label, **where, logprob=logprob)
     return models
 
 

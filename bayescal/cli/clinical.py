@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
+from bayescal._checks import one_scale
 from bayescal._invalid import RoundingWarning
 from bayescal.analyses.clinical import clinical_summary
 from bayescal.cli.classifiers import named_columns
@@ -126,7 +127,8 @@ def _models(files: Sequence[Path], columns: RiskColumnOptions) -> dict[str, Mode
         raise ValueError("say where the probabilities of the event are: --prob COLUMN, once per model.")
     if columns.label is None:
         raise ValueError("say where the outcomes are: --label COLUMN.")
-    return named_columns(files, "prob", columns.prob, [columns.label], columns.key)
+    one_scale(columns.logits, columns.logprob)
+    return named_columns(files, "prob", columns.prob, [columns.label], columns.key, logprob=columns.logprob)
 
 
 def _thresholds(texts: list[str] | None) -> list[float] | None:
@@ -165,6 +167,7 @@ def _parameters(
         "weights": columns.weights,
         "classes": keywords["classes"],
         "logits": keywords["logits"],
+        **({"logprob": True} if columns.logprob else {}),
         **{name: keywords[name] for name in ("threshold", "bins", "binning", "floor", "draws")},
         "seed": keywords["rng"],
     }

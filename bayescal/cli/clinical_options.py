@@ -12,6 +12,7 @@ from bayescal.cli.options import (
     Binning,
     Bins,
     Logits,
+    Logprob,
     Options,
     PageOptions,
     Weights,
@@ -42,6 +43,7 @@ class RiskColumnOptions(Options):
         str | None, column("If labels are words: that of no event, then that of the event, as alive,dead.", "A,B")
     ] = None
     logits: Logits = False
+    logprob: Logprob = False
 
 
 @dataclass(frozen=True)

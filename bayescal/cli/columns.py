@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bayescal._checks import one_scale
 from bayescal._invalid import quoted
 from bayescal.cli.keywords import parse_classes
 from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
@@ -43,6 +44,7 @@ class ColumnNames:
             classes=parse_classes(self.options.classes),
             by=by,
             cluster=self.options.cluster,
+            logprob=self.options.logprob,
         )
 
     def refuse_as_groups(self, by: str | None) -> None:
@@ -93,6 +95,7 @@ def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier,
         If none of the three was given or several were, or if the option that names the labels is missing.
     """
     given = options.given()
+    one_scale(options.logits, options.logprob)
     if "correct" in given or "confidence" in given:
         if not ("correct" in given and "confidence" in given):
             raise ValueError(

@@ -203,6 +203,7 @@ def _parameters(
         **({"cluster": columns.cluster} if columns.cluster is not None else {}),
         "classes": keywords["classes"],
         "logits": keywords["logits"],
+        **({"logprob": True} if columns.logprob else {}),
         **settings(counts, keywords, keywords["bins"]),
         "rope": comparison.rope,
     }

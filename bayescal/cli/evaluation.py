@@ -208,5 +208,6 @@ def _parameters(
         **({"cluster": columns.options.cluster} if columns.options.cluster is not None else {}),
         "classes": rows.classes,
         "logits": keywords["logits"],
+        **({"logprob": True} if columns.options.logprob else {}),
         **settings(counts, keywords, keywords["bins"]),
     }

@@ -118,6 +118,11 @@ Logits = Annotated[
     bool, typer.Option("--logits", rich_help_panel=COLUMNS, help="The columns hold logits in place of probabilities.")
 ]
 
+Logprob = Annotated[
+    bool,
+    typer.Option("--logprob", rich_help_panel=COLUMNS, help="The columns hold logarithms of the probabilities."),
+]
+
 
 @dataclass(frozen=True)
 class ColumnOptions(Options):
@@ -140,6 +145,7 @@ class ColumnOptions(Options):
     cluster: Cluster = None
     classes: Classes = None
     logits: Logits = False
+    logprob: Logprob = False
 
 
 @dataclass(frozen=True)
@@ -176,6 +182,7 @@ class ColumnOptionsPerClassifier(Options):
     cluster: Cluster = None
     classes: Classes = None
     logits: Logits = False
+    logprob: Logprob = False
 
 
 @dataclass(frozen=True)

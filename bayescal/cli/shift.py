@@ -189,6 +189,7 @@ def evaluate_shifted_files(
         **({} if columns.weights is None else {"weights": columns.weights}),
         "classes": read.source.classes,
         "logits": columns.logits,
+        **({"logprob": True} if columns.logprob else {}),
         **question.given(),
         **_settings(evaluation, keywords),
     }
@@ -236,7 +237,7 @@ def _read(source: Path, target: Path, columns: ShiftColumnOptions) -> _Read:
         rows = stream.read()
     with file_named(target, both):
         of_target = open_source(target)
-        read = of_target.read([(column, "number") for column in rows.columns])
+        read = of_target.read(stream.places.probs)
     p_target = read[0] if stream.one_column else np.stack(read, axis=1)
     called = {name: f"{words} of '{source.name}'" for name, words in stream.called.items()}
     called[TARGET] = f"{stream.called['y_prob']} of '{target.name}'"

@@ -14,6 +14,7 @@ from bayescal.cli.options import (
     Classes,
     Label,
     Logits,
+    Logprob,
     Options,
     argument,
     column,
@@ -47,6 +48,7 @@ class ShiftColumnOptions(Options):
     ] = None
     classes: Classes = None
     logits: Logits = False
+    logprob: Logprob = False
 
 
 @dataclass(frozen=True)

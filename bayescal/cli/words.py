@@ -28,6 +28,7 @@ OPTIONS = (
     "sub_models",
     "draws",
     "logits",
+    "logprob",
     "by",
     "pooling",
     "cluster",
@@ -38,6 +39,14 @@ OPTIONS = (
 OPTIONS += ("horizon", "cause", "shift", "using")
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulations")
+#: Calls that messages suggest, and their words on the command line.
+CALLS = {
+    "`y_prob[:, 1]`": "--prob with the column of class 1",
+    "`np.exp(y_prob)`": "`logprob=True`",
+    "`np.exp(y_prob_target)`": "`logprob=True`",
+    ": `y_prob / y_prob.sum(axis=1, keepdims=True)`": "",
+    ": `y_prob_target / y_prob_target.sum(axis=1, keepdims=True)`": "",
+}
 PER_ROW = ("y_true", "y_prob", "weights", "time", "event", "risk")
 NO_ROWS: "Mapping[str, Rows]" = MappingProxyType({})
 #: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.
@@ -185,7 +194,8 @@ def _place(first: tuple[int, ...], rows: "Rows | RowStream") -> str:
 
 def _with_options(text: str, called: Mapping[str, str]) -> str:
     """Write options in place of arguments, which the library marks with backticks, with or without a value."""
-    text = text.replace("`y_prob[:, 1]`", "--prob with the column of class 1")
+    for call, words in CALLS.items():
+        text = text.replace(call, words)
     for argument, name in called.items():
         text = text.replace(f"`{argument}`", name)
     return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, text)
