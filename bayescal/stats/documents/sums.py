@@ -79,8 +79,8 @@ def _reading(document: Any, name: str, n_rows: int) -> Reading:
         return Reading()
     _files.require_entries(document, [field.name for field in fields(Reading)], where=f"'{name}'")
     for key in ("divided", "not_above_half"):
-        number = integers(f"{name}.{key}", document[key], ())
-        within(f"{name}.{key}", "be at most the number of rows", np.atleast_1d(number), n_rows, np.atleast_1d(number))
+        number = np.atleast_1d(integers(f"{name}.{key}", document[key], ()))
+        within(f"{name}.{key}", "be at most the number of rows", number, np.array([n_rows]), number)
     deviation = floats(f"{name}.deviation", document["deviation"], ())
     _checks.between(f"{name}.deviation", np.atleast_1d(deviation), 0.0, 1.0)
     return Reading(int(document["divided"]), float(deviation), int(document["not_above_half"]))
