@@ -39,20 +39,16 @@ def murphy_parts(counts: BinnedCounts) -> dict[str, float]:
     [0.01, 0.05, 0.125]
     """
     keep = counts.occupied
-    total, share = counts.weight.sum(axis=0)[keep], counts.share[keep]
-    accuracy, base = counts.accuracy[keep], float(counts.weight[1].sum() / counts.weight.sum())
-    # deviations are measured from the middle of the bin, which changes neither variance nor covariance
-    mean = counts.deviation.sum(axis=0)[keep] / total
-    variance = np.maximum(counts.deviation_sq[keep] / total - mean**2, 0.0)
-    covariance = counts.deviation[1][keep] / total - mean * accuracy
+    share, accuracy = counts.share[keep], counts.accuracy[keep]
+    base = float(counts.weight[1].sum() / counts.weight.sum())
     loss = total_without_squares(counts.bins.midpoints, counts.weight, counts.deviation).sum()
     return {
         # Stephenson, Coelho and Jolliffe (2008), equations 5 to 9
         "reliability": float(share @ (counts.mean_confidence[keep] - accuracy) ** 2),
         "resolution": float(share @ (accuracy - base) ** 2),
         "uncertainty": base * (1 - base),
-        "within_bin_variance": float(share @ variance),
-        "within_bin_covariance": float(share @ (2 * covariance)),
+        "within_bin_variance": float(share @ counts.within_variance[keep]),
+        "within_bin_covariance": float(share @ (2 * counts.within_covariance[keep])),
         "score": max(float(loss + counts.deviation_sq.sum()) / float(counts.weight.sum()), 0.0),
     }
 

@@ -11,7 +11,7 @@ from bayescal.estimands.errors import COMMON, max_error
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of
-from bayescal.stats.contract import Counts
+from bayescal.stats.contract import Counts, HasSpread
 from bayescal.stats.ranks import Ranks
 
 #: Error of the AUC up to which no remedy is named.
@@ -36,6 +36,9 @@ REVERSED = {
     "confidence": "Does the outcome mark wrong predictions, in place of right ones?",
     "classwise": "Are the columns of probabilities in the order of the classes?",
 }
+#: Share of the rows of a bin about whose inside a remark may be made, and the slope of outcomes on confidences inside a
+#: bin, minus 1, if the confidences are in reverse order.
+MOST, OPPOSITE = 0.5, 2.0
 #: Tolerance for rounding of shares.
 ROUNDING = 1e-9
 #: Maximum number of results named at the beginning of a remark that they share.
@@ -66,9 +69,10 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
     ('With fewer than 30 effective rows the interval depends mostly on the prior.',)
     """
     about_rows = (*cluster_remarks(counts), *reading_remarks(counts), *mistake_remarks(counts))
-    if model != "shrinkage" or not counts.n_rows:
+    if not counts.n_rows:
         return about_rows
-    texts = (remark(counts) for remark in _REMARKS)
+    of_model = _REMARKS if model == "shrinkage" else ()
+    texts = (remark(counts) for remark in (hidden_errors, *of_model))
     return (*about_rows, *(text for text in texts if text is not None))
 
 
@@ -290,6 +294,54 @@ def few_rows(counts: Counts) -> str | None:
     if counts.effective_rows >= ROWS:
         return None
     return f"With fewer than {ROWS} effective rows the interval depends mostly on the prior."
+
+
+def hidden_errors(counts: Counts) -> str | None:
+    r"""Warn if most rows are in one bin, inside which errors that cancel may be as large as the ECE.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        The counts.
+
+    Returns
+    -------
+    str or None
+        The remark if a bin has at least half of the rows and :math:`w s d` is at least the plug-in ECE, where w is the
+        share of the bin and s the standard deviation of its confidences. The least-squares slope of outcomes on
+        confidences inside the bin is 1 under calibration; :math:`d` is a plausible distance from 1: 2, the distance if
+        the order of the confidences is reversed, or the end nearest to it of the interval of two standard errors around
+        the observed distance. The mean absolute error inside the bin is at most :math:`s d` if it is linear. No remark
+        if s times the effective rows of the bin is below 1, or if the counts do not know s.
+
+    Examples
+    --------
+    >>> from bayescal import BinnedCounts
+    >>> text = hidden_errors(BinnedCounts.from_arrays([1, 1, 1, 1, 1, 0] * 100, [0.95, 0.95, 0.95, 1, 1, 1] * 100))
+    >>> print(text.split(",")[0])
+    At least half of the rows are in the bin from 0.933 to 1
+    """
+    occupied = counts.occupied
+    if not isinstance(counts, HasSpread) or not occupied.any():
+        return None
+    at = int(np.argmax(np.where(occupied, counts.share, 0.0)))
+    share, n, variance = (float(values[at]) for values in (counts.share, counts.effective_n, counts.within_variance))
+    if share < MOST - ROUNDING or not variance > 0 or n * np.sqrt(variance) < 1:
+        return None
+    confidence = float(counts.mean_confidence[at])
+    error = 2 * np.sqrt(confidence * (1 - confidence) / (n * variance))
+    distance = abs(float(counts.within_covariance[at]) / variance - 1)
+    plausible = float(np.clip(OPPOSITE, distance - error, distance + error))
+    observed = observed_bins(counts)
+    if share * np.sqrt(variance) * plausible < float((observed.mass * np.abs(observed.gap)).sum()):
+        return None
+    low, high = (counts.bins.edges[at + side] for side in (0, 1))
+    equal_mass = "bins of equal mass (`binning='equal-mass'`), " * (counts.bins.kind == "equal-width")
+    return (
+        f"At least half of the rows are in the bin from {low:.3g} to {high:.3g}, inside which probabilities differ. "
+        "The ECE and the probability of exact calibration concern only the mean of a bin: errors that cancel inside "
+        f"this one may be as large as the ECE. See {equal_mass}more bins, or `calibration_curve`."
+    )
 
 
 def rare_error(counts: Counts) -> str | None:

@@ -426,6 +426,23 @@ class BinnedCounts:
         return self.bins.midpoints + _ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
 
     @property
+    def within_variance(self) -> Floats:
+        """(Weighted) variance of the confidences inside each bin, shape (n_bins,); NaN if a bin is empty."""
+        total = self.weight.sum(axis=0)
+        # deviations are measured from the middle of the bin, which changes neither variance nor covariance
+        mean = _ratio(self.deviation.sum(axis=0), total)
+        return np.maximum(_ratio(self.deviation_sq, total) - mean**2, 0.0)
+
+    @property
+    def within_covariance(self) -> Floats:
+        """(Weighted) covariance of outcome and confidence inside each bin, shape (n_bins,); NaN if a bin is empty.
+
+        Under exact calibration its expectation is `within_variance`.
+        """
+        total = self.weight.sum(axis=0)
+        return _ratio(self.deviation[1], total) - _ratio(self.deviation.sum(axis=0), total) * self.accuracy
+
+    @property
     def share(self) -> Floats:
         """Share of the (weighted) rows in each bin, shape (n_bins,); 0 in every bin if there are no rows."""
         total = self.weight.sum()

@@ -94,6 +94,19 @@ class Counts(Protocol):
         """Return the counts of the rows of both."""
 
 
+@runtime_checkable
+class HasSpread(Protocol):
+    """Counts that know how confidences vary inside the bins; arrays have shape (n_bins,), NaN in empty bins."""
+
+    @property
+    def within_variance(self) -> Floats:
+        """Variance of the confidences inside each bin."""
+
+    @property
+    def within_covariance(self) -> Floats:
+        """Covariance of outcome and confidence inside each bin."""
+
+
 class Paired(Protocol):
     """Joint counts of two classifiers on the same rows: everything that comparisons ask for.
 

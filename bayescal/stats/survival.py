@@ -69,7 +69,9 @@ class HorizonCounts:
     bins, target, n, k = (property(attrgetter(f"rows.{name}")) for name in ("bins", "target", "n", "k"))
     n_rows, weighted = (property(attrgetter(f"rows.{name}")) for name in ("n_rows", "weighted"))
     occupied, share = (property(attrgetter(f"rows.{name}")) for name in ("occupied", "share"))
-    mean_confidence = property(attrgetter("rows.mean_confidence"))
+    mean_confidence, within_variance = (
+        property(attrgetter(f"rows.{name}")) for name in ("mean_confidence", "within_variance")
+    )
     effective_rows = property(attrgetter("rows.effective_rows"))
     clusters = property(attrgetter("rows.clusters"))
 
@@ -98,6 +100,13 @@ class HorizonCounts:
         """Effective number of events: `effective_n` times `accuracy`; those of `rows` in bins without censoring."""
         uncensored = self.n_censored == 0
         return np.where(uncensored, self.rows.effective_k, np.nan_to_num(self.effective_n * self.accuracy))
+
+    @property
+    def within_covariance(self) -> Floats:
+        """Covariance of outcome and risk inside each bin, if all risks of a bin are censored alike."""
+        seen = self.rows.accuracy
+        of_seen = np.divide(self.accuracy, seen, out=np.ones_like(seen), where=seen > 0)
+        return self.rows.within_covariance * of_seen
 
     @property
     def log_losses(self) -> LossSums | None:

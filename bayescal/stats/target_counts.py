@@ -49,6 +49,8 @@ class TargetCounts:
     bins, target, n, k = (property(attrgetter(f"source.{name}")) for name in ("bins", "target", "n", "k"))
     n_rows, weight, weighted = (property(attrgetter(f"source.{name}")) for name in ("n_rows", "weight", "weighted"))
     losses, log_losses, ranks = (property(attrgetter(f"source.{name}")) for name in ("losses", "log_losses", "ranks"))
+    within_variance = property(attrgetter("source.within_variance"))
+    within_covariance = property(attrgetter("source.within_covariance"))
 
     def __post_init__(self) -> None:
         for name in ("target_rows", "mean_confidence", "accuracy", "effective_n"):
