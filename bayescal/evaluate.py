@@ -112,8 +112,9 @@ def evaluate(
         - ``none`` (default): each group is evaluated from its own rows, so that its result does not depend on which
           other groups there are;
         - ``partial``: groups deviate from the curve of all rows, or from exact calibration, by amounts that are learnt
-          from all groups. Intervals are about a quarter narrower on average. The result of a category without rows is
-          the prediction for a new group. Only for the shrinkage model, and not with `cluster`;
+          from all groups; where the rows of a group, or of all groups, do not support this, their results without
+          pooling enter. Intervals are narrower, the more groups agree. The result of a category without rows is the
+          prediction for a new group. Only for the shrinkage model, and not with `cluster`;
         - ``complete``: all groups have the curve of all rows. For comparison only: its intervals are too narrow if
           groups differ.
     classes : sequence, optional

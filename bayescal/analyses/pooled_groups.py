@@ -1,17 +1,18 @@
 """Groups with partial or complete pooling: the joint posterior of all groups, given the curve of all rows."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from bayescal import _checks
 from bayescal._progress import bar
 from bayescal.estimands.plug_in import null_bins
-from bayescal.posterior.many import compiled_form_pays
+from bayescal.posterior.many import compiled_form, compiled_form_pays
 from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
 from bayescal.posterior.pooling.prior import COMPLETE
 from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.contract import Counts
 
@@ -98,9 +99,10 @@ def evaluate_pooled(
     n_draws, used = len(whole.bin_draws), whole.counts.occupied
     prior = DEFAULT if pooling == PARTIAL else COMPLETE
     seed, *seeds = (int(s) for s in rng.integers(2**63, size=2 * len(labels) + 1))
-    pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior)
-    drawn = pooled.sample(n_draws, rng=seed)
     compiled = compiled_form_pays(len(labels))
+    alone = [_alone(whole, of_group, compiled=compiled) for of_group in counts] if prior.alone else []
+    pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior, alone)
+    drawn = pooled.sample(n_draws, rng=seed)
     groups = {}
     with bar(len(labels), "Evaluating groups", progress) as advance:
         for place, (label, of_group) in enumerate(zip(labels, counts, strict=True)):
@@ -118,3 +120,10 @@ def evaluate_pooled(
             )
             advance()
     return groups, seed
+
+
+def _alone(whole: Evaluation, counts: Counts, *, compiled: bool) -> ShrinkagePosterior:
+    """Return the posterior of one group without pooling, with the options of that of all rows."""
+    options = cast(ShrinkagePosterior, whole.posterior).prior_options
+    posterior = ShrinkagePosterior(counts, options)
+    return cast(ShrinkagePosterior, compiled_form(posterior)) if compiled else posterior

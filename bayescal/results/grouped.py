@@ -206,16 +206,16 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         label = max(largest, key=largest.__getitem__)
         of = self._with_rows(label)
         probability = _render.probability(largest[label]).removeprefix("= ")
-        of_all = f"the ECE of all rows is {_render.number(self.overall.ece.mean(), 3)}"
+        of_all = f"the ECE of all rows is {_render.numbers(self.overall.ece.mean(), least=3)[0]}"
         if len(self) > 1 and self.standing_out() is None:
             means = [evaluation.ece.mean() for evaluation in self.groups.values()]
-            low, high = (_render.number(v, 3) for v in (min(means), max(means)))
+            low, high = _render.numbers(min(means), max(means), least=3)
             return (
                 f"No group stands out: of {len(self)} groups, {of} is the most likely to have the largest ECE, with "
                 f"probability {probability}. The posterior means lie between {low} and {high}; {of_all}."
             )
         drawn = self.groups[label].ece
-        mean, low, high = (_render.number(v, 3) for v in (drawn.mean(), *drawn.interval(prob)))
+        mean, low, high = _render.numbers(drawn.mean(), *drawn.interval(prob), least=3)
         result = f"{mean} ({100 * prob:g} % credible interval {low} to {high})"
         if len(self) == 1:
             return f"The ECE of {of} is {result}; {of_all}."
@@ -266,7 +266,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         Examples
         --------
         >>> import bayescal as bc
-        >>> p, site = np.tile([0.2, 0.4, 0.6, 0.8], 100), np.repeat(["north", "south"], 200)
+        >>> p, site = np.tile([0.2, 0.4, 0.6, 0.8], 100), np.arange(400) // 80
         >>> y = np.arange(400) % 10 < 10 * p
         >>> pooled = bc.evaluate(y, p, by=site, pooling="partial", rng=1)
         >>> pooled.heterogeneity().mean() < bc.evaluate(y, p, by=site, rng=1).heterogeneity().mean()
@@ -313,14 +313,17 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         shown = [("all rows", self.overall), *zip(self.names, self.groups.values(), strict=True)]
         shown = shown if whole else shown[: PRINTED + 1]
-        rows = []
-        for name, evaluation in shown:
-            n, *numbers = _row(evaluation, 0.95, "ece").values()
-            rows.append([name, str(n), *map(_render.number, numbers)])
+        values = [_row(evaluation, 0.95, "ece").values() for _, evaluation in shown]
+        d = _render.places(*(number for _, *numbers in values for number in numbers), least=4)
+        rows = [
+            [name, str(n), *(_render.number(number, d) for number in numbers)]
+            for (name, _), (n, *numbers) in zip(shown, values, strict=True)
+        ]
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
         if self._pooled_partially:
-            spread = wording.with_interval(self.heterogeneity(), 4)
+            drawn = self.heterogeneity()
+            spread = wording.with_interval(drawn, _render.places(*drawn.interval(0.95), least=4))
             remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
-from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
+from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
 from bayescal.verify.named import NamedSimulator, by_name
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ CURVE = (-0.6, 0.4, 0.0, -0.4, 0.8)
 def logit(p: Any) -> Any:
     """Logit of probabilities inside (0, 1)."""
     return np.log(p) - np.log1p(-p)
+
+
+def log_binomial(bins: GroupBins) -> Floats:
+    """Logarithms of the binomial coefficients, shape (n_groups, n_bins)."""
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(1 + bins.n) - gammaln(1 + bins.k) - gammaln(1 + bins.n - bins.k))
 
 
 def lever(bins: GroupBins) -> Floats:
@@ -63,9 +70,33 @@ def named(accuracy: Floats, mass: Floats, confidence: Floats) -> dict[str, Any]:
     }
 
 
-def prior_of(*, together: bool) -> PoolingPrior:
-    """Return one of the two families of the prior, with the scales of the checks."""
-    return PoolingPrior(**SCALES, together=float(together), precisions=PRECISIONS)
+def prior_of(*, together: bool, alone: float = 0.0) -> PoolingPrior:
+    """Return one of the two families of the prior, with the scales of the checks and a weight of groups alone."""
+    return PoolingPrior(**SCALES, together=float(together), precisions=PRECISIONS, alone=alone)
+
+
+@dataclass(frozen=True, eq=False)
+class UniformAccuracies:
+    """Groups alone, for the checks: independent accuracies with uniform priors, and the masses of pooled groups."""
+
+    bins: GroupBins
+
+    @property
+    def log_evidence(self) -> Floats:
+        """Log marginal likelihoods, shape (n_groups,)."""
+        from scipy.special import betaln
+
+        return np.asarray(betaln(1 + self.bins.k, 1 + self.bins.n - self.bins.k).sum(axis=1))
+
+    def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[None, Floats]:
+        """Draw accuracies of one group, shape (count, n_bins)."""
+        n, k = self.bins.n[group], self.bins.k[group]
+        return None, rng.beta(1 + k, 1 + n - k, (count, len(n)))
+
+
+def posterior_of(bins: GroupBins, curve: tuple[float, ...], prior: PoolingPrior) -> PooledPosterior:
+    """Return the posterior of the package with one known curve."""
+    return PooledPosterior(bins, np.array([curve]), prior, UniformAccuracies(bins) if prior.alone else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +134,9 @@ class PoolingTwin:
             z = pm.Normal("z", 0.0, 1.0, shape=(len(bins), 2))
             each = []
             for centre, intercept_sd, slope_sd, tau in self.prior.components:
+                if centre == ALONE:  # the integral over a uniform accuracy
+                    each.append(pt.as_tensor(UniformAccuracies(bins).log_evidence + log_binomial(bins).sum(axis=1)))
+                    continue
                 eta = self._offset(centre) + intercept_sd * z[:, :1] + slope_sd * z[:, 1:] * x
                 h = pm.math.sigmoid(eta)
                 if tau > 0:
@@ -136,6 +170,10 @@ class PoolingTwin:
         for j, (centre, intercept_sd, slope_sd, tau) in enumerate(self.prior.components):
             for g in range(len(bins)):
                 rows = chosen[:, g] == j
+                if centre == ALONE:
+                    size_of = int(rows.sum()), bins.n.shape[1]
+                    accuracy[g, rows] = rng.beta(1 + bins.k[g], 1 + bins.n[g] - bins.k[g], size_of)
+                    continue
                 z = drawn["z"][rows, g]
                 h = 1 / (1 + np.exp(-(self._offset(centre)[g] + intercept_sd * z[:, :1] + slope_sd * z[:, 1:] * x[g])))
                 if tau > 0:
@@ -160,7 +198,7 @@ class PoolingTwin:
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Draw the same quantities with the package."""
-        drawn = PooledPosterior(self.bins, np.array([self.curve]), self.prior).sample(n_draws, rng=rng)
+        drawn = posterior_of(self.bins, self.curve, self.prior).sample(n_draws, rng=rng)
         return self._named(drawn.accuracy, drawn.mass)
 
     def _named(self, accuracy: Floats, mass: Floats) -> dict[str, Any]:
@@ -194,17 +232,20 @@ class PoolingSimulator(NamedSimulator):
         Number of groups.
     rows : int, default 40
         Rows of each group.
+    alone : float, default 0
+        Prior weight of groups with independent, uniform accuracies.
     """
 
     together: bool = False
     n_groups: int = 4
     rows: int = 40
+    alone: float = 0.0
     confidence: tuple[float, ...] = field(default=(0.1, 0.3, 0.5, 0.7, 0.9))
 
     @property
     def prior(self) -> PoolingPrior:
         """The family."""
-        return prior_of(together=self.together)
+        return prior_of(together=self.together, alone=self.alone)
 
     def simulate_one(self, rng: np.random.Generator) -> tuple[Mapping[str, Any], GroupBins]:
         """Draw weights, components, deviations, accuracies, masses and rows."""
@@ -219,6 +260,9 @@ class PoolingSimulator(NamedSimulator):
         x, accuracy = lever(bins), np.empty(size)
         for g, j in enumerate(chosen):
             centre, intercept_sd, slope_sd, tau = prior.components[j]
+            if centre == ALONE:
+                accuracy[g] = rng.random(size[1])
+                continue
             a, b = intercept_sd * rng.standard_normal(), slope_sd * rng.standard_normal()
             shift = np.array(CURVE) if centre == COMMON else np.zeros(size[1])
             moved = centre == COMMON or intercept_sd > 0
@@ -230,7 +274,7 @@ class PoolingSimulator(NamedSimulator):
 
     def sample_one(self, data: GroupBins, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Draw with the package's sampler."""
-        drawn = PooledPosterior(data, np.array([CURVE]), self.prior).sample(n_draws, rng=rng)
+        drawn = posterior_of(data, CURVE, self.prior).sample(n_draws, rng=rng)
         return named(drawn.accuracy, drawn.mass, data.confidence)
 
     def log_likelihood_one(self, values: Mapping[str, Any], data: GroupBins) -> Floats:

@@ -24,6 +24,8 @@ from bayescal.verify.studies.study import TOLERANCE, contains
 Floats = NDArray[np.float64]
 
 SEED, PROB, BINS = 23, 0.95, 15
+#: Settings with these keys have groups of different kinds, and this many times as many repeats as the others.
+UNLIKE, TIMES = "LMNOPQRSTUVWXYZ", 3
 #: Quantiles of a population from which truths are computed.
 QUANTILES = 15_000
 TAILS = [(1 - PROB) / 2, 0.5, (1 + PROB) / 2]
@@ -93,6 +95,54 @@ def own_board(eta: Floats, g: int, rng: np.random.Generator) -> Floats:
     return logit(np.clip(expit(eta) + 0.06 * rng.choice([-1, 1], BINS)[part], 1e-6, 1 - 1e-6))
 
 
+def stretches(size: float, n_groups: int) -> Deviation:
+    """Errors of one size in a stretch of scores, another one in each group, upwards and downwards in turn."""
+
+    def deviated(eta: Floats, g: int, rng: np.random.Generator) -> Floats:
+        p, half = expit(eta), max(1 / n_groups, 0.12) / 2 + 0.04
+        inside = np.abs(p - (g + 0.5) / n_groups) < half
+        return logit(np.clip(p + size * (-1) ** g * inside, 0.005, 0.995))
+
+    return deviated
+
+
+def half_at(temperature: float) -> Deviation:
+    """Every other group has this temperature."""
+    return lambda eta, g, rng: eta / temperature if g % 2 else eta
+
+
+def opposite(shift: float) -> Deviation:
+    """Groups are shifted upwards and downwards in turn."""
+    return lambda eta, g, rng: eta + (shift if g % 2 else -shift)
+
+
+def one_shifted(shift: float) -> Deviation:
+    """The first group is shifted."""
+    return lambda eta, g, rng: eta + shift * (g == 0)
+
+
+def waves(size: float, periods: int, n_groups: int) -> Deviation:
+    """Sine waves whose phase differs between the groups."""
+
+    def deviated(eta: Floats, g: int, rng: np.random.Generator) -> Floats:
+        p = expit(eta)
+        wave = size * np.sin(2 * np.pi * (periods * p + g / n_groups))
+        return logit(np.clip(p + wave, 0.005, 0.995))
+
+    return deviated
+
+
+def six_kinds(eta: Floats, g: int, rng: np.random.Generator) -> Floats:
+    """Errors of six kinds in turn: none, a temperature, a shift, a stretch, waves, random signs."""
+    each = (same, half_at(2.0), opposite(0.5), stretches(0.18, 6), waves(0.08, 2, 6), own_board)
+    return each[g % 6](eta, (1, 1, 1, 2, 1, 1)[g % 6], rng)
+
+
+def sizes(least: int, most: int, n_groups: int) -> tuple[int, ...]:
+    """Numbers of rows with equal ratios."""
+    return tuple(np.geomspace(least, most, n_groups).round().astype(int).tolist())
+
+
 CALIBRATED, DISTORTED = ("calibrated", None), ("temperature", 1.5)
 SETTINGS = (
     Setting(
@@ -128,6 +178,33 @@ SETTINGS = (
         drift(0.2),
         ("top", "flat", "rare"),
     ),
+    Setting("L", "6 groups of 400 rows, errors of 0.2 in own stretches", (400,) * 6, CALIBRATED, stretches(0.2, 6)),
+    Setting(
+        "M", "6 groups of 2000 rows, errors of 0.15 in own stretches", (2000,) * 6, CALIBRATED, stretches(0.15, 6)
+    ),
+    Setting("N", "3 groups of 400 rows, errors of 0.2 in own stretches", (400,) * 3, CALIBRATED, stretches(0.2, 3)),
+    Setting(
+        "O", "20 groups of 300 rows, errors of 0.2 in own stretches", (300,) * 20, CALIBRATED, stretches(0.2, 20)
+    ),
+    Setting(
+        "P",
+        "6 groups of 50 to 5000 rows, errors of 0.2 in own stretches",
+        sizes(50, 5000, 6),
+        CALIBRATED,
+        stretches(0.2, 6),
+    ),
+    Setting("Q", "6 groups of 400 rows, half with temperature 2", (400,) * 6, CALIBRATED, half_at(2.0)),
+    Setting("R", "20 groups of 200 rows, half with temperature 2", (200,) * 20, CALIBRATED, half_at(2.0)),
+    Setting("S", "6 groups of 2000 rows, half with temperature 1.4", (2000,) * 6, CALIBRATED, half_at(1.4)),
+    Setting("T", "6 groups of 400 rows, shifted by 0.5 and -0.5", (400,) * 6, CALIBRATED, opposite(0.5)),
+    Setting("U", "6 groups of 400 rows, calibrated but 1, shifted by 1", (400,) * 6, CALIBRATED, one_shifted(1.0)),
+    Setting("V", "20 groups of 500 rows, calibrated but 1, shifted by 0.4", (500,) * 20, CALIBRATED, one_shifted(0.4)),
+    Setting("W", "6 groups of 400 rows, a wave of 0.1 with own phases", (400,) * 6, CALIBRATED, waves(0.1, 1, 6)),
+    Setting(
+        "X", "6 groups of 1000 rows, two waves of 0.08 with own phases", (1000,) * 6, CALIBRATED, waves(0.08, 2, 6)
+    ),
+    Setting("Y", "12 groups of 50 to 5000 rows, errors of six kinds", sizes(50, 5000, 12), CALIBRATED, six_kinds),
+    Setting("Z", "6 groups of 400 rows, temperature 1.5 in all", (400,) * 6, DISTORTED, same),
 )  # fmt: skip
 
 
@@ -187,6 +264,7 @@ def scored(drawn: Floats, truth: Floats) -> dict[str, float]:
 def of_setting(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Return the means over data sets, one row per method."""
     key, repeats, draws, rng = job
+    repeats *= TIMES if key in UNLIKE else 1
     setting = next(each for each in SETTINGS if each.key == key)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in METHODS}
     for _ in range(repeats):
@@ -207,25 +285,28 @@ def of_setting(job: tuple[Any, ...]) -> list[dict[str, Any]]:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure all settings; with --quick, two of them."""
     os.environ.setdefault("BAYESCAL_COMPILE", "always")  # groups in compiled form, however few there are
-    keys = ["B", "F"] if options.quick else [setting.key for setting in SETTINGS]
+    keys = ["B", "F", "N"] if options.quick else [setting.key for setting in SETTINGS]
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
     jobs = jobs_of([(key,) for key in keys], options.repeats, options.draws, rng=np.random.default_rng(SEED))
     return measured(SEED, settings, COLUMNS, rows_of_jobs(of_setting, jobs, workers=options.workers))
 
 
 def overall(rows: Iterable[dict[str, Any]]) -> str:
-    """One line per method."""
+    """One line per method and part of the settings."""
     rows, lines = list(rows), []
     plain = {row["setting"]: row["width"] for row in rows if row["method"] == "no pooling"}
-    for method in dict.fromkeys(row["method"] for row in rows):
-        of = [row for row in rows if row["method"] == method]
-        covered = [row["coverage"] for row in of]
-        worst = min(of, key=lambda row: row["coverage"])
-        relative = np.mean([row["width"] / plain[row["setting"]] for row in of])
-        rmse = np.mean([row["rmse"] for row in of])
-        line = [f"{min(covered):.3f} ({worst['setting']})", f"{np.mean(covered):.3f}", f"{relative:.2f}", f"{rmse:.4f}"]
-        lines.append([method, *line])
-    return table("Groups | Worst coverage: | Mean: | Width, relative: | RMSE:", lines)
+    for part, inside in (("A to K", False), ("L to Z", True)):
+        for method in dict.fromkeys(row["method"] for row in rows):
+            of = [row for row in rows if row["method"] == method and (row["setting"] in UNLIKE) == inside]
+            if not of:
+                continue
+            covered = [row["coverage"] for row in of]
+            worst = min(of, key=lambda row: row["coverage"])
+            relative = np.mean([row["width"] / plain[row["setting"]] for row in of])
+            rmse = np.mean([row["rmse"] for row in of])
+            numbers = [f"{np.mean(covered):.3f}", f"{relative:.2f}", f"{rmse:.4f}"]
+            lines.append([part, method, f"{min(covered):.3f} ({worst['setting']})", *numbers])
+    return table("Settings | Groups | Worst coverage: | Mean: | Width, relative: | RMSE:", lines)
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
@@ -240,8 +321,8 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     (error,) = errors_near(PROB, numbers["repeats"])
     return {
         "conditions": (
-            f"bayescal {numbers['bayescal']}: {numbers['repeats']} repeats of each setting, {numbers['draws']} draws, "
-            f"seed {numbers['seed']}.\n\n"
+            f"bayescal {numbers['bayescal']}: {numbers['repeats']} repeats of each setting, and {TIMES} times as many "
+            f"of L to Z, {numbers['draws']} draws, seed {numbers['seed']}.\n\n"
             + "\n".join(f"* {each.key}: {each.words}" for each in SETTINGS)
             + f"\n\nGroups of one repeat share the curve of all rows, so the standard error of a coverage lies between "
             f"those for independent groups and for one group per repeat, which is {error} near {PROB:g}.\n"
@@ -271,6 +352,6 @@ if __name__ == "__main__":
         numbers="pooling.json",
         page="partial_pooling.md",
         shown=("overall", "settings", "heterogeneity"),
-        repeats=(30, 2),
+        repeats=(34, 2),
         draws=FEWER_DRAWS,
     )

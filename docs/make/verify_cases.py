@@ -95,11 +95,12 @@ def of_named_quantities() -> Iterator[Case]:
     yield Case("shift of cells", "four cells, 60 and 50 rows", four_cells)
     yield Case("groups with own components", "three small groups", lambda: pooling_twin(together=False))
     yield Case("groups with the same component", "three small groups", lambda: pooling_twin(together=True))
+    yield Case("groups that may be alone", "three small groups", lambda: pooling_twin(together=False, alone=0.4))
 
 
-def pooling_twin(*, together: bool) -> PoolingTwin:
+def pooling_twin(*, together: bool, alone: float = 0.0) -> PoolingTwin:
     """Make the twin of one family of partial pooling."""
-    return PoolingTwin(few_groups(), prior_of(together=together))
+    return PoolingTwin(few_groups(), prior_of(together=together, alone=alone))
 
 
 def random_effects_twin() -> RandomEffectsTwin:
@@ -170,6 +171,7 @@ def simulators() -> dict[str, Any]:
         "groups with own components, 4 of 40 rows": PoolingSimulator(),
         "groups with the same component, 4 of 40 rows": PoolingSimulator(together=True),
         "groups with own components, 8 of 15 rows": PoolingSimulator(n_groups=8, rows=15),
+        "groups that may be alone, 4 of 40 rows": PoolingSimulator(alone=0.4),
         "intercept and slope, 30 rows": RecalibrationSimulator(rows=30, shape=(0.5, 8.0)),
         "net benefit of two models, 30 rows": NetBenefitSimulator(),
         "random effects, 5 data sets": RandomEffectsSimulator(),

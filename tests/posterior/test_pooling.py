@@ -10,11 +10,12 @@ from scipy.stats import betabinom, binom, dirichlet_multinomial, norm
 
 import bayescal as bc
 from bayescal.posterior.pooling import evidence, sampling, weights
+from bayescal.posterior.pooling.alone import Alone
 from bayescal.posterior.pooling.evidence import Rows, deviations, log_likelihood
 from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.masses import draw_masses, precision_probabilities
 from bayescal.posterior.pooling.posterior import PooledPosterior
-from bayescal.posterior.pooling.prior import COMPLETE, PARTIAL, PoolingPrior
+from bayescal.posterior.pooling.prior import COMPLETE, DEVIATING, PARTIAL, PoolingPrior
 from bayescal.posterior.pooling.weights import assigned, mixture
 from bayescal.verify.pooling import CURVE, few_groups
 
@@ -116,7 +117,7 @@ def test_weights_before_the_sweeps_are_those_of_quadrature(monkeypatch):
 def test_shares_are_frequencies_of_draws(close_to):
     """Both families: probabilities of components against 20 000 draws."""
     log_evidence = np.random.default_rng(7).normal(0, 1, (3, 72))
-    found = mixture(log_evidence, PARTIAL, np.random.default_rng(1))
+    found = mixture(log_evidence, DEVIATING, np.random.default_rng(1))
     drawn = found.draw(20_000, np.random.default_rng(2))
     for expected, of_group in zip(found.shares(), drawn, strict=True):
         assert expected.sum() == pytest.approx(1)
@@ -222,8 +223,8 @@ def test_components_belong_to_the_centre_of_their_draw():
     n = np.full((3, 5), 1000.0)
     confidence = np.tile(BINS.confidence[:1], (3, 1))
     bins = GroupBins(n, n * confidence, n, confidence, BINS.share)
-    drawn = PooledPosterior(bins, np.stack([np.zeros(5), np.full(5, 5.0)]), PARTIAL).sample(400, rng=1)
-    common = np.array([c.centre == "common" for c in PARTIAL.components])[drawn.chosen.component]
+    drawn = PooledPosterior(bins, np.stack([np.zeros(5), np.full(5, 5.0)])).sample(400, rng=1)
+    common = np.array([c.centre == "common" for c in DEVIATING.components])[drawn.chosen.component]
     assert not common[:, drawn.chosen.centre == 1].any()
     assert 0.2 < common[:, drawn.chosen.centre == 0].mean() < 0.8
 
@@ -290,3 +291,76 @@ def test_fractional_rows_are_accepted():
     """Effective rows of weighted data need not be integers."""
     bins = replace(BINS, n=BINS.n * 0.7, k=BINS.k * 0.7, rows=BINS.rows * 0.7)
     assert np.isfinite(PooledPosterior(bins, CENTRE).sample(100, rng=1).accuracy).all()
+
+
+def test_shares_of_groups_alone_are_frequencies_of_draws(close_to):
+    """All three families, with 20 000 draws."""
+    log_evidence = np.random.default_rng(7).normal(0, 1, (3, 73))
+    found = mixture(log_evidence, PARTIAL, np.random.default_rng(1))
+    drawn = found.draw(20_000, np.random.default_rng(2))
+    assert (drawn == 72).all(axis=0).mean() >= found.apart - 1e-9 > 0.1
+    for expected, of_group in zip(found.shares(), drawn, strict=True):
+        assert expected.sum() == pytest.approx(1)
+        frequency = np.bincount(of_group, minlength=73) / 20_000
+        close_to(frequency, expected, np.sqrt(expected * (1 - expected) / 20_000) + 1e-4)
+
+
+def test_the_share_of_all_groups_alone_falls_with_their_evidence():
+    """Half of the draws; with one component, a ratio exp(10) of evidences leaves exp(-(10 - 3) / 2) of it."""
+    prior = PoolingPrior(
+        drift_sds=((0, 0),), taus=(0.0,), centres=("common",), together=1.0, alone=1e-9, apart=0.5, pseudo_groups=1e-6
+    )
+    rng = np.random.default_rng(1)
+    for total, expected in ((-5.0, 0.5), (2.9, 0.5), (10.0, 0.5 * np.exp(-3.5)), (200.0, 0.0)):
+        log_evidence = np.tile([total / 4, 0.0], (4, 1))
+        assert mixture(log_evidence, prior, rng).apart == pytest.approx(expected, abs=1e-6)
+
+
+def own_posteriors(p, y, site):
+    from bayescal.posterior.shrinkage.model import shrinkage_posterior
+
+    counts = [bc.BinnedCounts.from_arrays(y[site == g], p[site == g], bins=5) for g in range(3)]
+    return counts, [shrinkage_posterior(c) for c in counts]
+
+
+def test_groups_alone_have_the_evidence_and_the_draws_of_their_own_posterior():
+    """The evidence is the average over sub-models by prior weight; draws have the same masses and accuracies."""
+    rng = np.random.default_rng(5)
+    p, site = rng.random(600), np.arange(600) % 3
+    y = (rng.random(600) < p ** np.array([0.5, 1.0, 2.0])[site]).astype(int)
+    counts, posteriors = own_posteriors(p, y, site)
+    alone = Alone(posteriors, np.ones(5, bool), np.stack([c.mean_confidence for c in counts]))
+    for found, each in zip(alone.log_evidence, posteriors, strict=True):
+        weights = {"exact": 0.25, "label_noise": 0.5, "label_noise_any_rate": 0.5}
+        pooled = {"logistic": 1, "dense": 1, "sparse": 1, "logistic_dense": 1, "logistic_sparse": 1}
+        e = {name: np.exp(value - found) for name, value in each.log_evidence.items()}
+        independent = sum(e[name] for name in pooled) / 5
+        shared = (e["runs"] + 0.5 * e["offset"]) / 1.5
+        noise = sum(weights[name] * e[name] for name in weights if name != "exact")
+        assert 5 * (independent + shared) + noise + 0.25 * e["exact"] == pytest.approx(11.25, rel=0.03)
+    mass, accuracy = alone.draw(1, 50, np.random.default_rng(3))
+    expected = posteriors[1].sample(50, rng=np.random.default_rng(3))
+    np.testing.assert_array_equal(mass, expected.mass)
+    np.testing.assert_array_equal(accuracy, expected.accuracy)
+
+
+def test_bins_without_rows_of_a_group_alone_have_no_gap():
+    counts = bc.BinnedCounts.from_arrays([0, 1, 1], [0.1, 0.3, 0.5], bins=5)
+    from bayescal.posterior.shrinkage.model import shrinkage_posterior
+
+    confidence = np.array([[0.1, 0.3, 0.5, 0.72, 0.9], [0.1, 0.3, 0.5, 0.72, 0.9]])
+    posteriors = [shrinkage_posterior(counts), shrinkage_posterior(bc.BinnedCounts.empty(5))]
+    alone = Alone(posteriors, np.ones(5, bool), confidence)
+    mass, accuracy = alone.draw(0, 20, np.random.default_rng(1))
+    assert not mass[:, 3:].any()
+    assert (accuracy[:, 3:] == confidence[0, 3:]).all()
+    assert alone.log_evidence[1] == pytest.approx(0, abs=0.03)
+    nothing, predicted = alone.draw(1, 20, np.random.default_rng(1))
+    assert nothing is None
+    assert np.ptp(predicted, axis=0).min() > 0
+
+
+def test_groups_alone_are_given_if_and_only_if_the_prior_has_them():
+    for prior, alone in ((PARTIAL, None), (DEVIATING, Alone([], np.ones(5, bool), BINS.confidence))):
+        with pytest.raises(ValueError, match="`alone` must be given"):
+            PooledPosterior(BINS, CENTRE, prior, alone)

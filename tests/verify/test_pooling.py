@@ -16,11 +16,14 @@ BINS = few_groups()
 def test_the_density_of_the_pymc_model():
     """At a point, for both families: SciPy's distributions, summed over components by their definition."""
     z = np.random.default_rng(1).standard_normal((3, 2))
-    for together in (False, True):
-        twin = PoolingTwin(BINS, prior_of(together=together))
+    for together, alone in ((False, 0.0), (True, 0.0), (False, 0.4), (True, 0.4)):
+        twin = PoolingTwin(BINS, prior_of(together=together, alone=alone))
         model, prior = twin.model(), twin.prior
         of = []
         for centre, a, b, tau in prior.components:
+            if centre == "alone":  # under a uniform accuracy all numbers of positive rows are equally probable
+                of.append(-np.log(BINS.n + 1).sum(axis=1))
+                continue
             eta = BINS.start + (np.array(CURVE) if centre == "common" else 0) + a * z[:, :1] + b * z[:, 1:] * BINS.lever
             h, kappa = expit(eta), 1 / max(tau, 1e-3) ** 2 - 1
             law = betabinom(BINS.n, kappa * h, kappa * (1 - h)) if tau else binom(BINS.n, h)
@@ -37,13 +40,13 @@ def test_the_density_of_the_pymc_model():
         assert model.potentials[0].eval(given, mode="FAST_COMPILE") == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_ranks_are_uniform(together):
+@pytest.mark.parametrize(("together", "alone"), [(False, 0.0), (True, 0.0), (False, 0.4)])
+def test_ranks_are_uniform(together, alone):
     """A false alarm in a thousand; seed fixed. `make verify` ranks more data sets."""
-    assert sbc(PoolingSimulator(together=together), runs=300, rng=2).rejected(1e-3) == []
+    assert sbc(PoolingSimulator(together=together, alone=alone), runs=300, rng=2).rejected(1e-3) == []
 
 
-@pytest.mark.parametrize("name", ["outcomes flipped", "outcomes of another group"])
+@pytest.mark.parametrize("name", ["outcomes flipped", "outcomes of another group", "no group alone"])
 def test_wrong_samplers_are_caught(name):
     (control,) = [each for each in controls("pooling") if each.name == name]
     assert [row["caught"] for row in run_controls(chosen=[control], runs=150, rng=1).rows] == [True]

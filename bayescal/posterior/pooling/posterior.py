@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
+from bayescal.posterior.pooling.alone import Alone, AveragesModels, SeparateGroups
 from bayescal.posterior.pooling.evidence import Deviations, Rows, deviations
 from bayescal.posterior.pooling.group_bins import GroupBins, floored_logit
 from bayescal.posterior.pooling.masses import draw_masses
-from bayescal.posterior.pooling.prior import COMMON, PARTIAL, Component, PoolingPrior
+from bayescal.posterior.pooling.prior import ALONE, COMMON, DEVIATING, Component, PoolingPrior
 from bayescal.posterior.pooling.sampling import Approximations, Chosen, draw_accuracies, draw_deviations
 from bayescal.posterior.pooling.weights import Mixture, mixture
 from bayescal.stats.contract import Counts
@@ -55,8 +56,15 @@ class PooledPosterior:
         Sums of the groups.
     centres : ndarray, shape (n_centres, n_used)
         Draws of the common curve: logit of the accuracy minus logit of the mean confidence.
-    prior : PoolingPrior, default PARTIAL
+    prior : PoolingPrior, default DEVIATING
         Constants of the prior.
+    alone : SeparateGroups, optional
+        Posteriors of the groups without pooling; needed if the prior has a component of groups alone, and only then.
+
+    Raises
+    ------
+    ValueError
+        If `alone` is missing, or is not used.
 
     Notes
     -----
@@ -69,6 +77,10 @@ class PooledPosterior:
     `GroupBins.shifts`. Every draw of the common curve has the same number of draws: the groups do not change its
     posterior.
 
+    A group may also be unlike all others. One component of the mixture is therefore the posterior of the group alone,
+    with the marginal likelihood of its own rows: the data decide how often a group has this component, in which its
+    draws are those without pooling, masses included.
+
     References
     ----------
     .. [1] M. Stephens (2017), "False discovery rates: a new deal", Biostatistics 18, 275-294.
@@ -76,19 +88,33 @@ class PooledPosterior:
 
     bins: GroupBins
     centres: Floats
-    prior: PoolingPrior = PARTIAL
+    prior: PoolingPrior = DEVIATING
+    alone: SeparateGroups | None = None
+
+    def __post_init__(self) -> None:
+        if (self.alone is None) != (self.prior.alone == 0):
+            raise ValueError("`alone` must be given if the prior has a component of groups alone, and only then.")
 
     @classmethod
     def of(
-        cls, counts: Sequence[Counts], overall: Counts, drawn: BinDraws, prior: PoolingPrior = PARTIAL
+        cls,
+        counts: Sequence[Counts],
+        overall: Counts,
+        drawn: BinDraws,
+        prior: PoolingPrior = DEVIATING,
+        alone: Sequence[AveragesModels] = (),
     ) -> "PooledPosterior":
-        """Take draws of the curve of all rows as centres: one from each of equal parts, in the order of their ECE."""
+        """Take draws of the curve of all rows as centres: one from each of equal parts, in the order of their ECE.
+
+        `alone` holds the posterior of each group without pooling, if the prior has groups alone.
+        """
         used = overall.occupied
         confidence = np.broadcast_to(drawn.confidence, drawn.accuracy.shape)[:, used]
         at = (2 * np.arange(CENTRES) + 1) * len(drawn) // (2 * CENTRES)
         chosen = np.argsort((drawn.weight * np.abs(drawn.gap)).sum(axis=1), kind="stable")[at]
         delta = floored_logit(drawn.accuracy[chosen][:, used]) - floored_logit(confidence[chosen])
-        return cls(GroupBins.of(counts, overall), delta, prior)
+        bins = GroupBins.of(counts, overall)
+        return cls(bins, delta, prior, Alone(alone, used, bins.confidence) if prior.alone else None)
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -107,20 +133,20 @@ class PooledPosterior:
 
     @cached_property
     def _fits(self) -> list[Deviations]:
-        """Deviations under every component: of every group beside every centre, or of every group."""
+        """Deviations under every component with a centre: of every group beside every centre, or of every group."""
         bins, n_centres = self.bins, len(self.centres)
         tiled = bins.take(np.tile(np.arange(len(bins)), n_centres))
         offset = tiled.start + self.shifts.reshape(tiled.n.shape)
         around = Rows(tiled.n, tiled.k, offset, tiled.lever)
         diagonal = Rows(bins.n, bins.k, bins.start, bins.lever)
-        return [deviations(around if c.centre == COMMON else diagonal, c[1:]) for c in self.components]
+        return [deviations(around if c.centre == COMMON else diagonal, c[1:]) for c in self.prior.pooled]
 
     @cached_property
     def log_evidence(self) -> Floats:
         """Log marginal likelihoods, shape (n_centres, n_groups, n_components)."""
         shape = len(self.centres), len(self.bins)
-        each = [np.broadcast_to(fit.log_evidence.reshape(-1, shape[1]), shape) for fit in self._fits]
-        return np.stack(each, axis=2)
+        each = [fit.log_evidence for fit in self._fits] + ([] if self.alone is None else [self.alone.log_evidence])
+        return np.stack([np.broadcast_to(values.reshape(-1, shape[1]), shape) for values in each], axis=2)
 
     @cached_property
     def _mixtures(self) -> list[Mixture]:
@@ -146,13 +172,26 @@ class PooledPosterior:
             Draw number i of all groups has the same draw of the common curve and the same weights.
         """
         n_draws = _checks.whole_number("draws", n_draws)
-        for_choice, for_deviations, for_accuracies, for_masses = _checks.generator(rng).spawn(4)
+        for_choice, for_deviations, for_accuracies, for_masses, for_alone = _checks.generator(rng).spawn(5)
         chosen = self._choose(n_draws, for_choice)
         fits = Approximations.of(self._fits, len(self.centres), len(self.bins))
         deviation = draw_deviations(self.bins, self.shifts, self.prior, fits, chosen, for_deviations)
         accuracy = draw_accuracies(self.bins, self.shifts, self.prior, chosen, deviation, for_accuracies)
         mass = draw_masses(self.bins, np.array(self.prior.precisions), n_draws, for_masses)
+        if self.alone is not None:
+            self._draw_alone(self.alone, chosen, mass, accuracy, for_alone)
         return PooledDraws(mass, accuracy, chosen, deviation)
+
+    def _draw_alone(
+        self, alone: SeparateGroups, chosen: Chosen, mass: Floats, accuracy: Floats, rng: np.random.Generator
+    ) -> None:
+        """Replace the draws in which a group is evaluated alone."""
+        own = np.array([c.centre == ALONE for c in self.components])[chosen.component]
+        for group, stream in enumerate(rng.spawn(len(own))):
+            if count := int(own[group].sum()):
+                masses, accuracy[group, own[group]] = alone.draw(group, count, stream)
+                if masses is not None:
+                    mass[group, own[group]] = masses
 
     def _choose(self, n_draws: int, rng: np.random.Generator) -> Chosen:
         """Draw components, the same number of draws for every centre, in random order."""

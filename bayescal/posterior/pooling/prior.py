@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Centres from which groups deviate: the curve of all rows, and exact calibration.
-COMMON, DIAGONAL = "common", "diagonal"
+#: Centres from which groups deviate: the curve of all rows, and exact calibration. Groups that are evaluated alone have
+#: none.
+COMMON, DIAGONAL, ALONE = "common", "diagonal", "alone"
 #: Standard deviations over groups of the intercept and the slope; (0, 0) is no drift.
 DRIFT_SDS = (
     *((0.0, 0.0), (0.1, 0.1), (0.25, 0.25), (0.7, 0.7)),
@@ -24,6 +25,10 @@ PSEUDO_GROUPS = 4.0
 TOGETHER = 0.25
 #: Precisions of the masses of the bins around the shares of all rows.
 PRECISIONS = tuple(np.geomspace(3.0, 3e4, 9).tolist())
+#: Prior weight of a group that is evaluated alone, and largest share of the draws in which all groups are.
+UNLIKE_OTHERS, APART = 1 / 3, 0.5
+#: That share decreases with the square root of the ratio of marginal likelihoods, once its logarithm exceeds this.
+REFUTED = 3.0
 #: Factor of the prior weight of a component without residual, and of one without drift from exact calibration.
 SIMPLER = 2.0
 
@@ -61,6 +66,10 @@ class PoolingPrior:
         between the two families.
     precisions : tuple of float
         Equally probable precisions of the masses of the bins, in rows.
+    alone : float, default 0
+        Prior weight of one more component, the last one, in [0, 1): the group is evaluated alone; see `Alone`.
+    apart : float, default 0
+        Largest share of the draws in which all groups are evaluated alone, in [0, 1); only if `alone` > 0.
 
     Examples
     --------
@@ -77,6 +86,8 @@ class PoolingPrior:
     pseudo_groups: float = PSEUDO_GROUPS
     together: float = TOGETHER
     precisions: tuple[float, ...] = PRECISIONS
+    alone: float = 0.0
+    apart: float = 0.0
 
     @cached_property
     def scales(self) -> tuple[tuple[float, float, float], ...]:
@@ -85,18 +96,25 @@ class PoolingPrior:
 
     @cached_property
     def components(self) -> tuple[Component, ...]:
-        """The components: every scale around the first centre, then around the second."""
+        """The components: every scale around the first centre, then around the second; then groups alone, if any."""
+        return (*self.pooled, *[Component(ALONE, 0.0, 0.0, 0.0)] * (self.alone > 0))
+
+    @property
+    def pooled(self) -> tuple[Component, ...]:
+        """The components of groups that deviate from a centre."""
         return tuple(Component(centre, *scale) for centre in self.centres for scale in self.scales)
 
     @cached_property
     def weights(self) -> Floats:
         """Prior weights of the components, shape (n_components,); they add up to 1."""
-        without = [c.centre == DIAGONAL and c.intercept_sd == c.slope_sd == 0 for c in self.components]
-        plain = [SIMPLER ** ((c.tau == 0) + each) for c, each in zip(self.components, without, strict=True)]
-        return np.array(plain) / np.sum(plain)
+        without = [c.centre == DIAGONAL and c.intercept_sd == c.slope_sd == 0 for c in self.pooled]
+        plain = [SIMPLER ** ((c.tau == 0) + each) for c, each in zip(self.pooled, without, strict=True)]
+        weights = np.array(plain) / np.sum(plain)
+        return np.append((1 - self.alone) * weights, self.alone) if self.alone > 0 else weights
 
 
-#: The default prior.
-PARTIAL = PoolingPrior()
+#: The prior of groups that all deviate from a centre, and the default of partial pooling.
+DEVIATING = PoolingPrior()
+PARTIAL = PoolingPrior(alone=UNLIKE_OTHERS, apart=APART)
 #: All groups have the curve of all rows.
 COMPLETE = PoolingPrior(drift_sds=((0.0, 0.0),), taus=(0.0,), centres=(COMMON,))

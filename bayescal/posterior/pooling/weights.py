@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, softmax
+from scipy.special import digamma, gammaln, softmax
 
-from bayescal.posterior.pooling.prior import PoolingPrior
+from bayescal.posterior.pooling.prior import REFUTED, PoolingPrior
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -35,29 +35,35 @@ class Mixture:
     same : ndarray, shape (n_components,)
         Probabilities of the component that all groups have, if they have the same.
     together : float
-        Share of the draws in which all groups have the same component.
+        Share of the draws in which all groups have the same component, among those that are not apart.
+    apart : float, default 0
+        Share of the draws in which all groups have the last component: they are evaluated alone.
     """
 
     evidence: Floats
     weights: Floats
     same: Floats
     together: float
+    apart: float = 0.0
 
     def shares(self) -> Floats:
         """Probability of every component for every group, shape (n_groups, n_components)."""
         own = self.evidence[None] * self.weights[:, None]
         own = (own / own.sum(axis=2, keepdims=True)).mean(axis=0)
-        return self.together * self.same + (1 - self.together) * own
+        pooled = self.together * self.same + (1 - self.together) * own
+        return (1 - self.apart) * pooled + self.apart * (np.arange(len(self.same)) == len(self.same) - 1)
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> Ints:
         """Draw the component of every group, jointly over groups: shape (n_groups, n_draws)."""
-        together = np.arange(n_draws) < _stratified(self.together * n_draws, rng)
-        n_own = int(n_draws - together.sum())
-        found = np.empty((len(self.evidence), n_draws), np.intp)
+        apart = np.arange(n_draws) >= n_draws - _stratified(self.apart * n_draws, rng)
+        together = np.arange(n_draws) < _stratified(self.together * float((~apart).sum()), rng)
+        own = ~(together | apart)
+        n_own = int(own.sum())
+        found = np.full((len(self.evidence), n_draws), len(self.same) - 1, np.intp)
         found[:, together] = rng.choice(len(self.same), int(together.sum()), p=self.same)
         if n_own:
             of = np.resize(rng.permutation(len(self.weights)), n_own)
-            found[:, ~together] = assigned(self.evidence, self.weights, of, rng)
+            found[:, own] = assigned(self.evidence, self.weights, of, rng)
         return found
 
 
@@ -82,11 +88,15 @@ def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator,
 
     Notes
     -----
-    Two families have fixed shares. In one, all groups have the same component c, which has the prior probability
-    :math:`p_c` and the marginal likelihood :math:`\prod_g e_{gc}`. In the other, weights are :math:`w \sim
+    Two families have fixed shares among each other. In one, all groups have the same component c, which has the prior
+    probability :math:`p_c` and the marginal likelihood :math:`\prod_g e_{gc}`. In the other, weights are :math:`w \sim
     \mathrm{Dirichlet}(A p)`, each group has its own component, and the likelihood is :math:`\prod_g \sum_c w_c
     e_{gc}`. Weights are drawn by importance sampling from a Dirichlet whose parameters come from a variational
     approximation [1]_, and moved by Gibbs sweeps.
+
+    In a third family all groups have the last component, which evaluates them alone. Its share of the draws is
+    ``prior.apart``, or less if the marginal likelihood E of another family is much larger: it is multiplied by
+    :math:`\exp(-\max(0, \log E - \sum_g \log e_{gc} - 3) / 2)`. The three form a linear pool, not a Bayesian average.
 
     References
     ----------
@@ -97,17 +107,22 @@ def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator,
     with np.errstate(divide="ignore"):
         of_all = np.log(prior.weights) + (log_evidence - largest).sum(axis=0)
     alpha = prior.pseudo_groups * prior.weights
-    weights = _importance_sample(evidence, alpha, MOST_KEPT // n_centres, rng)
+    weights, log_own = _importance_sample(evidence, alpha, MOST_KEPT // n_centres, rng)
     for _ in range(SWEEPS):
         chosen = assigned(evidence, weights, np.arange(len(weights)), rng)
         place = np.arange(len(weights)) * len(alpha) + chosen
         groups = np.bincount(place.ravel(), minlength=weights.size).reshape(weights.shape)
         weights = _dirichlet(alpha + groups, rng)
-    return Mixture(evidence, weights, softmax(of_all), prior.together)
+    apart = 0.0
+    if prior.apart > 0:
+        best = max(log_own, float(np.logaddexp.reduce(of_all)))
+        ratio = best - float((log_evidence - largest)[:, -1].sum())
+        apart = prior.apart * float(np.exp(-max(ratio - REFUTED, 0.0) / 2))
+    return Mixture(evidence, weights, softmax(of_all), prior.together, apart)
 
 
-def _importance_sample(evidence: Floats, alpha: Floats, most: int, rng: np.random.Generator) -> Floats:
-    """Draw weights of groups with own components, by importance resampling."""
+def _importance_sample(evidence: Floats, alpha: Floats, most: int, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Draw weights of groups with own components, by importance resampling; also the log marginal likelihood."""
     expected = TEMPER * expected_groups(evidence, alpha)
     weights = _dirichlet(np.broadcast_to(alpha + expected, (PARTICLES, len(alpha))), rng)
     log_weight = np.log(np.maximum(weights @ evidence.T, LEAST)).sum(axis=1) - np.log(weights) @ expected
@@ -115,7 +130,9 @@ def _importance_sample(evidence: Floats, alpha: Floats, most: int, rng: np.rando
     kept = max(min(BUDGET // evidence.size, most), LEAST_KEPT)
     at = (np.arange(kept) + rng.random()) / kept
     chosen = np.minimum(np.searchsorted(share.cumsum(), at), PARTICLES - 1)
-    return weights[chosen]
+    log_constant = (gammaln(alpha + expected) - gammaln(alpha)).sum()
+    log_constant += gammaln(alpha.sum()) - gammaln((alpha + expected).sum())
+    return weights[chosen], float(np.logaddexp.reduce(log_weight) - np.log(PARTICLES) + log_constant)
 
 
 def expected_groups(evidence: Floats, alpha: Floats) -> Floats:

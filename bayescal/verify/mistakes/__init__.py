@@ -17,7 +17,7 @@ from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
 from bayescal.verify.mistakes.net_benefit import NET_BENEFIT_MISTAKES
-from bayescal.verify.mistakes.pooling import OWN, POOLING_MISTAKES, SAME, UNSPOILT_POOLING
+from bayescal.verify.mistakes.pooling import LONE, OWN, POOLING_MISTAKES, SAME, UNSPOILT_POOLING
 from bayescal.verify.mistakes.random_effects import RANDOM_EFFECTS_MISTAKES
 from bayescal.verify.mistakes.recalibration import RECALIBRATION_MISTAKES, UNSPOILT_RECALIBRATION
 from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
@@ -69,6 +69,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "shift of cells": CellShiftSimulator(),
         OWN: PoolingSimulator(),
         SAME: PoolingSimulator(together=True),
+        LONE: PoolingSimulator(alone=0.4),
     }
 
 

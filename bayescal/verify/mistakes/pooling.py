@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.verify.mistakes.control import Control, with_data, with_draws
-from bayescal.verify.pooling import CURVE, PoolingSimulator, named
+from bayescal.verify.pooling import CURVE, PoolingSimulator, named, posterior_of
 from bayescal.verify.sbc import Sampler
 
 Floats = NDArray[np.float64]
 
 OWN, SAME = "groups with own components", "groups with the same component"
+LONE = "groups that may be alone"
 
 
 def _twice(bins: GroupBins) -> GroupBins:
@@ -38,7 +39,7 @@ def _posterior(change: Callable[[PooledPosterior], PooledPosterior]) -> Callable
         def sample(data: list[GroupBins], n: int, rng: np.random.Generator) -> dict[str, Any]:
             each = []
             for one in data:
-                drawn = change(PooledPosterior(one, np.array([CURVE]), simulator.prior)).sample(n, rng=rng)
+                drawn = change(posterior_of(one, CURVE, simulator.prior)).sample(n, rng=rng)
                 each.append(named(drawn.accuracy, drawn.mass, one.confidence))
             return {name: np.stack([of[name] for of in each], axis=1) for name in each[0]}
 
@@ -62,6 +63,20 @@ def _too_wide(posterior: PooledPosterior) -> PooledPosterior:
     """Multiply the standard deviations of intercepts and slopes."""
     scales = tuple((3 * a, 3 * b) for a, b in posterior.prior.drift_sds)
     return replace(posterior, prior=replace(posterior.prior, drift_sds=scales))
+
+
+def _alone_by_prior(posterior: PooledPosterior) -> PooledPosterior:
+    """Give groups alone the evidence of the other components, so that they keep their prior weight."""
+    evidence, weights = posterior.log_evidence.copy(), posterior.prior.weights[:-1]
+    of_others = np.log(np.exp(evidence[..., :-1]) @ (weights / weights.sum()))
+    evidence[..., -1] = of_others
+    posterior.__dict__["log_evidence"] = evidence
+    return posterior
+
+
+def _never_alone(posterior: PooledPosterior) -> PooledPosterior:
+    """Leave groups alone out."""
+    return replace(posterior, alone=None, prior=replace(posterior.prior, alone=0.0))
 
 
 def _independent(drawn: Mapping[str, Any], data: Any, rng: np.random.Generator) -> dict[str, Any]:
@@ -93,6 +108,8 @@ POOLING_MISTAKES = (
     _control("one component for all groups", _with_prior(together=1.0), 2000),
     _control("a component for each group", _with_prior(together=0.0), 2000, SAME),
     _control("groups drawn independently", with_draws(_independent), 2000, SAME),
+    _control("no group alone", _posterior(_never_alone), 500, LONE),
+    _control("groups alone by their prior weight", _posterior(_alone_by_prior), 2000, LONE),
 )
 #: Right draws in another order.
 UNSPOILT_POOLING = (_control("draws permuted", with_draws(_permuted), 500),)
