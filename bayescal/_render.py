@@ -175,6 +175,49 @@ def decimals(width: float, least: int = 3) -> int:
     return least if not 0 < width < 10.0**-least else min(least + 9, math.ceil(-math.log10(width)))
 
 
+def places(*values: float, least: int = 3) -> int:
+    """Return the number of decimals of numbers that are shown together.
+
+    Parameters
+    ----------
+    *values : float
+        The numbers; NaN and infinite ones do not count.
+    least : int, default 3
+        Number of decimals of ordinary numbers.
+
+    Returns
+    -------
+    int
+        `least`; more if it would show fewer than two significant digits of the largest absolute value: then four digits
+        of it are shown, with at most `least` + 9 decimals.
+
+    Examples
+    --------
+    >>> places(0.0004, 0.021), places(0.0004, 0.0021), places(0.00003)
+    (3, 6, 8)
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    if not 0 < largest < 10.0 ** (1 - least):
+        return least
+    return min(least + 9, 3 - math.floor(math.log10(largest)))
+
+
+def interval_decimals(low: float, high: float, least: int = 3) -> int:
+    """Return the number of decimals of an interval: those of `decimals` for its width and of `places` for its ends."""
+    return max(decimals(high - low, least), places(low, high, least=least))
+
+
+def numbers(*values: float, least: int = 4) -> list[str]:
+    """Format numbers that are shown together with the decimals of `places`.
+
+    Examples
+    --------
+    >>> numbers(0.0421, 0.00003), numbers(0.000421, 0.00003)
+    (['0.0421', '0.0000'], ['0.0004210', '0.0000300'])
+    """
+    return [number(value, places(*values, least=least)) for value in values]
+
+
 def probability(value: float) -> str:
     """Format a probability as ``= 0.25``, ``< 0.01`` or ``> 0.99``; only 0 and 1 are shown as 0.00 and 1.00."""
     if 0 < value < 0.01:

@@ -283,7 +283,7 @@ def _draw_classical(ax: "Axes", classical: ClassicalCurves) -> list[tuple[Any, s
 
 def _headline(ax: "Axes", cv: CalibrationCurve, prob: float, *, above: float, small: bool) -> None:
     low, high = cv.ici.interval(prob)
-    d = _render.decimals(high - low)
+    d = _render.interval_decimals(low, high)
     mean, low, high = (_render.number(v, d) for v in (cv.ici.mean(), low, high))
     interval = "" if small else f", {100 * prob:g} % interval"
     exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"

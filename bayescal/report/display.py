@@ -137,7 +137,7 @@ class CalibrationDisplay:
 
     def __repr__(self) -> str:
         low, high = self.evaluation.ece.interval(self.prob)
-        mean, low, high = (_render.number(v, 3) for v in (self.evaluation.ece.mean(), low, high))
+        mean, low, high = _render.numbers(self.evaluation.ece.mean(), low, high, least=3)
         name = "" if self.estimator_name is None else f"{_render.name(self.estimator_name)}: "
         return f"{type(self).__name__}({name}{self.evaluation.counts.target} ECE {mean} [{low}, {high}])"
 

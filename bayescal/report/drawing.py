@@ -203,7 +203,7 @@ def headline(
         What tells this diagram from others in the figure; a line above the result.
     """
     low, high = evaluation.ece.interval(prob)
-    mean, low, high = (_render.number(v) for v in (evaluation.ece.mean(), low, high))
+    mean, low, high = _render.numbers(evaluation.ece.mean(), low, high)
     interval = "" if small else f", {100 * prob:g} % interval"
     paragraphs = [note] if small else [evaluation.question, note]
     shown = _render.cut(_render.visible(name), characters(ax, TINY + 1 if small else SMALL + 1))

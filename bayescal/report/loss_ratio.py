@@ -75,7 +75,7 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     main = _checks.color("color", color, colours.blue)
     _draw(ax, result, drawn, prob, main)
     low, high = result.mean_ratio.interval(prob)
-    d = _render.decimals(high - low)
+    d = _render.interval_decimals(low, high)
     mean, low_text, high_text = (_render.number(value, d) for value in (result.mean_ratio.mean(), low, high))
     title = f"Mean loss ratio {mean} [{low_text},\u00a0{high_text}]"
     above = key_above(ax, small=small)

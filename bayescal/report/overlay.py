@@ -290,7 +290,7 @@ def _letters(ax: "Axes", small: bool) -> int:
 def _label(evaluation: Evaluation, name: str | None, prob: float, letters: int) -> str:
     """Return name, mean and interval of the ECE; the name is on a line of its own if there is no room beside it."""
     low, high = evaluation.ece.interval(prob)
-    mean, low, high = (_render.number(v, 3) for v in (evaluation.ece.mean(), low, high))
+    mean, low, high = _render.numbers(evaluation.ece.mean(), low, high, least=3)
     said = f"ECE {mean} [{low}, {high}]"
     if not evaluation.counts.occupied.any():
         said = "no rows"

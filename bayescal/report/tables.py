@@ -62,7 +62,7 @@ def difference_rows(comparison: Comparison, estimand: Estimand) -> list[tuple[st
     """Return for each pair both names and the cells of the columns `DIFFERENCES`."""
     rows = []
     for row in comparison.table(PROB, estimand=estimand):
-        numbers = [_render.number(row[column]) for column in ("mean", "low", "high")]
+        numbers = _render.numbers(*(row[column] for column in ("mean", "low", "high")))
         numbers += [_share(row[column]) for column in ("p_left", "p_rope", "p_right")]
         rows.append((_render.name(row["first"]), _render.name(row["second"]), numbers))
     return rows
@@ -108,7 +108,7 @@ def by_dataset(result: ComparisonOverDatasets, estimand: Estimand) -> Table:
         [
             _render.name(row["dataset"]),
             f"{_render.name(row['first'])} - {_render.name(row['second'])}",
-            *(_render.number(row[column]) for column in ("mean", "low", "high")),
+            *_render.numbers(*(row[column] for column in ("mean", "low", "high"))),
             *(_share(row[column]) for column in ("p_left", "p_rope", "p_right")),
         ]
         for row in result.by_dataset(PROB, estimand=estimand)
@@ -121,7 +121,7 @@ def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best
     rows = [
         [
             _render.name(row[axis]),
-            *(_render.number(row[column]) for column in ("mean", "sd", "low", "high")),
+            *_render.numbers(*(row[column] for column in ("mean", "sd", "low", "high"))),
             _share(row["p_best"]),
             f"{row['rank']:.2f}",
         ]

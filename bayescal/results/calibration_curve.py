@@ -313,7 +313,7 @@ class CalibrationCurve(_presented.Presented):
             calibration.
         """
         low, high = self.ici.interval(prob)
-        d = _render.decimals(high - low)
+        d = _render.interval_decimals(low, high)
         e50, e90 = (_render.number(v, d) for v in (self.e50.mean(), self.e90.mean()))
         stated, happened = ("confidence", "accuracy") if self.target != "event" else ("score", "event rate")
         return (

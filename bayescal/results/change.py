@@ -78,7 +78,7 @@ class Change(Compared):
             The verdict, the change with its interval, and the probabilities of a rise, equality and a fall.
         """
         change = self._difference_of_sizes(NOW, BASELINE, estimand)
-        mean, low, high = (_render.number(v, 3) for v in (change.mean(), *change.interval(prob)))
+        mean, low, high = _render.numbers(change.mean(), *change.interval(prob), least=3)
         decided = self.decide(estimand=estimand)
         numbers = f"now minus baseline {mean}, {100 * prob:g} % credible interval {low} to {high}"
         shares = "; ".join(
@@ -158,4 +158,4 @@ class Change(Compared):
 
 def _cells(draws: Draws) -> list[str]:
     """Return mean, standard deviation and 95 % interval."""
-    return [_render.number(value) for value in (draws.mean(), draws.sd(), *draws.interval(0.95))]
+    return _render.numbers(draws.mean(), draws.sd(), *draws.interval(0.95))

@@ -282,7 +282,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             change = np.abs(self.mean() - self.source) / np.maximum(self.drawn.std(axis=0), 1e-12)
             row, said = rows[int(change.argmax())], "Largest change relative to its uncertainty: the frequency"
         low, high = row["low"], row["high"]
-        d = _render.decimals(high - low)
+        d = _render.interval_decimals(low, high)
         mean, low, high, source = (_render.number(v, d) for v in (row["mean"], low, high, row["source"]))
         return (
             f"{said} of class {_render.name(row['class'])} in the target is {mean} ({100 * prob:g} % credible interval "

@@ -313,7 +313,9 @@ class ClasswiseEvaluation(Evaluations):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
+        values = [list(row.values()) for row in self.table()]
+        d = _render.places(*(v for _, *numbers in values for v in numbers), least=4)
+        rows = [[name, *(_render.number(v, d) for v in numbers)] for name, *numbers in values]
         shown, remarks = rows, []
         if len(rows) > PRINTED and not whole:
             more = f"Not shown: {len(rows) - PRINTED} of {len(self)} classes; see `.summary()` or `.by_class`."

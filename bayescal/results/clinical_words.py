@@ -172,12 +172,12 @@ def words_of(row: Row) -> str:
 
 def decimals_of(row: Row) -> int:
     """Return the decimals that show an interval; at least three."""
-    return _render.decimals(row["high"] - row["low"], DECIMALS)
+    return _render.interval_decimals(row["low"], row["high"], DECIMALS)
 
 
 def with_interval(row: Row, level: str = "", least: int = DECIMALS) -> str:
     """Return a mean with its interval as text."""
-    d = _render.decimals(row["high"] - row["low"], least)
+    d = _render.interval_decimals(row["low"], row["high"], least)
     mean, low, high = (_render.number(row[key], d) for key in ("mean", "low", "high"))
     return f"{mean} ({level}{low} to {high})"
 

@@ -83,16 +83,18 @@ class Comparison(OfEstimand, Compared):
 
     def _verdict(self, estimand: EstimandLike) -> Verdict:
         better, worse = self._in_order(estimand)[:2]
+        difference = self._difference_of_sizes(better, worse, estimand)
         return Verdict(
             better,
             worse,
             self.decide(better, worse, estimand=estimand),
-            self._difference_of_sizes(better, worse, estimand),
+            difference,
             self.quantity(estimand),
             self._words(estimand),
             better_words(as_estimand(estimand), self._words(estimand), signed=self._signed(estimand)),
             self.rope,
             exactly_equal=not self.difference(better, worse, estimand).values.any(),
+            decimals=_render.places(*difference.interval(0.95)),
         )
 
     @property
@@ -131,6 +133,8 @@ class Comparison(OfEstimand, Compared):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         pairs, words = shown_pairs(self._in_order(estimand), whole=whole), self._words(estimand)
         key = pair_key(self.axis, self.rope, words, as_estimand(estimand).comparative)
-        remarks = [key, *label_lines(self.each(estimand=estimand), self.axis, words), *self.remarks]
-        cells, spec = pair_cells(self._rows(pairs, 0.95, estimand)), self.specification(estimand=estimand)
+        rows, each = self._rows(pairs, 0.95, estimand), self.each(estimand=estimand)
+        d = _render.places(*(abs(row[end]) for row in (*rows, *each) for end in ("low", "high")), least=4)
+        remarks = [key, *label_lines(each, self.axis, words, d), *self.remarks]
+        cells, spec = pair_cells(rows, d), self.specification(estimand=estimand)
         return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks)

@@ -228,7 +228,7 @@ class ConfidenceSequence(_presented.Presented):
         str
             The interval, the number of rows, and the probability with which all intervals hold.
         """
-        low, high = (_render.number(end) for end in self.interval)
+        low, high = _render.numbers(*self.interval)
         rows = f"{self.n_rows[-1]} row{'s' * bool(self.n_rows[-1] != 1)}"
         return (
             f"If accuracies do not change, the ECE of the {rows} lies between {low} and {high}. All "

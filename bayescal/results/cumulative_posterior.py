@@ -290,7 +290,7 @@ class CumulativePosterior(_presented.Presented):
             Mean and interval, the plug-in value, and its mean under calibration.
         """
         row = self.table(prob)[0]
-        d = _render.decimals(row["high"] - row["low"])
+        d = _render.interval_decimals(row["low"], row["high"])
         mean, low, high, plug_in, null = (
             _render.number(row[k], d) for k in ("mean", "low", "high", "plug_in", "null_mean")
         )

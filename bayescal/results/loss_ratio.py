@@ -146,7 +146,7 @@ class LossRatio(_presented.Presented):
             Mean ratio with its interval, and whether recalibration lowers the loss, raises it, or neither is clear.
         """
         low, high = self.mean_ratio.interval(prob)
-        d = _render.decimals(high - low)
+        d = _render.interval_decimals(low, high)
         mean, low_text, high_text = (_render.number(v, d) for v in (self.mean_ratio.mean(), low, high))
         t = self.thresholds
         over = f"at the threshold {t[0]:g}" if len(t) == 1 else f"averaged over {len(t)} thresholds"

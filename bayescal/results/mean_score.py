@@ -188,7 +188,7 @@ class MultiClassScore(_presented.Presented):
 
     def _number(self, value: float) -> str:
         low, high = self.interval()
-        return _render.number(value, _render.decimals(high - low) + 1)
+        return _render.number(value, max(_render.decimals(high - low) + 1, _render.places(low, high)))
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         low, high = self.interval(prob)

@@ -180,7 +180,7 @@ def _called(name: str) -> str:
 
 def _at_one(name: str, t: float, draws: Draws, mean: Floats, useful: Floats, prob: float, treat_all: float) -> str:
     low, high = (float(end[0]) for end in draws.interval(prob))
-    d = _render.decimals(high - low)
+    d = _render.interval_decimals(low, high)
     value, low_text, high_text, default = (_render.number(v, d) for v in (float(mean[0]), low, high, treat_all))
     better = (
         "too few rows lie on a side of the threshold to state a probability that the model is better than treating all "

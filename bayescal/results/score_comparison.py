@@ -398,4 +398,4 @@ class ScoreComparison(Labelled, _presented.Presented):
 def _decimals(difference: Draws) -> int:
     """Return the number of decimals that shows two digits of the width of an interval; at least three."""
     low, high = difference.interval(0.95)
-    return max(3, _render.decimals(high - low) + 1)
+    return max(3, _render.decimals(high - low) + 1, _render.places(low, high))

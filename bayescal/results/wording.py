@@ -68,7 +68,7 @@ def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: f
 def specification(question: str, ece: Draws, null: Draws | None) -> str:
     """Return the question and the result on one line, for a paper."""
     low, high = ece.interval(0.95)
-    d = _render.decimals(high - low)
+    d = _render.interval_decimals(low, high)
     chance = "" if null is None else f"null mean {_render.number(null.mean(), d)}, "
     small = _render.probability(ece.pr(lambda e: e < SMALL_ECE))
     return f"{question}: {with_interval(ece, d)}, {chance}P(ECE < {SMALL_ECE:g}) {small}"
@@ -122,13 +122,16 @@ def mean_and_interval(draws: Draws, prob: float) -> str:
 
 
 def _decimals(draws: Draws, prob: float) -> int:
-    low, high = draws.interval(prob)
-    return _render.decimals(high - low)
+    return _render.interval_decimals(*draws.interval(prob))
 
 
 def decimals(ece: Draws) -> int:
-    """Return the number of decimals in a table: one more than in the sentence, but at least four."""
-    return max(4, _decimals(ece, 0.95) + 1)
+    """Return the number of decimals in a table: at least four, and one more than shows the width of the interval.
+
+    Of small values it is that of the sentence.
+    """
+    low, high = ece.interval(0.95)
+    return max(4, _render.decimals(high - low) + 1, _render.places(low, high))
 
 
 #: Families of sub-models, and sub-models within their family, are named if they are at least this probable.
