@@ -32,7 +32,7 @@ help:
 	@echo "make pictures   run the Python of the README and the docs; write its output, its pictures and the index of quantities"
 	@echo "make lessons    run the notebooks, check their statements, write their outputs; a minute or two"
 	@echo "make explore    simulate the test sets of the page docs/explore; a quarter of an hour"
-	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
+	@echo "make coverage   measure how often intervals contain the truth, and list it, for the docs; several hours"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make related    coverage of the intervals that other packages print; for the docs; ten minutes"
 	@echo "make conformance  which program follows which convention of the plug-in ECE; for the docs; a minute"
@@ -89,6 +89,8 @@ coverage: .venv/ready
 	$(RUN) python docs/make/errors.py $(SHORT)
 	$(RUN) python docs/make/differences.py $(SHORT)
 	$(RUN) python docs/make/hostile.py $(SHORT)
+	$(RUN) python docs/make/populations.py $(SHORT)
+	$(RUN) python docs/make/saturated.py $(SHORT)
 	$(RUN) python docs/make/scores.py $(SHORT)
 	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/cumulative_coverage.py $(SHORT)
@@ -116,6 +118,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/cumulative_screens.py $(SHORT)
 	$(RUN) python docs/make/calibration_curve.py $(SHORT)
 	$(RUN) python docs/make/covariate_shift.py $(SHORT)
+	$(RUN) python docs/make/what_was_measured.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

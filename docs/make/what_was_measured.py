@@ -1,0 +1,517 @@
+"""List every interval that the package prints, with its measured coverage; write
+docs/explanation/what_was_measured.md: the last part of `make coverage`. It measures nothing and reads the stored
+numbers of the other scripts. With --quick, nothing is written.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from monitoring import SEQUENCE_COLUMNS
+from pages import fill, table
+
+DOCS = Path(__file__).resolve().parents[1]
+PAGE, COMMAND = DOCS / "explanation" / "what_was_measured.md", "make coverage"
+Row = dict[str, Any]
+#: Values that a column of a row may have.
+Values = str | tuple[Any, ...]
+
+#: An interval is weak in a study if its mean coverage or its least coverage is below these.
+WEAK_MEAN, WEAK_WORST = 0.93, 0.85
+#: Scripts whose stored numbers have another name.
+SCRIPTS = {"coverage": "intervals"}
+#: Pages of the studies whose page has another name.
+PAGES = {
+    "errors": "coverage_other_errors",
+    "differences": "comparing",
+    "cumulative_coverage": "cumulative_posterior",
+    "subpopulation_coverage": "cumulative_posterior",
+    "net_benefit_clusters": "net_benefit",
+    "survival_comparison": "survival",
+    "survival_weak": "survival",
+    "survival_clusters": "survival",
+    "label_shift": "shift",
+    "pooling": "partial_pooling",
+    "classwise_means": "classwise",
+    "bin_sensitivity": "choice_of_bins",
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Rows of a study that are about one interval of the package.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file in docs/_static.
+    where : mapping of str to str or tuple
+        Columns of the chosen rows, and the values that they have; of a pair of values, one of them.
+    parts : tuple of str, default ("rows",)
+        Lists of the file.
+    share : callable, optional
+        Coverage of a row; by default the column ``coverage`` or, where a cell was measured again, ``again``.
+    about : str
+        What is special about these rows.
+    columns : tuple of str
+        Columns of lists that are stored without them.
+    """
+
+    name: str
+    where: Mapping[str, Values] = field(default_factory=dict)
+    parts: tuple[str, ...] = ("rows",)
+    share: Callable[[Row], float] = lambda row: row["coverage"] if row.get("again") is None else row["again"]
+    about: str = ""
+    columns: tuple[str, ...] = ()
+
+    def coverages(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Coverage of every cell."""
+        shares = np.array([self.share(row) for row in self._rows()], dtype=np.float64)
+        return shares[np.isfinite(shares)]
+
+    def _rows(self) -> Iterator[Row]:
+        numbers = numbers_of(self.name)
+        for part in self.parts:
+            for stored in numbers.get(part, []):
+                row = stored if isinstance(stored, dict) else dict(zip(self._columns(len(stored)), stored, strict=True))
+                if all(row[key] in (v if isinstance(v, tuple) else (v,)) for key, v in self.where.items()):
+                    yield row
+
+    def _columns(self, width: int) -> tuple[str, ...]:
+        named = (value for key, value in numbers_of(self.name).items() if key.endswith("columns"))
+        return self.columns or next(tuple(columns) for columns in named if len(columns) == width)
+
+
+@cache
+def numbers_of(name: str) -> dict[str, Any]:
+    """Return the stored numbers of a study."""
+    numbers: dict[str, Any] = json.loads((DOCS / "_static" / f"{name}.json").read_text(encoding="utf-8"))
+    return numbers
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval that the package prints, and the studies that measured it.
+
+    Parameters
+    ----------
+    words : str
+        Its quantity.
+    prints : tuple of str
+        Names under which it is printed: registered estimands, quantities of the index, and classes of results.
+    studies : tuple of Study
+        Studies; none if it has not been measured.
+    reason : str
+        Why it has not been measured, or what follows from another interval.
+    """
+
+    words: str
+    prints: tuple[str, ...]
+    studies: tuple[Study, ...] = ()
+    reason: str = ""
+
+
+def _populations(quantity: str) -> Study:
+    parts = ("errors", "logits", "cumulative", "curve", "decisions", "pairs", "groups", "classes")
+    return Study("populations", {"quantity": quantity, "method": "bayescal"}, parts)
+
+
+def _errors(estimand: str) -> Study:
+    return Study("errors", {"estimand": estimand, "method": "shrinkage"})
+
+
+def _clusters(quantity: str) -> Study:
+    parts = ("one_sided",) if quantity in ("overconfidence", "underconfidence") else ("cells", "few")
+    return Study("clusters", {"quantity": quantity, "method": "bayescal"}, parts, about="rows in clusters")
+
+
+def _in_clusters(quantity: str) -> Study:
+    where = {"quantity": quantity, "method": "bayescal, cluster="}
+    return Study("net_benefit_clusters", where, about="rows in clusters")
+
+
+def _multiclass(score: str) -> Study:
+    where = {"method": f"difference of multi-class {score}s: compare_scores"}
+    return Study("decompositions", where, about=score)
+
+
+def _survival(quantity: str) -> Study:
+    return Study("survival", {"quantity": quantity, "method": "bayescal"}, about="right-censored rows")
+
+
+def _survival_clusters(quantity: str) -> Study:
+    where = {"quantity": quantity, "method": "evaluate_survival"}
+    return Study("survival_clusters", where, about="right-censored rows in clusters")
+
+
+def _covariate(quantity: str) -> Study:
+    where = {"quantity": quantity, "method": ("logistic regression", "logistic regression with squares")}
+    return Study("covariate_shift", where, about="estimated weights")
+
+
+def _recalibration(quantity: str) -> Study:
+    return Study("recalibration", {"quantity": quantity, "method": "weak"})
+
+
+def _curve(quantity: str) -> Study:
+    return Study("calibration_curve", {"quantity": quantity, "method": "curve with spike"}, ("300", "2000", "100"))
+
+
+_EXACT = Study(
+    "saturated", {"method": "bayescal"}, ("exact",), share=lambda row: row["worst"], about="worst share of wrong labels"
+)
+_SEQUENCES = Study(
+    "monitoring",
+    {"method": "confidence sequence"},
+    ("sequences",),
+    share=lambda row: 1 - row["missed"],
+    about="at all times at once",
+    columns=tuple(SEQUENCE_COLUMNS),
+)
+
+INTERVALS = (
+    Interval(
+        "ECE",
+        ("ece", "Evaluation"),
+        (
+            Study("coverage", {"method": "shrinkage"}),
+            Study("hostile", {"method": "shrinkage"}, about="difficult populations"),
+            _populations("ece"),
+            _EXACT,
+            Study("saturated", {"kind": "hard predictions"}, ("simulated",), about="predictions 0 and 1"),
+            _clusters("ece"),
+        ),
+    ),
+    Interval("l_2 error", ("l2_error",), (_errors("l2_error"), _populations("l2_error"), _clusters("l2_error"))),
+    Interval("squared l_2 error", ("squared_l2_error",), reason="the square of the l_2 error, so of the same coverage"),
+    Interval("E90 of bins", ("max_error",), (_errors("max_error"), _populations("max_error"), _clusters("max_error"))),
+    Interval(
+        "signed error",
+        ("signed_error",),
+        (_errors("signed_error"), _populations("signed_error"), _clusters("signed_error")),
+    ),
+    Interval(
+        "over-confidence",
+        ("overconfidence",),
+        (_errors("overconfidence"), _populations("overconfidence"), _clusters("overconfidence")),
+    ),
+    Interval(
+        "under-confidence",
+        ("underconfidence",),
+        (_errors("underconfidence"), _populations("underconfidence"), _clusters("underconfidence")),
+    ),
+    Interval(
+        "Brier score",
+        ("brier_score",),
+        (Study("scores", {"method": "bayescal"}, ("scores",)), _populations("brier_score"), _clusters("brier_score")),
+    ),
+    Interval(
+        "log score",
+        ("log_score",),
+        (Study("scores", {"method": "bayescal"}, ("log_scores",)), _populations("log_score"), _clusters("log_score")),
+    ),
+    Interval(
+        "AUC",
+        ("auc",),
+        (
+            Study("auc", {"method": "bayescal"}, ("areas",)),
+            Study("auc", {"method": "bayescal, counts in 15 bins"}, ("areas",), about="from counts in 15 bins"),
+            _populations("auc"),
+            _clusters("auc"),
+        ),
+    ),
+    Interval("l_p error", ("l_p error",), (_errors("l4_error"), _errors("mce"))),
+    Interval(
+        "ECE averaged over choices of bins", ("BinSensitivity",), (Study("bin_sensitivity", {"method": "mixture"}),)
+    ),
+    Interval(
+        "regret of a threshold",
+        ("regret of a threshold",),
+        (Study("net_benefit", {"quantity": "regret", "method": "bayescal"}),),
+    ),
+    Interval(
+        "observed / expected",
+        ("Recalibration", "GroupedRecalibration", "ClinicalSummary"),
+        (
+            _recalibration("O/E"),
+            _populations("observed_expected"),
+        ),
+    ),
+    Interval("calibration in the large", (), (_recalibration("in the large"), _populations("in_the_large"))),
+    Interval("calibration intercept", (), (_recalibration("intercept"), _populations("intercept"))),
+    Interval("calibration slope", (), (_recalibration("slope"), _populations("slope"))),
+    Interval("ICI of the calibration curve", ("CalibrationCurve",), (_curve("ici"), _populations("ici"))),
+    Interval("E50 of the calibration curve", (), (_curve("e50"), _populations("e50"))),
+    Interval("E90 of the calibration curve", (), (_curve("e90"), _populations("e90"))),
+    Interval("Emax of the calibration curve", (), (_curve("emax"), _populations("emax"))),
+    Interval("pointwise band of the calibration curve", (), (_populations("band"),)),
+    Interval(
+        "Kuiper statistic",
+        ("Kuiper statistic", "CumulativePosterior"),
+        (
+            Study("cumulative_coverage", {"quantity": "Kuiper", "method": "pooled"}),
+            _populations("kuiper"),
+        ),
+    ),
+    Interval(
+        "Kolmogorov-Smirnov statistic",
+        ("Kolmogorov-Smirnov statistic",),
+        (
+            Study("cumulative_coverage", {"quantity": "Kolmogorov-Smirnov", "method": "pooled"}),
+            _populations("kolmogorov_smirnov"),
+        ),
+    ),
+    Interval("band of the cumulative difference", (), (Study("cumulative_coverage", {"method": "simultaneous band"}),)),
+    Interval(
+        "subpopulation difference",
+        ("subpopulation difference",),
+        (
+            Study("subpopulation_coverage", share=lambda row: row["interval"]),
+            Study("subpopulation_coverage", share=lambda row: row["band"], about="band"),
+        ),
+    ),
+    Interval("number of rows for c_emp", ("number of rows for c_emp",), reason="a bound of Massart, not an estimate"),
+    Interval(
+        "net benefit",
+        ("net benefit", "NetBenefit", "GroupedNetBenefit", "OfGroups"),
+        (
+            Study("net_benefit", {"quantity": "net benefit", "method": "bayescal"}),
+            _populations("net_benefit"),
+            _in_clusters("net benefit"),
+        ),
+    ),
+    Interval(
+        "difference of net benefits",
+        (),
+        (
+            Study("net_benefit", {"quantity": "difference", "method": "bayescal"}),
+            _populations("net_benefit_difference"),
+            _in_clusters("difference"),
+        ),
+    ),
+    Interval(
+        "standardized net benefit and interventions avoided",
+        ("standardized net benefit", "net interventions avoided"),
+        reason="from the same draws as the net benefit: a ratio to the event rate, and a multiple of a difference",
+    ),
+    Interval(
+        "expected value of perfect information",
+        ("expected value of perfect information",),
+        reason="one number of the posterior, printed without an interval",
+    ),
+    Interval(
+        "loss ratio",
+        ("loss ratio", "LossRatio"),
+        (
+            Study("loss_ratio", parts=("coverage",)),
+            _populations("loss_ratio"),
+            _populations("mean_loss_ratio"),
+        ),
+    ),
+    Interval(
+        "difference of ECEs, paired",
+        ("difference of two classifiers", "Comparison", "Compared"),
+        (
+            Study("differences", {"method": "paired"}),
+            _populations("ece_difference"),
+            Study("saturated", {"kind": "compare, hard predictions"}, ("simulated",), about="predictions 0 and 1"),
+            Study("clusters", {"quantity": "ece", "method": "bayescal"}, ("paired",), about="rows in clusters"),
+        ),
+    ),
+    Interval("difference of ECEs of different rows", ("Change",), (Study("differences", {"method": "unpaired"}),)),
+    Interval(
+        "difference of Brier scores",
+        (),
+        (
+            Study("scores", {"method": "same rows"}, ("differences",)),
+            _populations("brier_difference"),
+            Study("clusters", {"quantity": "brier_score", "method": "bayescal"}, ("paired",), about="rows in clusters"),
+        ),
+    ),
+    Interval("difference of log scores", (), (Study("scores", {"method": "same rows"}, ("log_differences",)),)),
+    Interval("difference of AUCs", (), (Study("auc", {"method": "bayescal"}, ("differences",)),)),
+    Interval(
+        "ECE of groups, partial pooling",
+        ("GroupedEvaluation", "Evaluations"),
+        (
+            Study("pooling", {"method": "partial pooling"}),
+            _populations("group_ece"),
+        ),
+    ),
+    Interval(
+        "classwise ECE",
+        ("classwise ECE", "ClasswiseEvaluation"),
+        (
+            Study("classwise", {"method": "default"}),
+            Study("classwise_means", {"method": "mean"}),
+            _populations("classwise_ece"),
+        ),
+    ),
+    Interval(
+        "marginal error",
+        ("marginal error",),
+        (
+            Study("classwise_means", {"method": "marginal"}),
+            _populations("marginal_error"),
+        ),
+    ),
+    Interval(
+        "root mean square over classes",
+        ("root mean square over classes",),
+        (
+            Study("classwise_means", {"method": "rms"}),
+            _populations("rms_error"),
+        ),
+    ),
+    Interval("top-label ECE", (), (_populations("top_label_ece"),)),
+    Interval(
+        "multi-class Brier score",
+        ("multi-class Brier score", "MultiClassScore"),
+        (Study("decompositions", {"method": "multi-class Brier score: as offered"}),),
+    ),
+    Interval(
+        "multi-class log score",
+        ("multi-class log score",),
+        (Study("decompositions", {"method": "multi-class log score: as offered"}),),
+    ),
+    Interval(
+        "difference of multi-class scores",
+        ("difference of multi-class scores", "ScoreComparison"),
+        (
+            _multiclass("Brier score"),
+            _multiclass("log score"),
+        ),
+    ),
+    Interval(
+        "reliability of the Murphy decomposition", (), (Study("decompositions", {"method": "reliability: as offered"}),)
+    ),
+    Interval(
+        "mean difference over data sets",
+        ("mean difference over data sets", "ComparisonOverDatasets"),
+        (Study("several_data_sets", share=lambda row: row["fixed"]),),
+    ),
+    Interval(
+        "difference over a population of data sets",
+        ("difference over a population of data sets",),
+        (
+            Study("several_data_sets", share=lambda row: row["population"], about="mean of the population"),
+            Study("several_data_sets", share=lambda row: row["new"], about="a new data set"),
+        ),
+    ),
+    Interval(
+        "mean rank over data sets",
+        ("mean rank over data sets",),
+        reason="ranks of the same draws as the differences; the true ranks of equal classifiers are not defined",
+    ),
+    Interval(
+        "ECE at a horizon",
+        ("SurvivalEvaluation", "SurvivalHorizons"),
+        (
+            _survival("ece"),
+            Study(
+                "survival_weak", {"method": ("censored", "weights")}, about="small groups, weights, weakest cells again"
+            ),
+            _survival_clusters("ece"),
+            Study("saturated", {"kind": "survival, risks 0, censored"}, ("simulated",), about="risks 0"),
+        ),
+    ),
+    Interval("signed error at a horizon", (), (_survival_clusters("signed_error"),)),
+    Interval(
+        "observed / expected at a horizon",
+        (),
+        (
+            _survival("observed_expected"),
+            _survival_clusters("observed_expected"),
+        ),
+    ),
+    Interval("Brier score at a horizon", (), (_survival("brier_score"), _survival_clusters("brier_score"))),
+    Interval("AUC at a horizon", (), (_survival("auc"), _survival_clusters("auc"))),
+    *(
+        Interval(
+            f"difference at a horizon: {words}",
+            prints,
+            (Study("survival_comparison", {"quantity": quantity, "method": "compare_survival"}),),
+        )
+        for quantity, words, prints in (
+            ("ece", "ECE", ("SurvivalComparison",)),
+            ("observed_expected", "observed / expected", ()),
+            ("brier_score", "Brier score", ()),
+            ("auc", "AUC", ()),
+        )
+    ),
+    Interval(
+        "class frequencies of a target without labels",
+        ("ClassPriors",),
+        (
+            Study("label_shift", {"method": "cells"}, ("two", "priors"), about="from cells"),
+            Study("label_shift", {"method": "probabilities"}, ("two", "priors"), about="from probabilities"),
+        ),
+    ),
+    Interval(
+        "ECE under label shift",
+        ("LabelShiftEvaluation", "LabelShiftClasses"),
+        (Study("label_shift", {"method": "pooled over frequencies"}, ("event", "classes", "sizes")),),
+    ),
+    Interval(
+        "distance between source and target", ("ShiftEvidence",), (Study("covariate_shift", parts=("evidence",)),)
+    ),
+    *(
+        Interval(f"under covariate shift: {words}", prints, (_covariate(quantity),))
+        for quantity, words, prints in (
+            ("ece", "ECE", ("CovariateShiftEvaluation",)),
+            ("signed_error", "signed error", ()),
+            ("brier_score", "Brier score", ()),
+            ("auc", "AUC", ()),
+        )
+    ),
+    Interval("confidence sequence of the mean error", ("ConfidenceSequence",), (_SEQUENCES,)),
+)
+
+
+def lines_of(interval: Interval) -> Iterator[list[Any]]:
+    """Yield one line per study of an interval."""
+    for i, study in enumerate(interval.studies):
+        shares = study.coverages()
+        about = f"; {study.about}" if study.about else ""
+        page = PAGES.get(study.name, study.name)
+        yield [
+            interval.words if i == 0 else "",
+            f"[{page}]({page}.md){about}",
+            len(shares),
+            f"{shares.mean():.3f}",
+            f"{shares.min():.2f}",
+            "weak" if shares.mean() < WEAK_MEAN or shares.min() < WEAK_WORST else "",
+            f"`docs/make/{SCRIPTS.get(study.name, study.name)}.py`",
+        ]
+
+
+def tables() -> dict[str, str]:
+    """Return the tables of the page by the name of their marker."""
+    head = "Interval | Study | Cells: | Mean: | Worst: | Verdict | Command"
+    every = [line for interval in INTERVALS for line in lines_of(interval)]
+    weak = [[interval.words, *line[1:5]] for interval in INTERVALS for line in lines_of(interval) if line[5]]
+    unmeasured = [[interval.words, interval.reason] for interval in INTERVALS if not interval.studies]
+    return {
+        "measured": table(head, every),
+        "weak": table("Interval | Study | Cells: | Mean: | Worst:", weak),
+        "unmeasured": table("Quantity | Why there is no study", unmeasured),
+    }
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="make the tables, and write nothing")
+    quick = parser.parse_args().quick
+    made = tables()
+    if not quick:
+        fill(PAGE, COMMAND, made)
+
+
+if __name__ == "__main__":
+    main()
