@@ -28,6 +28,8 @@ def numbers_of(name):
     [
         ("bin_sensitivity", "bin_sensitivity.json", "choice_of_bins.md"),
         ("planning", "planning.json", "plans.md"),
+        ("populations", "populations.json", "populations.md"),
+        ("saturated", "saturated.json", "saturated.md"),
         ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
         ("cumulative", "cumulative.json", "cumulative.md"),
         ("monitoring", "monitoring.json", "monitoring.md"),

@@ -615,21 +615,22 @@ def weak(rows: Iterable[Row]) -> str:
     for row in of:
         row["first"] = f"{row['coverage']:.2f}" if row["again"] is not None else ""
     form = "{population}|{n_rows}|{words}|{truth:.4g}|{share:.2f}|{first}|{above:.2f}|{width:.4g}"
-    head = "Population | Rows: | Quantity | True value: | Coverage: | First 100 sets: | Truth above: | Width:"
+    head = "Population | Rows: | Quantity | True value: | Coverage: | First share: | Truth above: | Width:"
     return table(head, cells(of, form))
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     rows = rows_in(numbers)
-    repeats = numbers["repeats"]
-    first, again = errors_near(PROB, repeats, TIMES * repeats)
+    sets = sorted({row["repeats"] + row["none"] for row in rows if not row["quantity"].startswith("group")})
+    first, again = errors_near(PROB, sets[-1], TIMES * sets[-1])
     n_cells = len({(row["population"], row["n_rows"]) for row in rows})
+    words, draws, seed = " or ".join(map(str, sets)), numbers["draws"], numbers["seed"]
     conditions = (
-        f"bayescal {numbers['bayescal']}: {n_cells} pairs of population and size, {repeats} data sets of each, "
-        f"{TIMES * repeats} fresh ones where a share is below its requirement,\n{numbers['draws']} draws or resamples, "
-        f"seed {numbers['seed']}. The standard error of one share near {PROB:g} is {first}, and {again} where it was "
-        "measured again.\n"
+        f"bayescal {numbers['bayescal']}: {n_cells} pairs of population and size, {words} data sets of each, {TIMES} times "
+        f"as many fresh ones where a\nshare is below its requirement, {draws} draws or resamples, seed {seed}. Groups are "
+        f"measured in one of {ONE_IN} data sets.\nThe standard error of one share near {PROB:g} is {first} with {sets[-1]} "
+        f"data sets, and {again} where it was measured again.\n"
     )
     quantities = {
         "of_bins": list(QUANTITIES)[:9],

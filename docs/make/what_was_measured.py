@@ -242,13 +242,15 @@ INTERVALS = (
             _populations("observed_expected"),
         ),
     ),
-    Interval("calibration in the large", (), (_recalibration("in the large"), _populations("in_the_large"))),
-    Interval("calibration intercept", (), (_recalibration("intercept"), _populations("intercept"))),
-    Interval("calibration slope", (), (_recalibration("slope"), _populations("slope"))),
-    Interval("ICI of the calibration curve", ("CalibrationCurve",), (_curve("ici"), _populations("ici"))),
-    Interval("E50 of the calibration curve", (), (_curve("e50"), _populations("e50"))),
-    Interval("E90 of the calibration curve", (), (_curve("e90"), _populations("e90"))),
-    Interval("Emax of the calibration curve", (), (_curve("emax"), _populations("emax"))),
+    Interval(
+        "calibration in the large", ("in_the_large",), (_recalibration("in the large"), _populations("in_the_large"))
+    ),
+    Interval("calibration intercept", ("intercept",), (_recalibration("intercept"), _populations("intercept"))),
+    Interval("calibration slope", ("slope",), (_recalibration("slope"), _populations("slope"))),
+    Interval("ICI of the calibration curve", ("ici", "CalibrationCurve"), (_curve("ici"), _populations("ici"))),
+    Interval("E50 of the calibration curve", ("e50",), (_curve("e50"), _populations("e50"))),
+    Interval("E90 of the calibration curve", ("e90",), (_curve("e90"), _populations("e90"))),
+    Interval("Emax of the calibration curve", ("emax",), (_curve("emax"), _populations("emax"))),
     Interval("pointwise band of the calibration curve", (), (_populations("band"),)),
     Interval(
         "Kuiper statistic",
@@ -269,7 +271,7 @@ INTERVALS = (
     Interval("band of the cumulative difference", (), (Study("cumulative_coverage", {"method": "simultaneous band"}),)),
     Interval(
         "subpopulation difference",
-        ("subpopulation difference",),
+        ("subpopulation difference", "SubpopulationDifference"),
         (
             Study("subpopulation_coverage", share=lambda row: row["interval"]),
             Study("subpopulation_coverage", share=lambda row: row["band"], about="band"),
@@ -388,7 +390,9 @@ INTERVALS = (
         ),
     ),
     Interval(
-        "reliability of the Murphy decomposition", (), (Study("decompositions", {"method": "reliability: as offered"}),)
+        "reliability of the Murphy decomposition",
+        ("MurphyDecomposition", "CorpDecomposition"),
+        (Study("decompositions", {"method": "reliability: as offered"}),),
     ),
     Interval(
         "mean difference over data sets",
