@@ -625,11 +625,11 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     sets = sorted({row["repeats"] + row["none"] for row in rows if not row["quantity"].startswith("group")})
     first, again = errors_near(PROB, sets[-1], TIMES * sets[-1])
     n_cells = len({(row["population"], row["n_rows"]) for row in rows})
-    words, draws, seed = " or ".join(map(str, sets)), numbers["draws"], numbers["seed"]
+    words, n, draws = " or ".join(map(str, sets)), sets[-1], f"{numbers['draws']} draws or resamples"
     conditions = (
-        f"bayescal {numbers['bayescal']}: {n_cells} pairs of population and size, {words} data sets of each, {TIMES} times "
-        f"as many fresh ones where a\nshare is below its requirement, {draws} draws or resamples, seed {seed}. Groups are "
-        f"measured in one of {ONE_IN} data sets.\nThe standard error of one share near {PROB:g} is {first} with {sets[-1]} "
+        f"bayescal {numbers['bayescal']}: {n_cells} pairs of population and size, {words} data sets of each, {TIMES} "
+        f"times as many fresh ones\nwhere a share is below its requirement, {draws}, seed {numbers['seed']}. Groups "
+        f"are measured in one of {ONE_IN} data\nsets. The standard error of a share near {PROB:g} is {first} with {n} "
         f"data sets, and {again} where it was measured again.\n"
     )
     quantities = {

@@ -82,7 +82,7 @@ def of_risks(n_rows: int, draws: int, seed: int) -> Floats:
     """Intervals of the error at a horizon of risks of 0, for each number of events before it; nobody is censored."""
     found = []
     for events in range(n_rows + 1):
-        time = np.where(np.arange(n_rows) < events, 0.5, 2.0)
+        time = np.where(np.arange(n_rows) < events, 1.0, 2.0)  # the last time must not lie before the horizon
         evaluation = bc.evaluate_survival(
             time, np.ones(n_rows, int), np.zeros(n_rows), horizon=1.0, draws=draws, rng=seed + events
         )
