@@ -23,6 +23,8 @@ Values = str | tuple[Any, ...]
 
 #: An interval is weak in a study if its mean coverage or its least coverage is below these.
 WEAK_MEAN, WEAK_WORST = 0.93, 0.85
+#: Cells with fewer data sets in which the quantity is defined are left out.
+LEAST_SETS = 10
 #: Scripts whose stored numbers have another name.
 SCRIPTS = {"coverage": "intervals"}
 #: Pages of the studies whose page has another name.
@@ -79,7 +81,8 @@ class Study:
         for part in self.parts:
             for stored in numbers.get(part, []):
                 row = stored if isinstance(stored, dict) else dict(zip(self._columns(len(stored)), stored, strict=True))
-                if all(row[key] in (v if isinstance(v, tuple) else (v,)) for key, v in self.where.items()):
+                chosen = all(row[key] in (v if isinstance(v, tuple) else (v,)) for key, v in self.where.items())
+                if chosen and row.get("repeats", LEAST_SETS) >= LEAST_SETS:
                     yield row
 
     def _columns(self, width: int) -> tuple[str, ...]:
@@ -149,9 +152,16 @@ def _survival_clusters(quantity: str) -> Study:
     return Study("survival_clusters", where, about="right-censored rows in clusters")
 
 
-def _covariate(quantity: str) -> Study:
-    where = {"quantity": quantity, "method": ("logistic regression", "logistic regression with squares")}
-    return Study("covariate_shift", where, about="estimated weights")
+def _covariate(quantity: str) -> tuple[Study, ...]:
+    plain, squares = "logistic regression", "logistic regression with squares"
+    return tuple(
+        Study("covariate_shift", {"quantity": quantity, "part": part, "method": method}, about=about)
+        for part, method, about in (
+            ("linear", plain, "estimated weights"),
+            ("quadratic", squares, "estimated weights, with squares"),
+            ("quadratic", plain, "estimated weights of the wrong family"),
+        )
+    )
 
 
 def _recalibration(quantity: str) -> Study:
@@ -465,7 +475,7 @@ INTERVALS = (
         "distance between source and target", ("ShiftEvidence",), (Study("covariate_shift", parts=("evidence",)),)
     ),
     *(
-        Interval(f"under covariate shift: {words}", prints, (_covariate(quantity),))
+        Interval(f"under covariate shift: {words}", prints, _covariate(quantity))
         for quantity, words, prints in (
             ("ece", "ECE", ("CovariateShiftEvaluation",)),
             ("signed_error", "signed error", ()),
