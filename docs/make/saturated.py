@@ -30,7 +30,7 @@ OURS = "bayescal"
 RIVALS: dict[str, ProportionInterval] = {
     "Clopper-Pearson": clopper_pearson,
     "Beta(1/2, 1/2), Jeffreys": beta_interval(0.5, 0.5),
-    "Beta(1/2, 10), release 0.1.0": beta_interval(0.5, 10.0),
+    "Beta(1/2, 10), formerly": beta_interval(0.5, 10.0),
 }
 #: Draws of the simulated cells, where quantiles need be less accurate than in an enumeration.
 FEWER = 1000
