@@ -58,6 +58,8 @@ class Study:
         Lists of the file.
     share : callable, optional
         Coverage of a row; by default the column ``coverage`` or, where a cell was measured again, ``again``.
+    worst : callable, optional
+        Least coverage of a row, if it stands for many cells; by default `share`.
     about : str
         What is special about these rows.
     columns : tuple of str
@@ -68,26 +70,41 @@ class Study:
     where: Mapping[str, Values] = field(default_factory=dict)
     parts: tuple[str, ...] = ("rows",)
     share: Callable[[Row], float] = lambda row: row["coverage"] if row.get("again") is None else row["again"]
+    worst: Callable[[Row], float] | None = None
     about: str = ""
     columns: tuple[str, ...] = ()
 
     def coverages(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Coverage of every cell."""
-        shares = np.array([self.share(row) for row in self._rows()], dtype=np.float64)
-        return shares[np.isfinite(shares)]
+        return self._finite(self.share)
+
+    def least(self) -> float:
+        """Least coverage of all cells."""
+        return float(self._finite(self.worst or self.share).min())
+
+    def _finite(self, value: Callable[[Row], float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        values = np.array([value(row) for row in self._rows()], dtype=np.float64)
+        return values[np.isfinite(values)]
 
     def _rows(self) -> Iterator[Row]:
         numbers = numbers_of(self.name)
         for part in self.parts:
             for stored in numbers.get(part, []):
-                row = stored if isinstance(stored, dict) else dict(zip(self._columns(len(stored)), stored, strict=True))
+                row = (
+                    stored
+                    if isinstance(stored, dict)
+                    else dict(zip(self._columns(part, len(stored)), stored, strict=True))
+                )
                 chosen = all(row[key] in (v if isinstance(v, tuple) else (v,)) for key, v in self.where.items())
                 if chosen and row.get("repeats", LEAST_SETS) >= LEAST_SETS:
                     yield row
 
-    def _columns(self, width: int) -> tuple[str, ...]:
-        named = (value for key, value in numbers_of(self.name).items() if key.endswith("columns"))
-        return self.columns or next(tuple(columns) for columns in named if len(columns) == width)
+    def _columns(self, part: str, width: int) -> tuple[str, ...]:
+        """Return the columns of a part: those of its name, or else the first that have its width."""
+        numbers = numbers_of(self.name)
+        named = (f"{part}_columns", "columns", *(key for key in numbers if key.endswith("_columns")))
+        every = (tuple(numbers[key]) for key in named if key in numbers)
+        return self.columns or next(columns for columns in every if len(columns) == width)
 
 
 @cache
@@ -119,13 +136,13 @@ class Interval:
     reason: str = ""
 
 
-def _populations(quantity: str) -> Study:
+def _populations(quantity: str, about: str = "") -> Study:
     parts = ("errors", "logits", "cumulative", "curve", "decisions", "pairs", "groups", "classes")
-    return Study("populations", {"quantity": quantity, "method": "bayescal"}, parts)
+    return Study("populations", {"quantity": quantity, "method": "bayescal"}, parts, about=about)
 
 
-def _errors(estimand: str) -> Study:
-    return Study("errors", {"estimand": estimand, "method": "shrinkage"})
+def _errors(estimand: str, about: str = "") -> Study:
+    return Study("errors", {"estimand": estimand, "method": "shrinkage"}, about=about)
 
 
 def _clusters(quantity: str) -> Study:
@@ -173,7 +190,12 @@ def _curve(quantity: str) -> Study:
 
 
 _EXACT = Study(
-    "saturated", {"method": "bayescal"}, ("exact",), share=lambda row: row["worst"], about="worst share of wrong labels"
+    "saturated",
+    {"method": "bayescal"},
+    ("exact",),
+    share=lambda row: row["mean"],
+    worst=lambda row: row["worst"],
+    about="all confidences 0 or 1, exact",
 )
 _SEQUENCES = Study(
     "monitoring",
@@ -235,7 +257,7 @@ INTERVALS = (
             _clusters("auc"),
         ),
     ),
-    Interval("l_p error", ("l_p error",), (_errors("l4_error"), _errors("mce"))),
+    Interval("l_p error", ("l_p error",), (_errors("l4_error", "p = 4"), _errors("mce", "largest error of any bin"))),
     Interval(
         "ECE averaged over choices of bins", ("BinSensitivity",), (Study("bin_sensitivity", {"method": "mixture"}),)
     ),
@@ -321,8 +343,8 @@ INTERVALS = (
         ("loss ratio", "LossRatio"),
         (
             Study("loss_ratio", parts=("coverage",)),
-            _populations("loss_ratio"),
-            _populations("mean_loss_ratio"),
+            _populations("loss_ratio", "at one threshold"),
+            _populations("mean_loss_ratio", "mean over thresholds"),
         ),
     ),
     Interval(
@@ -498,8 +520,8 @@ def lines_of(interval: Interval) -> Iterator[list[Any]]:
             f"[{page}]({page}.md){about}",
             len(shares),
             f"{shares.mean():.3f}",
-            f"{shares.min():.2f}",
-            "weak" if shares.mean() < WEAK_MEAN or shares.min() < WEAK_WORST else "",
+            f"{study.least():.2f}",
+            "weak" if shares.mean() < WEAK_MEAN or study.least() < WEAK_WORST else "",
             f"`docs/make/{SCRIPTS.get(study.name, study.name)}.py`",
         ]
 
