@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import bayescal.analyses
 import bayescal.results
 from bayescal._presented import Presented
 from bayescal.estimands.registry import registered
@@ -28,8 +29,9 @@ def page(monkeypatch):
 
 def results():
     """Names of all results of the package."""
-    for module in pkgutil.walk_packages(bayescal.results.__path__, "bayescal.results."):
-        importlib.import_module(module.name)
+    for package in (bayescal.results, bayescal.analyses):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     waiting, found = [Presented], set()
     while waiting:
         waiting += (new := [c for c in waiting.pop().__subclasses__() if c.__module__.startswith("bayescal.")])

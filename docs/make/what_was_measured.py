@@ -505,7 +505,12 @@ INTERVALS = (
             ("auc", "AUC", ()),
         )
     ),
-    Interval("confidence sequence of the mean error", ("ConfidenceSequence",), (_SEQUENCES,)),
+    Interval(
+        "number of rows of a plan",
+        ("Plan",),
+        reason="the page [plans](plans.md) measures how often a study of that size meets its goal",
+    ),
+    Interval("confidence sequence of the mean error", ("ConfidenceSequence", "CalibrationMonitor"), (_SEQUENCES,)),
 )
 
 
