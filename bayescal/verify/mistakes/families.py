@@ -1,8 +1,9 @@
 """Mistakes in the sub-models with shared errors and in averages over families."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,12 +152,13 @@ class _MostProbableAmount(EqualOffsets):
 # --- small errors
 
 
-def _small(name: str = "logistic_dense", **scales: float) -> Making:
+def _small(name: str = "logistic_dense", scales: Mapping[str, float] | None = None) -> Making:
     """Draw small errors as another sub-model of independent bins, or with other scales."""
 
     def change(sub_model: SubModel) -> SubModel:
         assert isinstance(sub_model, IndependentSubModel)
-        prior = replace(sub_model.family.prior, sub_models=(name,), **scales)  # type: ignore[arg-type]  # names of scales
+        changed: dict[str, Any] = {"sub_models": (name,), **(scales or {})}
+        prior = replace(sub_model.family.prior, **changed)
         return replace(sub_model, name=name, family=replace(sub_model.family, prior=prior))
 
     return another_sub_model(change)
@@ -215,9 +217,11 @@ FAMILY_MISTAKES: tuple[Control, ...] = (
     control("offset", "amount: added to the accuracy itself", of_class(_OnAccuracies), 400),
     control("offset", "amount: the most probable for a draw", of_class(_MostProbableAmount), 400),
     # small errors
-    control("small errors", "small: scales of independent bins", _small(**ORDINARY), 400),
-    control("small errors", "small: dense scale doubled", _small(dense_scale=0.2), 1000),
-    control("small errors", "small: drift of half the size", _small(intercept_sd=0.1, log_slope_sd=0.1), 1000),
+    control("small errors", "small: scales of independent bins", _small(scales=ORDINARY), 400),
+    control("small errors", "small: dense scale doubled", _small(scales={"dense_scale": 0.2}), 1000),
+    control(
+        "small errors", "small: drift of half the size", _small(scales={"intercept_sd": 0.1, "log_slope_sd": 0.1}), 1000
+    ),
     control("small errors", "small: drift forgotten", _small("dense"), 400),
     control("small errors", "small: residual forgotten", _small("logistic"), 1000),
     *NOISE_MISTAKES,
