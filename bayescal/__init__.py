@@ -23,6 +23,13 @@ _sys.meta_path.append(_Former)
 _attribute, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
 
 
+def __reduce_ex__(protocol):  # type: ignore[no-untyped-def]
+    """Pickle the package by its name: `lazy_loader` changes its type, and cloudpickle knows plain modules only."""
+    from importlib import import_module
+
+    return import_module, (__name__,)
+
+
 def __getattr__(name):  # type: ignore[no-untyped-def]  # `typing` is slow to import
     """Import a public name; the message for an unknown one names the estimand that it may mean."""
     try:

@@ -573,6 +573,30 @@ def test_nothing_is_left_when_writing_fails(tiny, monkeypatch):
     assert sorted(f.name for f in tiny.parent.iterdir()) == ["old.png", "tiny.csv"]  # nor the JSON without its picture
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+@pytest.mark.parametrize("option", ["json", "html", "plot", "netcdf", "output"])
+def test_a_full_disk_is_one_message_and_leaves_no_draft(tiny, option, monkeypatch):
+    """No file may be longer than 400 bytes; HDF5 ends the process with a segmentation fault if it writes the file."""
+    import resource
+
+    def on_a_full_disk(*what, write=outputs._write):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400, hard))
+        try:
+            write(*what)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    monkeypatch.setattr(outputs, "_write", on_a_full_disk)
+    old = tiny.with_name(f"old{outputs.SUFFIXES[option][0]}")
+    old.write_bytes(b"old")
+    full = run("count" if option == "output" else "report", tiny, *TINY, f"--{option}", old)
+    assert (full.exit_code, full.stdout) == (2, "")
+    assert full.stderr == f"Error: --{option}: '{old}' cannot be written: File too large.\n"
+    assert old.read_bytes() == b"old"
+    assert sorted(f.name for f in tiny.parent.iterdir()) == [old.name, "tiny.csv"]
+
+
 # writes half a picture over an old one, and is then stopped
 STOPPED = """
 import os, signal, sys, time

@@ -80,8 +80,12 @@ def save(to_save: Mapping[str, Path], contents: Mapping[str, Callable[[], Any]])
         If a file cannot be written; the others are then unchanged, too.
     """
     with replacing(list(to_save.values())) as drafts:
-        for kind, draft in zip(to_save, drafts, strict=True):
-            _write(kind, draft, contents[kind]())
+        for (kind, path), draft in zip(to_save.items(), drafts, strict=True):
+            content = contents[kind]()
+            try:
+                _write(kind, draft, content)
+            except OSError as problem:
+                raise OSError(f"--{kind}: '{path}' cannot be written: {problem.strerror or problem}.") from problem
 
 
 def _write(kind: str, path: Path, content: Any) -> None:
@@ -94,7 +98,7 @@ def _write(kind: str, path: Path, content: Any) -> None:
     elif kind == "plot":
         save_figure(path, content)
     else:
-        content.to_netcdf(path)
+        path.write_bytes(bytes(content.to_netcdf()))  # written by HDF5 itself, a full disk crashes the process
 
 
 def save_figure(path: Path, figure: "Figure") -> None:
