@@ -11,6 +11,7 @@ from bayescal._loops import compiled, in_threads
 from bayescal.stats import losses
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums, log_in_place, total_loss
+from bayescal.stats.sums import sums_at
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -336,16 +337,16 @@ def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, error: Floats, weight
     sums = np.zeros((size, FIELDS))
     sums[:, 0] = np.bincount(cell, minlength=size)
     moment = deviation if weight is None else weight * deviation
-    sums[:, 1] = np.bincount(cell, moment, size)
-    sums[:, 2] = np.bincount(cell, moment * deviation, size)
-    sums[:, 3] = np.bincount(cell, loss if weight is None else weight * loss, size)
+    sums[:, 1] = sums_at(cell, moment, size)
+    sums[:, 2] = sums_at(cell, moment * deviation, size)
+    sums[:, 3] = sums_at(cell, loss if weight is None else weight * loss, size)
     if weight is not None:
-        sums[:, 6] = np.bincount(cell, weight, size)
-        sums[:, 7] = np.bincount(cell, weight * weight, size)
+        sums[:, 6] = sums_at(cell, weight, size)
+        sums[:, 7] = sums_at(cell, weight * weight, size)
     return sums
 
 
 def _log_sums(cell: NDArray[np.intp], logs: Floats, weight: Array | None, size: int) -> Floats:
     """Return the sums of w g and w g^2 of a chunk, shape (size, 2)."""
     terms = logs, logs * logs
-    return np.stack([np.bincount(cell, g if weight is None else weight * g, size) for g in terms], axis=1)
+    return np.stack([sums_at(cell, g if weight is None else weight * g, size) for g in terms], axis=1)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats.bins import Bins
 from bayescal.stats.ranks import Ranks
+from bayescal.stats.sums import sums_at
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -66,7 +67,5 @@ class ClassRanks:
         """
         cells, of_pair = len(self.position), weight[self.label]
         at = self.cell + cells * (self.label == of)
-        sums, squares = (
-            np.bincount(at, self.n * each, minlength=2 * cells).reshape(2, cells) for each in (of_pair, of_pair**2)
-        )
+        sums, squares = (sums_at(at, self.n * each, 2 * cells).reshape(2, cells) for each in (of_pair, of_pair**2))
         return Ranks(self.grid, self.position, sums, squares)

@@ -11,6 +11,7 @@ from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import log_losses
+from bayescal.stats.sums import sums_at
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -78,8 +79,8 @@ class ClusterCells:
             Squared error and log loss of each row, or values that replace them.
         """
         key, cell = np.unique(of_row * n_bins + place, return_inverse=True)
-        sums = (np.bincount(cell, weight * values, len(key)) for values in (1.0, residual, *losses))
-        own = (np.bincount(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
+        sums = (sums_at(cell, weight * values, len(key)) for values in (1.0, residual, *losses))
+        own = (sums_at(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
         return cls(key, np.stack(list(sums)), *own)
 
     @classmethod
@@ -89,7 +90,7 @@ class ClusterCells:
             return parts[0]
         key, cell = np.unique(np.concatenate([part.key for part in parts]), return_inverse=True)
         sums = np.concatenate([part.sums for part in parts], axis=1)
-        joined = np.stack([np.bincount(cell, values, len(key)) for values in sums])
+        joined = np.stack([sums_at(cell, values, len(key)) for values in sums])
         by_bin = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("weight_sq", "own", "own_sq"))
         return cls(key, joined, *by_bin)
 
@@ -105,7 +106,7 @@ class ClusterCells:
         distinct, row = np.unique(code, return_inverse=True)
         shape = len(distinct), len(self.weight_sq)
         weight, residual = (csr_array((values[kept], (row, place)), shape=shape) for values in self.sums[:2])
-        whole = tuple(np.bincount(row, values[kept], shape[0]) for values in self.sums[[0, 2, 3]])
+        whole = tuple(sums_at(row, values[kept], shape[0]) for values in self.sums[[0, 2, 3]])
         return shape[0], weight, residual, whole  # type: ignore[return-value]  # three of them
 
 

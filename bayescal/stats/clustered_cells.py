@@ -12,6 +12,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import require_same_kind, require_several
+from bayescal.stats.sums import sums_at
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -100,7 +101,7 @@ class ClusteredCells:
     @property
     def effective_number(self) -> float:
         """Number of clusters of equal weight that carry as much evidence, (sum W_j)^2 / sum W_j^2."""
-        of_cluster = np.bincount(self.cluster, self.weight, self.number)
+        of_cluster = sums_at(self.cluster, self.weight, self.number)
         squares = float(of_cluster @ of_cluster)
         return float(of_cluster.sum() ** 2 / squares) if squares > 0 else 0.0
 
@@ -126,8 +127,8 @@ class ClusteredCells:
         >>> clustered.outcome_effect(np.array([4.0, 4.0]))
         4.0
         """
-        of_cluster = np.bincount(self.cluster, self.weight, self.number)
-        events = np.bincount(self.cluster, self.weight * self.cells[:, -1], self.number)
+        of_cluster = sums_at(self.cluster, self.weight, self.number)
+        events = sums_at(self.cluster, self.weight * self.cells[:, -1], self.number)
         share = float(events.sum() / max(of_cluster.sum(), np.finfo(np.float64).tiny))
         alone = float(weight_sq[1] * (1 - share) ** 2 + weight_sq[0] * share**2)
         if self.number < 2 or alone <= 0:

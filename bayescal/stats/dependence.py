@@ -10,6 +10,7 @@ from bayescal.data.matrix import ClassRows
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 
@@ -53,11 +54,11 @@ def joint_residuals(rows: ClassRows, bins: Sequence[Bins]) -> Floats | None:
             residual = [rows.weight[part] * r for r in residual]
         index = [bin_index(p, edges) for p, edges in zip(matrix.T, bins, strict=True)]
         for k, (r, b) in enumerate(zip(residual, index, strict=True)):
-            total[first[k] : first[k + 1], first[k] : first[k + 1]] += np.diag(np.bincount(b, r * r, len(bins[k])))
+            total[first[k] : first[k + 1], first[k] : first[k + 1]] += np.diag(sums_at(b, r * r, len(bins[k])))
             for j in range(k):
                 size = len(bins[k]), len(bins[j])
                 place = b * size[1] + index[j]
-                sums = np.bincount(place, r * residual[j], size[0] * size[1]).reshape(size)
+                sums = sums_at(place, r * residual[j], size[0] * size[1]).reshape(size)
                 total[first[k] : first[k + 1], first[j] : first[j + 1]] += sums
     lower = np.tril(total, -1)
     return lower + lower.T + np.diag(np.diag(total))

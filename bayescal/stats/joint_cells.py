@@ -9,6 +9,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.row_counts import row_counts, summed_by_key
+from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,11 +38,11 @@ def joint_sums(rows: Sequence[Predictions], bins: Bins) -> tuple[Ints, Ints, Flo
         w = None if weight is None else weight[chunk]
         if dense is not None:
             for total, value in zip(dense, [None, w], strict=False):
-                total += np.bincount(key, value, size)
+                total += sums_at(key, value, size)
         else:
             present, at = np.unique(key, return_inverse=True)
             count = np.bincount(at, minlength=len(present))
-            parts.append((present, count, np.bincount(at, w, len(present)).astype(np.float64)))
+            parts.append((present, count, sums_at(at, w, len(present))))
     if dense is not None:
         keys = np.flatnonzero(dense[0])
         return _unpacked(keys, len(bins), len(rows)), dense[0][keys].astype(np.int64), dense[-1][keys]
@@ -60,7 +61,7 @@ def merged(cells: Ints, n: Ints, weight: Floats, n_bins: int) -> tuple[Ints, Int
 def _by_key(key: Ints, n: Ints, weight: Floats, n_bins: int, n_models: int) -> tuple[Ints, Ints, Floats]:
     keys, at = np.unique(key, return_inverse=True)
     rows = row_counts("n", summed_by_key(at, n, len(keys)))
-    return _unpacked(keys, n_bins, n_models), rows, np.bincount(at, weight, len(keys)).astype(np.float64)
+    return _unpacked(keys, n_bins, n_models), rows, sums_at(at, weight, len(keys))
 
 
 def _unpacked(keys: Ints, n_bins: int, n_models: int) -> Ints:
@@ -82,13 +83,13 @@ def only_by_outcome(outcome: Ints, n: Ints, weight: Floats, weight_sq: Floats) -
     weight_sq : ndarray, shape (2,)
         Sum of squared weights, by outcome.
     """
-    of_outcome = np.bincount(outcome, weight, 2)
+    of_outcome = sums_at(outcome, weight, 2)
     if not (weight_sq > 0).all():
         return False
     size = weight_sq / of_outcome  # the weight of each row, if all positive weights of the outcome are equal
     rows = np.append(weight / size[outcome], of_outcome / size)  # then whole numbers, of cells and in all
     whole = np.isclose(rows, np.rint(rows), rtol=1e-9, atol=1e-9)
-    whole &= rows <= np.append(n, np.bincount(outcome, n, 2)) * (1 + 1e-9)
+    whole &= rows <= np.append(n, sums_at(outcome, n, 2)) * (1 + 1e-9)
     equal = np.isclose(size[0], size[1], rtol=1e-9, atol=0)
     return bool(whole.all() and rows[-2:].min() > 1.5 and not equal)
 

@@ -20,6 +20,7 @@ from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss
 from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
 from bayescal.stats.similarity import Coefficients, cosine, cosine_of
+from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -293,7 +294,7 @@ class PairedCounts:
         weight, weight_sq = unit_weights(n)
         if self.weighted or other.weighted:
             weight, weight_sq = (
-                np.bincount(at, np.concatenate([getattr(self, name), getattr(other, name)]), len(keys))
+                sums_at(at, np.concatenate([getattr(self, name), getattr(other, name)]), len(keys))
                 for name in ("weight", "weight_sq")
             )
         parts: dict[str, Any] = {**added_by_name(DIFFERENCES, self, other), "area_correlation": of_areas}
@@ -371,17 +372,17 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
         values = [None] if w is None else [None, w, w * w]
         if dense is not None:
             for total, value in zip(dense, values, strict=True):
-                total += np.bincount(key, value, size)
+                total += sums_at(key, value, size)
         else:
             present, at = np.unique(key, return_inverse=True)
-            parts.append((present, [np.bincount(at, value, len(present)) for value in values]))
+            parts.append((present, [sums_at(at, value, len(present)) for value in values]))
     if dense is not None:
         keys = np.flatnonzero(dense[0])
         sums = [total[keys] for total in dense]
     else:
         keys, at = np.unique(np.concatenate([present for present, _ in parts]), return_inverse=True)
         stacked = [np.concatenate(columns) for columns in zip(*(sums for _, sums in parts), strict=True)]
-        sums = [np.bincount(at, column, len(keys)) for column in stacked]
+        sums = [sums_at(at, column, len(keys)) for column in stacked]
     n = np.rint(sums[0]).astype(np.int64)
     if weight is None:
         return keys, n, *unit_weights(n)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
+from bayescal.stats.sums import sums_at
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -253,12 +254,12 @@ class Ranks:
         """
         from scipy.special import ndtri, stdtrit
 
-        size = np.bincount(of_row, weight)
+        size = sums_at(of_row, weight)
         number = float(weight.sum() ** 2 / (size @ size))
         squares = float(influence @ influence)
         if squares == 0 or number <= 1 + ROUNDING:
             return replace(self, design_effect=1.0 if squares == 0 else np.inf)
-        by_cluster = np.bincount(of_row, influence)
+        by_cluster = sums_at(of_row, influence)
         ratio = float(by_cluster @ by_cluster) / squares * number / (number - 1)
         return replace(self, design_effect=ratio * float(stdtrit(max(number - 1, 1.0), 0.975) / ndtri(0.975)) ** 2)
 
@@ -291,7 +292,7 @@ def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
             return None
     position, cell = np.unique(np.concatenate([one.position, other.position]), return_inverse=True)
     weight, weight_sq = (
-        np.stack([np.bincount(cell, of_outcome, len(position)) for of_outcome in np.concatenate(pair, axis=1)])
+        np.stack([sums_at(cell, of_outcome, len(position)) for of_outcome in np.concatenate(pair, axis=1)])
         for pair in ((one.weight, other.weight), (one.weight_sq, other.weight_sq))
     )
     ranks = Ranks(one.grid, position, weight, weight_sq)
@@ -326,7 +327,7 @@ def correlation_of_areas(
     if weight is not None:
         one, other = one * weight, other * weight
     if of_row is not None:
-        one, other = np.bincount(of_row, one), np.bincount(of_row, other)
+        one, other = sums_at(of_row, one), sums_at(of_row, other)
     squares = (one @ one) * (other @ other)
     return float(one @ other / np.sqrt(squares)) if squares > 0 else 0.0
 
@@ -389,7 +390,7 @@ def _summed(code: Ints, n_cells: int, weight: Array, weight_sq: Array) -> tuple[
 
 
 def _by_outcome(code: Ints, values: Array | None, n_cells: int) -> Array:
-    return np.bincount(code, values, 2 * n_cells).reshape(2, n_cells)
+    return sums_at(code, values, 2 * n_cells).reshape(2, n_cells)
 
 
 def _occupied(weight: Array, weight_sq: Array) -> tuple[Ints, Floats, Floats]:

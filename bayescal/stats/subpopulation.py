@@ -9,6 +9,7 @@ from bayescal.data.responses import Responses
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.ranges import Moments, split_moments
 from bayescal.stats.skewness import LocalMoments, effective_number, third_moment_of_difference
+from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 
@@ -70,10 +71,10 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
     response = rows.response - np.average(rows.response, weights=weight)
 
     def in_cells(values: Floats) -> Floats:
-        return np.bincount(cell, values, len(score))
+        return sums_at(cell, values, len(score))
 
     def of_others(values: Floats) -> Floats:
-        return np.bincount(cell[~member], values[~member], len(score))
+        return sums_at(cell[~member], values[~member], len(score))
 
     total, other = in_cells(weight), of_others(weight)
     mean = in_cells(weight * response) / total
@@ -82,7 +83,7 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
     own, residual = weight[member], response[member] - mean[step]
 
     def of_members(values: Floats) -> Floats:
-        return np.bincount(step, values, len(score))
+        return sums_at(step, values, len(score))
 
     mass, square = of_members(own), of_members(own**2)
     # exact zeros: otherwise, P-values would compare rounding errors of equal responses
@@ -162,7 +163,7 @@ def _pairs(cell: NDArray[np.intp], weight: Floats, total: Floats) -> Floats:
     first[cell[at]] = at
     rest = weight.copy()
     rest[first] = 0.0
-    others, squares = np.bincount(cell, rest, len(total)), np.bincount(cell, rest**2, len(total))
+    others, squares = sums_at(cell, rest, len(total)), sums_at(cell, rest**2, len(total))
     return 2 * heaviest * others + np.maximum(others**2 - squares, 0.0)
 
 

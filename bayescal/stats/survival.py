@@ -16,6 +16,7 @@ from bayescal.stats.cluster_cells import ClusterCells
 from bayescal.stats.clusters import ClusterSums, require_few
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
+from bayescal.stats.sums import sums_at
 from bayescal.stats.survival_curves import Exits
 from bayescal.stats.survival_rows import HorizonRows, censored_before
 
@@ -189,7 +190,7 @@ def _known(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64] | None
     loss = at.squared_errors(risk)
 
     def summed(values: Floats) -> Floats:
-        return np.bincount(cell, values, 2 * n_bins).reshape(2, n_bins)
+        return sums_at(cell, values, 2 * n_bins).reshape(2, n_bins)
 
     known = inverse > 0
     ranks = Ranks.of_rows(risk[known], outcome[known], inverse[known])

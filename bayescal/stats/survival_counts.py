@@ -18,6 +18,7 @@ from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.losses import LossSums, total_loss
 from bayescal.stats.query.survival_sums import survival_sums
 from bayescal.stats.row_counts import added, row_counts, summed_by_key
+from bayescal.stats.sums import sums_at
 from bayescal.stats.survival import HorizonCounts, Known, censored_counts, uncensored_counts
 from bayescal.stats.survival_curves import Exits
 
@@ -159,13 +160,14 @@ class SurvivalCounts:
         off, weight = rows.risk.astype(np.float64) - bins.midpoints[bin_of], rows.weight
         moment = off if weight is None else weight * off
 
-        def summed(values: Floats | None) -> Any:
-            return np.bincount(place, values, int(np.prod(shape))).reshape(shape)
+        def summed(values: Floats) -> Floats:
+            return sums_at(place, values, int(np.prod(shape))).reshape(shape)
 
-        sums = summed(None), summed(moment), summed(moment * off), cause
+        exits = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape)
+        sums = exits, summed(moment), summed(moment * off), cause
         if weight is None:
             return cls(bins, times, *sums)
-        return cls(bins, times, *sums, summed(weight), np.bincount(bin_of, weight**2, len(bins)))
+        return cls(bins, times, *sums, summed(weight), sums_at(bin_of, weight**2, len(bins)))
 
     @classmethod
     @_checks.explained("", cluster=OF_CLUSTERS)
@@ -222,13 +224,13 @@ class SurvivalCounts:
             place = np.ravel_multi_index((kind, index, cell), shape)
 
             off, squares, weight = (
-                np.bincount(place, each, int(np.prod(shape))).reshape(shape)
+                sums_at(place, each, int(np.prod(shape))).reshape(shape)
                 for each in (rows.deviation[0], rows.deviation_sq[0], rows.n if rows.weight is None else rows.weight)
             )
             exits = row_counts("exits", summed_by_key(place, rows.n, int(np.prod(shape)))).reshape(shape)
             counts = cls(edges, grid, exits, off, squares, own)
             if rows.weight_sq is not None:
-                counts = replace(counts, weight=weight, weight_sq=np.bincount(index, rows.weight_sq, len(edges)))
+                counts = replace(counts, weight=weight, weight_sq=sums_at(index, rows.weight_sq, len(edges)))
             found[label] = counts
         return found[None] if by is None else found
 
@@ -391,7 +393,7 @@ class SurvivalCounts:
 
         def summed(values: NDArray[Any]) -> Floats:
             own = factor * values[kind, bin_of, cell]
-            outcomes = [np.bincount(bin_of, np.where(exits.of_cause == z, own, 0.0), size) for z in (False, True)]
+            outcomes = [sums_at(bin_of, np.where(exits.of_cause == z, own, 0.0), size) for z in (False, True)]
             outcomes[0] += of_bins * _staying(values, at)
             return np.stack(outcomes)
 

@@ -7,6 +7,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.stats.sums import sums_at
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -109,7 +111,7 @@ class Exits:
         gives the same product as handling them together.
         """
         jumps = np.where(self.of_cause, self.surviving * self.leaving, 0.0)
-        return np.minimum(np.bincount(self.bin, jumps, len(self.staying)), 1.0)
+        return np.minimum(sums_at(self.bin, jumps, len(self.staying)), 1.0)
 
     @property
     def followed(self) -> Bools:
@@ -168,7 +170,7 @@ class Exits:
         still = odds[bin_of] - np.expm1(scale[bin_of] * passed)
         # each censored row raises 1 / G by this step for all later events
         step = leaving / (1 - leaving) / self.uncensored[at]
-        lost = np.bincount(bin_of, step * np.maximum(still, 0.0), len(self.staying))
+        lost = sums_at(bin_of, step * np.maximum(still, 0.0), len(self.staying))
         return np.where(self.followed, odds / (odds + lost), 0.0)
 
     @property

@@ -13,6 +13,7 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.similarity import Coefficients, cosine
+from bayescal.stats.sums import sums_at
 from bayescal.stats.survival import HorizonCounts, observed_rows
 from bayescal.stats.survival_rows import HorizonRows
 
@@ -202,7 +203,7 @@ def _moments(rows: PairedCounts, first: ModelRows, second: ModelRows) -> Floats:
     at = np.searchsorted(of_cells, of_rows)
     e, f = first.error(), second.error()
     squared = first.at.weight**2
-    return np.stack([np.bincount(at, squared * x, len(of_cells)) for x in (np.ones(len(e)), e, f, e * f, e * e, f * f)])
+    return np.stack([sums_at(at, squared * x, len(of_cells)) for x in (np.ones(len(e)), e, f, e * f, e * e, f * f)])
 
 
 def _of_scores(first: ModelRows, second: ModelRows) -> tuple[LossSums | None, Floats | None]:

@@ -10,6 +10,7 @@ from bayescal.data.survival import SurvivalRows
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.ranks import Ranks
+from bayescal.stats.sums import sums_at
 from bayescal.stats.survival_curves import Exits
 
 Floats = NDArray[np.float64]
@@ -55,7 +56,7 @@ class HorizonRows:
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         leaving, stay = np.flatnonzero((hit | censored) & (weight > 0)), ~(hit | censored)
         of_cause = rows.event == rows.cause
-        staying = np.bincount(bin_of[stay], weight[stay], len(bins))
+        staying = sums_at(bin_of[stay], weight[stay], len(bins))
         exits, order = Exits.sorted(
             bin_of[leaving], rows.time[leaving], hit[leaving], of_cause[leaving], weight[leaving], staying
         )
@@ -93,7 +94,7 @@ class HorizonRows:
         exits, at = self.exits, self.bin_of[self.stay]
         of_stay = values[self.stay]
         of_exits, of_censoring = exits.influences(
-            values[self.leaving], np.bincount(at, self.weight[self.stay] * of_stay, len(exits.staying))
+            values[self.leaving], sums_at(at, self.weight[self.stay] * of_stay, len(exits.staying))
         )
         found = np.zeros(len(values))
         found[self.leaving] = of_exits

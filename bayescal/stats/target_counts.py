@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +68,7 @@ class TargetCounts:
         """Count target rows on the bins of the source; accuracies are those of the (weighted) source rows."""
         cell, middle = bin_index(confidence, source.bins), source.bins.midpoints
         rows = np.bincount(cell, minlength=len(middle))
-        deviation = np.bincount(cell, confidence.astype(np.float64) - middle[cell], len(middle))
+        deviation = sums_at(cell, confidence.astype(np.float64) - middle[cell], len(middle))
         mean = middle + np.divide(deviation, rows, out=np.full(len(middle), np.nan), where=rows > 0)
         return cls(source, rows, mean, source.accuracy, source.effective_n)
 

@@ -21,6 +21,7 @@ from bayescal.stats.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, onl
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.framed import framed
 from bayescal.stats.row_counts import row_counts
+from bayescal.stats.sums import sums_at
 from bayescal.stats.thresholds import (
     DECIMALS,
     UNNAMED,
@@ -188,7 +189,7 @@ class ThresholdCounts:
             refuse_scale(first.weight)
         cells, n, weight = joint_sums(list(rows.values()), bins_between(at))
         square = None if first.weight is None else first.weight**2
-        squares = np.bincount(first.outcome.astype(np.intp), square, 2).astype(np.float64)
+        squares = sums_at(first.outcome.astype(np.intp), square, 2)
         return cls(
             at, names, cells, n, weight, squares, cells_of_clusters(list(rows.values()), clusters, bins_between(at))
         )
@@ -253,7 +254,7 @@ class ThresholdCounts:
             cells = np.stack([*rows.index, rows.outcome[0]], axis=1)
             weight = rows.n.astype(np.float64) if rows.weight is None else rows.weight
             squares = weight if rows.weight_sq is None else rows.weight_sq
-            by_outcome = np.bincount(rows.outcome[0], squares, 2)
+            by_outcome = sums_at(rows.outcome[0], squares, 2)
             found[label] = cls(at, names, *merged(cells, rows.n, weight, len(bins)), by_outcome)
         return found[None] if by is None else found
 
@@ -298,7 +299,7 @@ class ThresholdCounts:
         cells, n = event_cells(counts)
         edges = margins[0].bins.edges[1:-1]
         n_bins = len(edges) + 1
-        squares = np.bincount(cells[:, -1], n.astype(np.float64), 2)
+        squares = sums_at(cells[:, -1], n.astype(np.float64), 2)
         found = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
         return found.at(edges_as_thresholds(edges) if thresholds is None else thresholds)
 
@@ -424,7 +425,7 @@ class ThresholdCounts:
 
     def by_outcome(self, values: NDArray[Any]) -> Floats:
         """Sum one number per joint cell by outcome, shape (2,)."""
-        return np.bincount(self.outcome, values, 2).astype(np.float64)
+        return sums_at(self.outcome, values, 2)
 
     def effective(self, *, by_outcome: bool = False) -> Floats:
         """Effective number of rows of each joint cell, shape (n_cells,): weights times (sum w) / (sum w^2).
@@ -446,4 +447,4 @@ class ThresholdCounts:
     def margin(self, model: int, values: NDArray[Any]) -> Floats:
         """Sum one number per joint cell by the outcome and score cell of one model, shape (2, n_bins)."""
         place = self.outcome * self.n_bins + self.cells[:, model]
-        return np.bincount(place, values, 2 * self.n_bins).astype(np.float64).reshape(2, -1)
+        return sums_at(place, values, 2 * self.n_bins).reshape(2, -1)

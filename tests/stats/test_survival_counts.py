@@ -149,3 +149,22 @@ def test_impossible_files_are_refused(entry, change, message):
     document = counts_document(bc.SurvivalCounts.from_arrays(*weekly(300), times=GRID, bins=8))
     with pytest.raises(ValueError, match=message):
         counts_from_document({**document, entry: change(document[entry])})
+
+
+@pytest.mark.parametrize("weights", [[0, 0, 1, 1, 1, 2], [0, 0, 0, 1, 1, 0]])
+@pytest.mark.parametrize("horizon", [2.0, 3.0])
+@pytest.mark.filterwarnings("ignore::bayescal.analyses.survival.NotFollowedWarning")
+def test_rows_of_weight_0_that_leave_first_change_nothing(weights, horizon):
+    """At the first horizon nobody of positive weight has left: sums of no values, which numpy returns as integers."""
+    time, event, risk = np.arange(1.0, 7), np.array([0, 0, 1, 0, 1, 1]), np.array([0.1, 0.4, 0.6, 0.3, 0.7, 0.2])
+    kept = np.array(weights) > 0
+    found, without = (
+        bc.evaluate_survival_counts(
+            bc.SurvivalCounts.from_arrays(time[i], event[i], risk[i], times=time, bins=4, weights=np.array(weights)[i]),
+            horizon=horizon,
+            draws=50,
+            rng=1,
+        )
+        for i in (slice(None), kept)
+    )
+    np.testing.assert_array_equal(found.ece.values, without.ece.values)

@@ -10,6 +10,7 @@ from bayescal import _checks, _files
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.values import floats, integers, require_total, within
 from bayescal.stats.documents.weights import WEIGHTS, require_possible_weights
+from bayescal.stats.sums import sums_at
 from bayescal.stats.survival_counts import SurvivalCounts, checked_times
 
 SUMS = ("n", "deviation", "deviation_sq")
@@ -85,7 +86,7 @@ def _read_weights(
     for name, values in (("weight", weight), ("weight_sq", weight_sq)):
         if (values < 0).any():
             raise ValueError(f"`{name}` must hold numbers >= 0.")
-    by_bin = np.bincount(bin_of, weight, size)
-    rows = np.bincount(bin_of, n, size)
+    by_bin = sums_at(bin_of, weight, size)
+    rows = sums_at(bin_of, n, size)
     require_possible_weights("", rows.astype(np.int64), by_bin, weight_sq)
     return weight, weight_sq

@@ -10,6 +10,7 @@ from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.documents.joint_cells import read_cells
 from bayescal.stats.documents.values import ROUNDING, TINY, floats, within
 from bayescal.stats.documents.weights import WEIGHTS
+from bayescal.stats.sums import sums_at
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import checked_thresholds, model_names
 
@@ -48,7 +49,7 @@ def thresholds_from_document(document: Mapping[str, Any]) -> ThresholdCounts:
     if len(given) == 1:
         raise ValueError(f"`{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
     if not given:
-        return ThresholdCounts(thresholds, models, cells, n, n.astype(np.float64), np.bincount(cells[:, -1], n, 2))
+        return ThresholdCounts(thresholds, models, cells, n, n.astype(np.float64), sums_at(cells[:, -1], n, 2))
     weight, weight_sq = floats("weight", document["weight"], n.shape), floats("weight_sq", document["weight_sq"], (2,))
     for name, values in (("weight", weight), ("weight_sq", weight_sq)):
         NOT_NEGATIVE.require(name, values)

@@ -17,6 +17,7 @@ from bayescal.stats._kernel import Sums
 from bayescal.stats.query import row_states
 from bayescal.stats.query.framed import require_weight, sums_of
 from bayescal.stats.query.row_sums import Edges, Query, numpy_dtype, rows_read
+from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 
@@ -238,7 +239,7 @@ class _ClassQuery:
         """Return the sums of `pairs` as a symmetric matrix."""
         cells = len(self.values) * len(self.bins)
         pair, total = np.array(table["pair"], dtype=np.int64), np.array(table["total"], dtype=np.float64)
-        upper = np.bincount(pair, total, cells * cells).reshape(cells, cells)
+        upper = sums_at(pair, total, cells * cells).reshape(cells, cells)
         joint: Floats = upper + upper.T - np.diag(np.diag(upper))
         return joint
 

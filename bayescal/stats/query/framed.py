@@ -18,6 +18,7 @@ from bayescal.stats.clusters import ClusterSums, require_few
 from bayescal.stats.losses import DIFFERENCES, LossSums, total_loss
 from bayescal.stats.query.row_sums import RowSums, row_sums
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
+from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -60,8 +61,8 @@ def framed_clusters(
     square = np.maximum(error * (residual - deviation) + rows.deviation_sq[0], 0.0)
     key, cell = np.unique(rows.groups.of_row * size + index, return_inverse=True)
     each = (n, residual, square, rows.log_losses[0].total)
-    sums = np.stack([np.bincount(cell, values, len(key)) for values in each])
-    own = (np.bincount(index, values, size) for values in (n, residual, square))
+    sums = np.stack([sums_at(cell, values, len(key)) for values in each])
+    own = (sums_at(index, values, size) for values in (n, residual, square))
     return sums_of(rows, 0, bins), ClusterSums.from_cells(ClusterCells(key, sums, *own))
 
 
@@ -83,13 +84,13 @@ def sums_of(rows: RowSums, model: int, bins: Bins) -> Sums:
     cell = index + size * rows.outcome[model]
 
     def by_cell(values: Any) -> Floats:
-        return np.bincount(cell, values, 2 * size).reshape(2, size)
+        return sums_at(cell, values, 2 * size).reshape(2, size)
 
     cells = row_counts("n", summed_by_key(cell, rows.n, 2 * size)).reshape(2, size)
     if rows.weight is None or rows.weight_sq is None:
         weight, weight_sq = unit_weights(cells)
     else:
-        weight, weight_sq = by_cell(rows.weight), np.bincount(index, rows.weight_sq, size)
+        weight, weight_sq = by_cell(rows.weight), sums_at(index, rows.weight_sq, size)
     deviation, deviation_sq = by_cell(rows.deviation[model]), by_cell(rows.deviation_sq[model])
     losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[model]))
     log_losses = rows.log_losses[model].apply(by_cell)
@@ -108,4 +109,4 @@ def joint_of(rows: RowSums, size: int) -> tuple[Ints, Ints, Floats, Floats]:
     count = row_counts("n", summed_by_key(at, rows.n, len(keys)))
     if rows.weight is None or rows.weight_sq is None:
         return keys, count, *unit_weights(count)
-    return keys, count, np.bincount(at, rows.weight, len(keys)), np.bincount(at, rows.weight_sq, len(keys))
+    return keys, count, sums_at(at, rows.weight, len(keys)), sums_at(at, rows.weight_sq, len(keys))
