@@ -23,7 +23,7 @@ _sys.meta_path.append(_Former)
 _attribute, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
 
 
-def __reduce_ex__(protocol):  # type: ignore[no-untyped-def]
+def __reduce_ex__(protocol):  # type: ignore[no-untyped-def]  # noqa: N807
     """Pickle the package by its name: `lazy_loader` changes its type, and cloudpickle knows plain modules only."""
     from importlib import import_module
 

@@ -597,6 +597,28 @@ def test_a_full_disk_is_one_message_and_leaves_no_draft(tiny, option, monkeypatc
     assert sorted(f.name for f in tiny.parent.iterdir()) == [old.name, "tiny.csv"]
 
 
+def test_a_link_into_a_folder_that_does_not_exist(tiny):
+    link = tiny.with_name("link.json")
+    link.symlink_to("nowhere/x.json")
+    told = refused(tiny, *TINY, "--json", link)
+    assert (
+        f"--json: '{link}' is a symbolic link to 'nowhere/x.json', and the folder of that file does not exist" in told
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors of POSIX")
+@pytest.mark.parametrize("arguments", [["report", "tiny.csv", *TINY, "--json", "x.json"], ["--version"], ["--help"]])
+def test_a_closed_output_is_an_error(tiny, arguments):
+    """Python would print nothing and succeed; the file is written before anything is printed."""
+    code = "import sys; from bayescal.cli import main; sys.argv[0] = 'bayescal'; main()"
+    line = ["sh", "-c", '"$@" >&-', "sh", sys.executable, "-c", code, *arguments]
+    closed = subprocess.run(line, cwd=tiny.parent, capture_output=True, text=True, check=False)
+    assert closed.returncode == 2, closed.stderr
+    assert closed.stderr == "Error: nothing can be printed, since standard output is closed.\n"
+    if "--json" in arguments:
+        assert read_json(tiny.with_name("x.json"))["schema"] == "bayescal.report/1"
+
+
 # writes half a picture over an old one, and is then stopped
 STOPPED = """
 import os, signal, sys, time

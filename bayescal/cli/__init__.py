@@ -1,5 +1,6 @@
 """The command line: assembles the program ``bayescal`` from its commands."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -28,7 +29,7 @@ from bayescal.cli.help import (
     HelpOfSurvival,
     OneValueEach,
 )
-from bayescal.cli.words import prepare_terminal
+from bayescal.cli.words import prepare_terminal, say_error
 
 EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
 
@@ -78,4 +79,8 @@ app.command(cls=OneValueEach, no_args_is_help=True, epilog=verify.EXAMPLES)(comm
 def main() -> None:
     """Run the program ``bayescal``."""
     prepare_terminal()
-    app(prog_name="bayescal")
+    try:
+        app(prog_name="bayescal")
+    except OSError as problem:  # help or the version cannot be printed; commands report their own errors
+        say_error(problem)
+        sys.exit(2)

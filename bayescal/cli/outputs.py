@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayescal._checks import quoted
 from bayescal._files import json_text, replacing
 from bayescal._presented import LATEX_SUFFIXES, PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
@@ -50,6 +51,11 @@ def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str
         if path.suffix.lower() not in SUFFIXES[kind]:
             raise ValueError(f"--{kind} writes {' or '.join(SUFFIXES[kind])} files, not '{path}'.")
         place = path.resolve()
+        if path.is_symlink() and not place.parent.is_dir():
+            raise FileNotFoundError(
+                f"--{kind}: '{path}' is a symbolic link to {quoted(os.readlink(path))}, and the folder of that file "
+                "does not exist; create it first."
+            )
         if not place.parent.is_dir():
             raise FileNotFoundError(f"--{kind}: there is no folder '{path.parent}'; create it first.")
         if path.exists() and not path.is_file():

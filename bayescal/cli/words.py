@@ -1,5 +1,7 @@
 """From the library's messages to the command line's: options for arguments, lines of the file for indices."""
 
+import errno
+import io
 import os
 import re
 import sys
@@ -62,12 +64,22 @@ def console(stderr: bool = False) -> "Console":
     return made
 
 
+class ClosedOutput(io.TextIOBase):
+    """Standard output that the caller has closed: printing raises, where Python would print nothing and succeed."""
+
+    def write(self, text: str) -> int:
+        """Raise an error."""
+        raise OSError(errno.EBADF, "nothing can be printed, since standard output is closed")
+
+
 def prepare_terminal() -> None:
-    r"""Make printing independent of a wrong terminal width and of a limited encoding.
+    r"""Make printing independent of a wrong terminal width and of a limited encoding; refuse a closed output.
 
     ``COLUMNS`` is set to 80 unless it is a number from 40 to 1000. A character that a stream cannot encode is escaped,
     as in ``caf\xe9``.
     """
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput()  # None if its descriptor is closed
     columns = os.environ.get("COLUMNS", str(UNKNOWN))
     if not (columns.isascii() and columns.isdigit() and NARROWEST <= int(columns[:9]) <= UTMOST):
         os.environ["COLUMNS"] = str(UNKNOWN)
@@ -90,8 +102,13 @@ def one_clear_message() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError) as problem:
-        say("Error", "bold red", _told(problem))
+        say_error(problem)
         raise typer.Exit(2) from None
+
+
+def say_error(problem: Exception) -> None:
+    """Print the message of an error on stderr."""
+    say("Error", "bold red", _told(problem))
 
 
 def _told(problem: Exception) -> str:

@@ -1,6 +1,6 @@
 """Counting the rows of a file in blocks: memory does not grow with the number of rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -293,10 +293,9 @@ def _count_groups_of_stream(
             columns = how.columns(rows)
             total = total + _count(columns, bins)
             clusters.add(None, columns, rows.cluster)
-            for label, counts, part, chosen in _count_groups(columns, rows.group, bins):
+            for label, counts, part, chosen in _count_groups(columns, rows.group, bins, groups, most):
                 groups[label] = groups[label] + counts if label in groups else counts
                 clusters.add(label, part, None if rows.cluster is None else rows.cluster[chosen])
-        require_group_labels(groups, most)
     found.report()
     _require_weight(total, stream)
     for label, counts in groups.items():
@@ -338,12 +337,16 @@ class _Clusters:
 
 
 def _count_groups(
-    columns: Columns, group: Any, bins: Bins
+    columns: Columns, group: Any, bins: Bins, counted: Iterable[str], most: int
 ) -> Iterator[tuple[str, BinnedCounts, Predictions, NDArray[np.int64]]]:
-    """Count the groups of a block; yield the label, counts, rows, and the numbers of the rows in the block."""
+    """Count the groups of a block; yield the label, counts, rows, and the numbers of the rows in the block.
+
+    More than `most` groups, including those of earlier blocks, are refused before any group of the block is counted.
+    """
     weight, _ = _weighable(columns.weight)
     rows = replace(columns, weight=weight).checked()  # as a whole, so that messages number the rows of the block
     groups = Groups.from_column(group, len(rows))
+    require_group_labels(dict.fromkeys([*counted, *groups.labels]), most)
     for label, chosen in zip(groups.labels, groups.rows(), strict=True):
         of_group = None if columns.weight is None else columns.weight[chosen]
         of_rows: dict[str, Any] = {

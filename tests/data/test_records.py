@@ -1,6 +1,7 @@
 """Counts of records from bytes agree with Python's csv and json, wherever a chunk of bytes ends."""
 
 import csv
+import gzip
 import io
 import json
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 from bayescal.data.files import records
+from bayescal.data.files.delimiter import split
+from bayescal.data.files.formats import open_source
 from bayescal.data.files.records import MisplacedQuoteError, NotStrictJsonError, count_delimited, count_json_lines
 
 
@@ -110,3 +113,26 @@ def test_a_comma_before_a_closing_bracket_is_refused_outside_strings(line, stric
         with pytest.raises(NotStrictJsonError) as refused:
             count_json_lines(io.BytesIO(text))
         assert refused.value.offset == 9
+
+
+def test_overlapping_readers_leave_the_limit_of_the_csv_module_unchanged():
+    """As in threads: the first of two readers ends before the second, which still needs long fields."""
+    before, long = csv.field_size_limit(), "x" * (csv.field_size_limit() + 1)
+    first, second = (split(["a,b\n", f"{long},1\n"], ",") for _ in range(2))
+    for reader in (first, second):
+        next(reader)
+    first.close()
+    assert next(second) == (2, [long, "1"])
+    second.close()
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(("name", "text"), [("x.csv", b"a,b\n1,%s\n"), ("x.jsonl", b'{"a": 1, "b": "%s"}\n')])
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_line_that_is_too_long_is_refused_with_the_name_of_the_file(name, text, zipped, tmp_path, monkeypatch):
+    for limit in ("CHUNK", "LONGEST_LINE"):
+        monkeypatch.setattr(records, limit, 100)
+    content = text % (b"x" * 1000)
+    (tmp_path / name).write_bytes(gzip.compress(content) if zipped else content)
+    with pytest.raises(ValueError, match=rf"^'{name}' must have lines of up to 67,108,864 bytes; it has a longer one"):
+        open_source(tmp_path / name).read([("a", "number")])

@@ -12,7 +12,8 @@ import bayescal as bc
 from bayescal._invalid import InvalidRows, RoundingWarning
 from bayescal.data.files import source
 from bayescal.data.files.predictions import open_predictions
-from bayescal.stats.files import Counting, Progress, count_classes_of_stream, count_file
+from bayescal.stats import files
+from bayescal.stats.files import Counting, Progress, count_classes_of_stream, count_file, count_groups_of_stream
 
 N = 9001
 SUMS = ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
@@ -187,3 +188,18 @@ def test_what_is_refused(known, message, rows, tmp_path, blocks):
     path = write({**rows, "zero": np.zeros(N), "little": np.full(N, 1e-150)}, tmp_path, ".parquet")
     with pytest.raises(ValueError, match=message):
         count_file(path, label="y", **known)
+
+
+def test_too_many_groups_are_refused_before_any_group_of_the_block_is_counted(rows, tmp_path, monkeypatch):
+    """Both blocks have 2048 groups of their own, and every group of a block takes a count."""
+    for name in ("ROWS", "BLOCK"):
+        monkeypatch.setattr(source, name, 2048)
+    path = write({name: rows[name] for name in ("y", "p")} | {"g": [f"g{i}" for i in range(N)]}, tmp_path, ".parquet")
+    counted = []
+    monkeypatch.setattr(files, "_count", lambda *given, count=files._count: (counted.append(1), count(*given))[1])
+    for most, blocks in ((2047, 1), (2048, 2)):
+        counted.clear()
+        stream = open_predictions(path, label="y", prob="p", by="g")
+        with pytest.raises(ValueError, match=rf"at most {most} groups, since .*; there are {2048 * blocks} or more"):
+            count_groups_of_stream(stream, Counting(), most)
+        assert len(counted) == blocks + 2048 * (blocks - 1)  # all rows of each block, and the groups of those before

@@ -3,8 +3,8 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 
+from bayescal._locks import ProcessLock
 from bayescal.data.files.records import LONGEST_LINE
 
 #: Candidates, the most common first.
@@ -78,18 +78,34 @@ def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]
     """
     records = csv.reader(lines, delimiter=delimiter, quotechar='"', doublequote=True)
     begins = 1
-    with _long_fields():
+    with _LONG_FIELDS:
         for fields in records:
             if fields:
                 yield begins, fields
             begins = records.line_num + 1
 
 
-@contextmanager
-def _long_fields() -> Iterator[None]:
-    """Raise the limit of 131072 characters per field, which is a global setting of the csv module."""
-    before = csv.field_size_limit(LONGEST_LINE)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
+class _LongFields:
+    """Raises the limit of 131072 characters per field while text is read.
+
+    The limit is a global setting of the csv module. Readers may overlap, in threads or because one has not finished:
+    the first raises the limit, and the last restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._readers, self._before = ProcessLock(), 0, 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._readers:
+                self._before = csv.field_size_limit(LONGEST_LINE)
+            self._readers += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._readers -= 1
+            if not self._readers:
+                csv.field_size_limit(self._before)
+
+
+_LONG_FIELDS = _LongFields()

@@ -49,6 +49,10 @@ class NotStrictJsonError(ValueError):
         self.offset = offset
 
 
+class LongLineError(ValueError):
+    """A line of more than `LONGEST_LINE` bytes."""
+
+
 def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
     r"""Count the records of delimited text (RFC 4180), and the delimiters between their fields.
 
@@ -164,7 +168,7 @@ def _whole_lines(file: IO[bytes], line_ends: bytes = b"\n\r") -> Iterator[tuple[
         if cut == 0:
             rest += block
             if len(rest) > LONGEST_LINE:
-                raise ValueError(f"a line is longer than {LONGEST_LINE:,} bytes")
+                raise LongLineError(f"a line of the file is longer than {LONGEST_LINE:,} bytes")
             continue
         chunk, rest = rest + block[:cut], block[cut:]
         yield from _without_mark(offset, chunk)

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import IO, NoReturn, cast
 
 from bayescal.data.files.delimiter import delimiter_of, split
-from bayescal.data.files.records import MisplacedQuoteError, count_delimited, line_endings, line_of
+from bayescal.data.files.records import (
+    LONGEST_LINE,
+    LongLineError,
+    MisplacedQuoteError,
+    count_delimited,
+    line_endings,
+    line_of,
+)
 from bayescal.data.files.source import (
     FileError,
     Source,
@@ -57,6 +64,10 @@ class Text(Source):
                 yield file
         except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
             raise FileError(f"'{self.path.name}' begins as a gzip file but is broken: {problem}.") from problem
+        except LongLineError as problem:
+            raise FileError(
+                f"'{self.path.name}' must have lines of up to {LONGEST_LINE:,} bytes; it has a longer one. Is it text?"
+            ) from problem
 
     def rows_about(self) -> int | None:
         """Estimate the number of rows from the length of the first lines; None if the file is compressed."""
