@@ -1,5 +1,6 @@
 """Data frames of any engine: open one, read its schema, fetch the small result of a query. Rows stay in the engine."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,34 @@ class Partitions:
         partial = _OnPandas(query)
         answers = native.map_partitions(partial, meta=partial(native._meta), enforce_metadata=False)
         return _fetched(nw.from_native(answers.compute(), eager_only=True))
+
+
+def named_column(frame: Any, name: str) -> nw.Expr:
+    """Return a column by its name, which engines may take as a pattern.
+
+    Parameters
+    ----------
+    frame : narwhals.DataFrame or narwhals.LazyFrame
+        The frame.
+    name : str
+        Name of one of its columns. For polars, ``*`` and names like ``^p1$`` denote all columns that match.
+
+    Returns
+    -------
+    narwhals.Expr
+        The column.
+
+    Raises
+    ------
+    ValueError
+        If the name is ``*`` and the engine is one of SQL, which has no other name for the column.
+    """
+    if frame.implementation.is_polars():
+        pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
+        return nw.col(f"^{re.escape(name)}$" if pattern else name)
+    if name == "*" and isinstance(frame, nw.LazyFrame):
+        raise ValueError(f"column '*' means all columns for {frame.implementation.value}; rename the column.")
+    return nw.col(name)
 
 
 def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | Partitions:

@@ -640,3 +640,46 @@ def test_invalid_rows_between_thresholds(engine):
     frame = engine(pa.table({"y": [0, 1, 1], "new": [0.2, 0.7, 0.9], "old": [0.2, 1.7, 0.9]}))
     with pytest.raises(bc.InvalidRows, match=r"`confidence\[1\]` \(column 'old'\) must lie in \[0, 1\]"):
         bc.ThresholdCounts.from_frame(frame, 0.5, outcome="y", confidence=["new", "old"])
+
+
+# --- names that an engine takes as patterns
+
+
+@pytest.mark.parametrize("name", ["*", "^p.*$", "^a (b-c[\n$"])
+@pytest.mark.parametrize("engine", ["polars", "polars lazy", "duckdb"])
+def test_a_column_is_the_one_of_its_name(engine, name):
+    """Every role in turn; the other columns match the pattern. SQL has no name for a column called `*`."""
+    rng = np.random.default_rng(3)
+    columns = {"z": rng.integers(0, 2, 90), "p": rng.random(90), "w": rng.integers(1, 4, 90), "g": np.arange(90) % 4}
+    columns |= {"pt": rng.integers(1, 5, 90).astype(float), "p2": 1 - columns["p"]}
+    frames = {
+        "rows": (bc.BinnedCounts, {"outcome": "z", "confidence": "p", "weights": "w", "by": "g"}),
+        "clusters": (bc.BinnedCounts, {"outcome": "z", "confidence": "p", "cluster": "g"}),
+        "times": (bc.SurvivalCounts, {"time": "pt", "event": "z", "risk": "p", "weights": "w", "by": "g"}),
+        "classes": (bc.ClasswiseCounts, {"label": "z", "probabilities": {0: "p2", 1: "p"}, "weights": "w"}),
+    }
+    for kind, of_role in frames.values():
+        options = {"times": [1, 2, 3, 4]} if kind is bc.SurvivalCounts else {}
+        expected = kind.from_frame(pl.DataFrame(columns), **of_role, **options)
+        for renamed in of_role.values() if kind is not bc.ClasswiseCounts else ("z", "p", "w"):
+            table = pa.table({name if column == renamed else column: values for column, values in columns.items()})
+            table = table.append_column("pattern", pa.array(np.zeros(90)))
+            changed = {role: name if of == renamed else of for role, of in of_role.items()}
+            if kind is bc.ClasswiseCounts and renamed == "p":
+                changed["probabilities"] = {0: "p2", 1: name}
+            if name == "*" and engine == "duckdb":
+                with pytest.raises(ValueError, match=r"'\*' means all columns for \w+; rename the column"):
+                    kind.from_frame(ENGINES[engine](table), **changed, **options)
+            else:
+                found = kind.from_frame(ENGINES[engine](table), **changed, **options)
+                assert same_counts(found, expected), (kind, renamed)
+
+
+def same_counts(one, other):
+    """Whether counts, or those of every group, agree up to the order of additions."""
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(map(same_counts, one.values(), other.values()))
+    if isinstance(one, bc.ClasswiseCounts):
+        return all(map(same_counts, one.by_class, other.by_class))
+    names = ("cells", "weight", "deviation") if isinstance(one, bc.BinnedCounts) else ("exits", "weight", "deviation")
+    return all(np.allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-12) for name in names)

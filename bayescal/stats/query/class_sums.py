@@ -1,6 +1,6 @@
 """Sums of every class, computed by the engine that holds labels and one column of probabilities per class."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
 from bayescal._invalid import Finding, InvalidRows, quoted
-from bayescal.data.engines import answers_of, dtypes_of, opened
+from bayescal.data.engines import answers_of, dtypes_of, named_column, opened
 from bayescal.data.groups import is_missing
 from bayescal.data.reading import MOST_DECIMALS, NEAR, Reading, RowSums, precision
 from bayescal.stats._kernel import Sums
@@ -119,17 +119,16 @@ class _ClassQuery:
                 f"`probabilities` must name classes below 2^53 if they are numbers, not {quoted(named[:5])}."
             )
 
-    def _label(self) -> nw.Expr:
-        return nw.col(self.label).cast(nw.String if self.text else nw.Float64)
-
     def _prepared(self, frame: Any) -> Any:
         """Select labels and weights under names of our own; columns of probabilities are numbered."""
-        chosen = [self._label().alias(LABEL)]
-        chosen += [nw.col(name).alias(f"p{k}") for k, name in enumerate(self.columns.values())]
+        label = named_column(frame, self.label).cast(nw.String if self.text else nw.Float64)
+        chosen = [label.alias(LABEL)]
+        chosen += [named_column(frame, name).alias(f"p{k}") for k, name in enumerate(self.columns.values())]
         if self.row_sums is not None and self.row_sums.accepted:
-            chosen[1:] = [p / self._total(list(self.columns.values())) for p in chosen[1:]]
+            total = self._total(named_column(frame, name) for name in self.columns.values())
+            chosen[1:] = [p / total for p in chosen[1:]]
         if self.weights is not None:
-            chosen.append(nw.col(self.weights).alias(WEIGHTS))
+            chosen.append(named_column(frame, self.weights).alias(WEIGHTS))
         return frame.select(*chosen)
 
     def of_class(self, k: int) -> Query:
@@ -163,7 +162,7 @@ class _ClassQuery:
 
     def totals(self, frame: Any) -> Any:
         """Count the rows whose probabilities do not sum to 1."""
-        total = self._total([f"p{k}" for k in range(len(self.values))])
+        total = self._total(nw.col(f"p{k}") for k in range(len(self.values)))
         off = ((total - 1).abs() > self.tolerance).cast(nw.Int64).alias("off")
         wrong = nw.when(nw.col("off") == 1).then(nw.col("total"))
         frame = self._prepared(frame).with_columns(total.alias("total")).with_columns(off)
@@ -176,9 +175,8 @@ class _ClassQuery:
 
     def rounding(self, frame: Any) -> Any:
         """Return how far sums are from 1, how many are, the range of entries, and how many have too many decimals."""
-        names = [f"p{k}" for k in range(len(self.values))]
-        deviation = (self._total(names) - 1).abs()
-        entries = [nw.col(name).cast(nw.Float64) for name in names]
+        entries = [nw.col(f"p{k}").cast(nw.Float64) for k in range(len(self.values))]
+        deviation = (self._total(entries) - 1).abs()
         columns = [
             deviation.alias("deviation"),
             (deviation > self.precision).cast(nw.Int64).alias("off"),
@@ -204,9 +202,9 @@ class _ClassQuery:
         )
 
     @staticmethod
-    def _total(names: list[str]) -> nw.Expr:
+    def _total(columns: Iterable[nw.Expr]) -> nw.Expr:
         """Sum of each row."""
-        return nw.sum_horizontal(*(nw.col(name).cast(nw.Float64) for name in names))
+        return nw.sum_horizontal(*(column.cast(nw.Float64) for column in columns))
 
     @property
     def precision(self) -> float:

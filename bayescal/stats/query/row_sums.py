@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
-from bayescal.data.engines import answers_of, dtypes_of, opened
+from bayescal.data.engines import answers_of, dtypes_of, named_column, opened
 from bayescal.data.groups import Groups, is_missing
 from bayescal.stats.losses import DIFFERENCES, LossSums
 from bayescal.stats.query import row_states
@@ -196,13 +196,14 @@ class Query:
 
     def _columns(self, frame: Any) -> Any:
         """Select the columns under names of our own, which cannot clash, with numbers as float64."""
-        chosen = [nw.col(name).alias(label) for name, label in zip(self.by, self.labels, strict=True)]
+        chosen = [named_column(frame, name).alias(label) for name, label in zip(self.by, self.labels, strict=True)]
         for i, model in enumerate(self.models):
             chosen += [
-                nw.col(name).cast(nw.Float64).alias(f"{c}{i}") for c, name in zip("zc", model.values(), strict=True)
+                named_column(frame, name).cast(nw.Float64).alias(f"{c}{i}")
+                for c, name in zip("zc", model.values(), strict=True)
             ]
         if self.weights is not None:
-            chosen.append(nw.col(self.weights).cast(nw.Float64).alias("w"))
+            chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
         return frame.select(*chosen)
 
     def _states(self, frame: Any) -> Any:

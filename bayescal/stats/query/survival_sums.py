@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, DOES_NOT, FINITE, NOT_NEGATIVE
-from bayescal.data.engines import answers_of, dtypes_of, names_of_columns, opened
+from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
 from bayescal.data.survival import EVENT_RULE, KINDS_OF_EXIT, MOST_CAUSES
 from bayescal.stats.bins import Bins
 from bayescal.stats.query.framed import require_weight
@@ -109,13 +109,15 @@ class _SurvivalQuery(Query):
     def _columns(self, frame: Any) -> Any:
         """Select the columns: exits are coded, and the outcome is 1 for events of the cause."""
         eager = isinstance(frame, nw.DataFrame)
-        chosen = [nw.col(name).alias(label) for name, label in zip(self.groups, self.labels[:-1], strict=True)]
+        chosen = [
+            named_column(frame, name).alias(label) for name, label in zip(self.groups, self.labels[:-1], strict=True)
+        ]
         chosen += [
-            nw.col(name).cast(nw.Float64).alias(own)
+            named_column(frame, name).cast(nw.Float64).alias(own)
             for name, own in ((self.time, "t"), (self.event, "e"), (self.models[0]["risk"], "c0"))
         ]
         if self.weights is not None:
-            chosen.append(nw.col(self.weights).cast(nw.Float64).alias("w"))
+            chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
         frame = frame.select(*chosen)
         t, e = nw.col("t"), nw.col("e")
         known = nw.when((t >= 0) & (t < np.inf)).then(t).otherwise(nw.lit(0.0))
