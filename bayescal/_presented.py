@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
@@ -45,6 +45,13 @@ class Presented:
     Its rows as data, from which the cells of the sheet are formatted, become a data frame and JSON. Dataclasses that
     inherit from it need ``repr=False``.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make sentences safe to print, whatever names they contain; tables and remarks are, in their sheet."""
+        super().__init_subclass__(**options)
+        for name in ("sentence", "verdict"):
+            if isinstance(sentence := vars(cls).get(name), FunctionType):
+                setattr(cls, name, _render.printable(sentence))
 
     #: Keys of the rows that identify a row, and the other keys, which are needed if there may be no rows.
     _index: tuple[str, ...] = ("quantity",)

@@ -22,8 +22,9 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import _render
+from bayescal._presented import Presented
 from bayescal.cli import app, counting, outputs
-from bayescal.cli.words import prepare_terminal
+from bayescal.cli.words import console, prepare_terminal
 from bayescal.data.files.predictions import open_predictions
 from bayescal.stats.files import Counting, count_stream
 
@@ -401,3 +402,35 @@ def test_the_name_of_a_file_is_no_markup_in_the_bar(tmp_path, monkeypatch):
     shown = screen.file.getvalue()
     assert "[red]\\x1b[2J[rows].csv" in shown
     assert "\x1b[2J" not in shown
+
+
+# --- one door for text
+
+
+@pytest.mark.parametrize("name", [n for n in bc.__all__ if isinstance(getattr(bc, n), type)])
+def test_sentences_of_results_are_printed_through_one_door(name):
+    kind = getattr(bc, name)
+    for method in ("sentence", "verdict"):
+        if hasattr(kind, method):
+            assert issubclass(kind, Presented)
+            assert getattr(kind, method).__wrapped__.__name__ == method
+
+
+def test_sentences_that_name_groups_hold_no_control_characters():
+    rng = np.random.default_rng(1)
+    p = rng.random(400)
+    y, by = (rng.random(400) < p**3).astype(int), np.array(["\x1b[31ma", "b\x07\n", "c\u202e"])[np.arange(400) % 3]
+    found = [
+        bc.recalibration(y, p, by=by, draws=50, rng=1),
+        bc.screen_subpopulations(y, p, by=by),
+        bc.evaluate(y, p, by=by, draws=50, rng=1),
+        bc.net_benefit(y, p, thresholds=[0.2], by=by, draws=50, rng=1),
+    ]
+    for result in found:
+        assert result.sentence().isprintable()
+
+
+def test_text_on_the_terminal_holds_no_control_characters(capsys):
+    """Whatever a command prints; line breaks of the command itself stay."""
+    console().print("\nof \x1b[31mred\x07 and \u202eright\n", soft_wrap=True)
+    assert capsys.readouterr().out == "\nof \\x1b[31mred\\x07 and \\u202eright\n\n"

@@ -76,7 +76,7 @@ class ComparedFiles(Result):
         show_table(screen, each.header, each.rows)
         screen.print(each.note)
         for remark in comparison.remarks:
-            screen.print(_render.printed(remark))
+            screen.print(remark)
         screen.print()
         screen.print(
             comparison.specification(estimand=estimand) + "\n", soft_wrap=True

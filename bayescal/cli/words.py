@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
 
@@ -56,10 +56,17 @@ NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000
 
 
 def console(stderr: bool = False) -> "Console":
-    """Return a console of 40 to 120 columns without automatic highlighting: numbers and paths are shown unchanged."""
+    """Return a console of 40 to 120 columns without automatic highlighting: numbers and paths are shown unchanged.
+
+    Control characters in text are escaped: names come from the data. Tables are escaped in their sheet.
+    """
     from rich.console import Console
 
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    class Screen(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*(_escaped(each) if isinstance(each, str) else each for each in objects), **options)
+
+    made = Screen(stderr=stderr, highlight=False, markup=False, emoji=False)
     made.width = min(max(made.width, NARROWEST), WIDEST)
     return made
 
@@ -88,10 +95,15 @@ def prepare_terminal() -> None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # TextIOWrapper has it
 
 
+def _escaped(text: str) -> str:
+    """Escape control characters but line breaks."""
+    return "\n".join(map(_render.visible, text.split("\n")))
+
+
 def say_saved(screen: "Console", *paths: Path | None) -> None:
     """Print one line per file that was written."""
     for path in paths:
-        screen.print(f"Saved {_render.visible(path)}", soft_wrap=True)
+        screen.print(f"Saved {path}", soft_wrap=True)
 
 
 @contextmanager

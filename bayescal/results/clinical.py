@@ -228,7 +228,6 @@ class ClinicalSummary(_presented.Presented):
             for row in rows
         ]
 
-    @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
         """The main numbers in words, as a paper reports them.
 

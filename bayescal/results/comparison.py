@@ -47,7 +47,6 @@ class Comparison(OfEstimand, Compared):
 
     axis: str = "classifier"
 
-    @_render.printable
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """The result in words, with its direction: the best classifier against the second best.
 
@@ -65,7 +64,6 @@ class Comparison(OfEstimand, Compared):
         """
         return self._verdict(estimand).sentence(prob)
 
-    @_render.printable
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """The result in words without its numbers, for a title.
 

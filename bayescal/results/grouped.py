@@ -186,7 +186,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             attrs={"spec": self.spec, "by": self.name, "overall": self.overall.spec, "pooling": self.pooling},
         )
 
-    @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
         """State the result in words: the group that stands out, or that no group does.
 

@@ -353,7 +353,6 @@ class NetBenefit(_presented.Presented):
             attrs={"spec": self.spec, "n_rows": self.counts.n_rows},
         )
 
-    @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words.
 

@@ -39,7 +39,6 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
 
     _index = ("group", "model", "threshold")
 
-    @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
         """Return the result of all rows in words.
 

@@ -224,7 +224,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             attrs={"spec": self.specification(estimand=estimand), "rope": self.rope, "spread": self.spread},
         )
 
-    @_render.printable
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """The result in words: the two classifiers with the best mean ranks, on these data sets and in a population.
 
@@ -245,7 +244,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         of = self.population(better, worse, estimand)
         return sentence_of(self._verdict(estimand), len(self.datasets), of, self._sign(estimand), prob)
 
-    @_render.printable
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """The result on these data sets in words without numbers, for a title.
 

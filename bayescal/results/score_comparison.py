@@ -331,7 +331,6 @@ class ScoreComparison(Labelled, _presented.Presented):
         """Return the names from the best expected rank to the worst; ties keep the given order."""
         return tuple(sorted(self.labels, key=self.expected_ranks().__getitem__))
 
-    @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words: the best classifier against the second best.
 
@@ -347,7 +346,6 @@ class ScoreComparison(Labelled, _presented.Presented):
         """
         return self._verdict.sentence(prob)
 
-    @_render.printable
     def verdict(self) -> str:
         """The result in words without its numbers, for a title.
 

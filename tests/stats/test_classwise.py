@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import bayescal as bc
 from bayescal.cli import app
 from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.stored import counts_document, counts_from_document
 
 CLASSES = ("ant", "bee", "cat", "dog")
 N = 3000
@@ -209,8 +210,6 @@ def replace_joint(counts, joint):
     ],
 )
 def test_impossible_documents_are_refused(key, change, message):
-    from bayescal.stats.stored import counts_document, counts_from_document
-
     document = counts_document(count(bins=2))
     with pytest.raises(ValueError, match=message):
         counts_from_document({**document, key: change(document[key])})
@@ -296,3 +295,16 @@ def test_records_with_other_joint_sums_differ():
     assert counts != ClasswiseCounts(counts.classes, counts.by_class, 2 * counts.joint)
     assert counts != ClasswiseCounts(counts.classes, counts.by_class)
     assert ClasswiseCounts(counts.classes, counts.by_class) == ClasswiseCounts(counts.classes, counts.by_class)
+
+
+def test_joint_sums_of_weighted_rows_are_bounded_when_a_document_is_read():
+    """A residual is at most 1, so that the diagonal is at most the sum of squared weights of its bin."""
+    rng = np.random.default_rng(1)
+    weights = rng.gamma(1.0, size=60)
+    counts = ClasswiseCounts.from_arrays(rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60), bins=2, weights=weights)
+    document = counts_document(counts)
+    assert counts_from_document(document) == counts
+    document["joint"] = (1e4 * counts.joint).tolist()
+    document["joint"] = [row[: i + 1] for i, row in enumerate(document["joint"])]
+    with pytest.raises(ValueError, match="`joint` must fit `weight_sq`: residuals are at most 1"):
+        counts_from_document(document)

@@ -338,7 +338,12 @@ WRONG = {
         (-0.2, "`deviation_sq` must fit"),
     ],
     ("deviation", 0, 1): [(0.001, "within its bin")],  # no rows
-    ("deviation_sq", 0): [(-1e-3, "fit"), (0.01, "fit `deviation`"), (0.07, "within its bin"), (1e308, "within")],
+    ("deviation_sq", 0): [
+        (-1e-3, "fit"),
+        (0.01, "fit `deviation`"),
+        (0.07, "within its bin"),
+        (1e308, r"up to 1e\+300"),
+    ],
     ("deviation_sq",): [([0.015625], r"shape \(2,\)"), (0.1, r"shape \(2,\)"), (KeyError, "'deviation_sq'")],
     # log losses: log 2 in the last cell is that of 0.5 and 1; the mean confidence 0.75 has 0.29
     ("log_losses",): [([], "'log_losses' must be a JSON object")],
@@ -375,7 +380,8 @@ WRONG = {
         (-0.1, "`losses.squares` must be >= 0"),
         (0.03, "`losses.squares` must fit `total`"),
         (0.1, "`losses.squares` must fit `total`"),
-        (1e308, "`losses.squares` must fit `total`"),
+        (1e300, "`losses.squares` must fit `total`"),
+        (1e308, r"finite numbers up to 1e\+300"),
     ],
     # weights that are half there
     ("weight",): [([[1, 0], [0, 2]], "both of")],

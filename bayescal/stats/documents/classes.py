@@ -87,6 +87,8 @@ def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
         _checks.refuse("joint", "must be 0 for two bins of one class", wrong, joint, "A row is in one of them only.")
     sd = np.sqrt(squares)
     within("joint", "be covariances", np.abs(joint), np.outer(sd, sd) + TINY, joint)
+    most = np.concatenate([each.weight_sq for each in counts])
+    within("joint", "fit `weight_sq`: residuals are at most 1", squares, most, squares)
     if not any(each.weighted for each in counts):
         losses = np.concatenate([each.losses.total.sum(axis=0) for each in counts if each.losses is not None])
         n = np.concatenate([each.n for each in counts])

@@ -15,7 +15,8 @@ Ints = NDArray[np.int64]
 #: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
 ROUNDING = 1e-6
 TINY = float(np.finfo(np.float64).tiny)
-LARGEST = float(np.finfo(np.float64).max)
+#: Sums of squared weights below `_rules.LARGEST_WEIGHT` over any number of rows are smaller; they can be added.
+LARGEST = 1e300
 
 
 def integers(name: str, values: Any, shape: tuple[int, ...]) -> Ints:
@@ -26,8 +27,9 @@ def integers(name: str, values: Any, shape: tuple[int, ...]) -> Ints:
 
 
 def floats(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
-    """Read finite JSON numbers of the given shape; numbers beyond the range of float64 are refused."""
-    return _array(name, values, shape, (int, float), "finite numbers", lambda v: abs(v) <= LARGEST).astype(np.float64)
+    """Read finite JSON numbers of the given shape; numbers whose sums could overflow are refused."""
+    rule = f"finite numbers up to {LARGEST:g}"
+    return _array(name, values, shape, (int, float), rule, lambda v: abs(v) <= LARGEST).astype(np.float64)
 
 
 def _array(
