@@ -423,7 +423,8 @@ class BinnedCounts:
     @property
     def mean_confidence(self) -> Floats:
         """(Weighted) mean confidence in each bin, shape (n_bins,); NaN if a bin is empty."""
-        return self.bins.midpoints + _ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
+        mean = self.bins.midpoints + _ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
+        return np.clip(mean, 0.0, 1.0)  # rounded, the mean of confidences of 1 may exceed 1
 
     @property
     def within_variance(self) -> Floats:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+TINY = float(np.finfo(np.float64).tiny)
 #: Coefficients by bin, for the first and for the second classifier.
 Coefficients = tuple[Floats, Floats]
 
@@ -18,7 +19,9 @@ def cosine(xx: float, yy: float, xy: float, *, same: bool) -> float:
     """
     if xx <= 0 or yy <= 0:
         return 1.0 if same else 0.0
-    return float(np.clip(xy / np.sqrt(xx * yy), -1.0, 1.0))
+    # the product is 0 or infinite if weights are far from 1
+    root = np.sqrt(xx * yy) if TINY < xx * yy < np.inf else np.sqrt(xx) * np.sqrt(yy)
+    return float(np.clip(xy / root, -1.0, 1.0))
 
 
 def cosine_of(x: Floats, y: Floats, weight: Floats, *, same: bool) -> float:
