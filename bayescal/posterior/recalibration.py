@@ -207,7 +207,9 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     density = _Density.of(counts, read)
     t, b, log_density = _placed(density)
     fine_t, fine_b = (np.linspace(nodes[0], nodes[-1], FINE) for nodes in (t, b))
-    log_fine = _interpolation(t, fine_t) @ log_density @ _interpolation(b, fine_b).T
+    # not by `@`, whose rounding depends on the number of threads, and so on the process
+    log_fine = np.einsum("it,tb->ib", _interpolation(t, fine_t), log_density)
+    log_fine = np.einsum("ib,jb->ij", log_fine, _interpolation(b, fine_b))
     top = log_fine.max()
     log_total = top + np.log(np.exp(log_fine - top).sum())
     area = (fine_t[1] - fine_t[0]) * (fine_b[1] - fine_b[0])
