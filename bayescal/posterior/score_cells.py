@@ -11,6 +11,8 @@ from bayescal.stats.threshold_counts import ThresholdCounts
 
 Floats = NDArray[np.float64]
 
+#: Share of the scores of the prior that are 0 or 1, half of it each; the others are uniform.
+AT_ENDS = 0.9
 #: Range of the number of pseudo-rows.
 PSEUDO_ROWS_RANGE = (0.1, 100.0)
 #: The prior of several models has atoms until the mean of the mass that remains is below this share.
@@ -34,11 +36,15 @@ class ScoreCellsPosterior:
 
     Notes
     -----
-    The prior is a Dirichlet process [1]_ whose base distribution has an event probability of 0.5 and
-    independent uniform scores of all models; its weight is the number of pseudo-rows a: the prior counts as much as a
-    rows. So the cell of one model and one outcome
-    has the prior parameter a / 2 times the width of the cell, and results at one threshold do not depend on the other
-    thresholds. The posterior is again a Dirichlet process, with the rows as further atoms.
+    The prior is a Dirichlet process [1]_ whose base distribution has an event probability of 0.5 and independent scores
+    of all models; its weight is the number of pseudo-rows a: the prior counts as much as a rows. With probability 0.9 a
+    score is 0 or 1, both equally likely, and else uniform; see `base_shares`. So the rows of one outcome that a model
+    treats have the prior parameter a / 2 (0.45 + 0.1 (1 - t)), nearly a / 4 at every threshold t. With a = 2, the prior
+    of the four combinations of outcome and treatment is nearly that of Jeffreys [3]_, half a row each; the rows of one
+    outcome that only the first of two models treats have nearly a quarter. Results at one threshold do not depend on
+    the other thresholds. The posterior is again a Dirichlet process, with the rows as further atoms. Uniform scores
+    alone would give treated rows almost no prior at thresholds near 1: if no false positive was seen there, the
+    posterior would be sure that there is none.
 
     The masses of one model are one Dirichlet. For several models, the rows of each joint cell have a Gamma mass, and
     the prior is drawn by stick-breaking [2]_: Gamma mass a in all, in atoms with shares Beta(1, a) of what remains,
@@ -56,14 +62,16 @@ class ScoreCellsPosterior:
     ----------
     .. [1] T. S. Ferguson (1973), "A Bayesian analysis of some nonparametric problems", Annals of Statistics 1, 209-230.
     .. [2] J. Sethuraman (1994), "A constructive definition of Dirichlet priors", Statistica Sinica 4, 639-650.
+    .. [3] H. Jeffreys (1946), "An invariant form for the prior probability in estimation problems", Proceedings of the
+       Royal Society A 186, 453-461.
 
     Examples
     --------
     >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5])
-    >>> posterior = ScoreCellsPosterior(counts, pseudo_rows=4.0, given_outcome=False)
+    >>> posterior = ScoreCellsPosterior(counts, pseudo_rows=2.0, given_outcome=False)
     >>> posterior.parameters(0)
-    array([[2., 1.],
-           [1., 3.]])
+    array([[1.5, 0.5],
+           [0.5, 2.5]])
     >>> posterior.sample(1000, rng=1).shape
     (1000, 1, 2, 2)
     """
@@ -78,13 +86,12 @@ class ScoreCellsPosterior:
     @property
     def prior(self) -> str:
         """The prior in words."""
-        return f"prior: {self.pseudo_rows:g} pseudo-rows"
+        return f"prior: {self.pseudo_rows:g} pseudo-row{'s' * (self.pseudo_rows != 1)}"
 
     @property
     def _prior_parameters(self) -> Floats:
         """Prior parameters of outcome and score cell of a model, shape (2, n_bins)."""
-        width = np.diff(np.concatenate([[0.0], self.counts.thresholds, [1.0]]))
-        return self.pseudo_rows / 2 * np.stack([width, width])
+        return self.pseudo_rows / 2 * np.stack([base_shares(self.counts.thresholds)] * 2)
 
     @property
     def _rows(self) -> Floats:
@@ -141,9 +148,13 @@ class ScoreCellsPosterior:
         return mass.reshape(n_models, n_draws, size)
 
     def _summed(self, atoms: Floats, outcome: NDArray[np.bool_], score: Floats) -> Floats:
-        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,)."""
+        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,).
+
+        Scores are given as their ranks in the base distribution, in [0, 1).
+        """
         n_draws, size = len(atoms), 2 * self.counts.n_bins
-        cell = outcome * self.counts.n_bins + np.searchsorted(self.counts.thresholds, score, side="right")
+        last = np.cumsum(base_shares(self.counts.thresholds))[:-1]
+        cell = outcome * self.counts.n_bins + np.searchsorted(last, score, side="right")
         place = np.arange(n_draws)[:, None] * size + cell
         return np.bincount(place.ravel(), atoms.ravel(), n_draws * size)
 
@@ -283,10 +294,34 @@ class ScoreCellsPosterior:
             of_z = (counts.outcome == z) * rows
             only[0, z], only[1, z] = of_z @ (one & ~other), of_z @ (other & ~one)
         if first != second:
-            only += self.pseudo_rows / 2 * t * (1 - t)
+            above = 1 - np.cumsum(base_shares(t))[:-1]
+            only += self.pseudo_rows / 2 * above * (1 - above)
         total = self.parameters(first).sum(axis=-1, keepdims=True)
         # treated by the first only and by the second only: cells of one Dirichlet, with opposite gains
         return _moments(only, total, np.stack([gain, -gain]), given_outcome=self.given_outcome)
+
+
+def base_shares(thresholds: Floats) -> Floats:
+    r"""Share of each score cell in the base distribution of the prior.
+
+    Parameters
+    ----------
+    thresholds : ndarray, shape (n_thresholds,)
+        Thresholds between the cells.
+
+    Returns
+    -------
+    ndarray, shape (n_thresholds + 1,)
+        0.1 times the width of each cell, and 0.45 more for the first and for the last one.
+
+    Examples
+    --------
+    >>> base_shares(np.array([0.2, 0.7]))
+    array([0.47, 0.05, 0.48])
+    """
+    shares = (1 - AT_ENDS) * np.diff(np.concatenate([[0.0], thresholds, [1.0]]))
+    shares[[0, -1]] += AT_ENDS / 2
+    return shares
 
 
 def _moments(cells: Floats, total: Floats, gain: Floats, *, given_outcome: bool) -> tuple[Floats, Floats]:

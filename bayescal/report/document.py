@@ -337,11 +337,12 @@ def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
         "prevalence": result.prevalence,
         "harm": result.harm,
         "treat_all": [
-            dict(zip(("threshold", "mean", "low", "high", "p_best"), row, strict=True))
+            dict(zip(("threshold", "mean", "low", "high", "observed", "p_best"), row, strict=True))
             for row in zip(
                 at,
                 result.treat_all.mean().tolist(),
                 *(end.tolist() for end in result.treat_all.interval(PROB)),
+                result.observed[TREAT_ALL].tolist(),
                 result.p_best[TREAT_ALL].tolist(),
                 strict=True,
             )

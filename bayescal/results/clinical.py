@@ -71,11 +71,13 @@ class ModelParts:
         for key, best in OVERALL.items():
             # rows of one outcome have no AUC
             if hasattr(ev, key):
-                yield _record("discrimination" if key == "auc" else "overall", key, ev.row(key, prob), best)
+                numbers = {**ev.row(key, prob), "observed": ev.plug_in_of(key)}
+                yield _record("discrimination" if key == "auc" else "overall", key, numbers, best)
         yield _record("calibration", "mean_risk", {"mean": self.mean_risk}, event_rate)
         ratio = self.recalibration.observed_expected
         low, high = ratio.interval(prob)
         numbers = {"mean": ratio.mean(), "sd": ratio.sd(), "low": low, "high": high}
+        numbers["observed"] = event_rate / self.mean_risk if self.mean_risk > 0 else math.nan
         yield _record("calibration", "observed_expected", numbers, 1.0)
         for row in self.recalibration.table(prob):
             yield _record("calibration", row["quantity"], row, row["calibrated"])
@@ -189,10 +191,11 @@ class ClinicalSummary(_presented.Presented):
         -------
         list of dict
             Keys model, item ("discrimination", "overall", "calibration" or "clinical utility"), quantity, threshold
-            (NaN except for the clinical utility), mean, sd, low, high (NaN for the mean predicted risk), ideal (the
-            value of perfect predictions, or of calibrated ones for measures of calibration; NaN for treat all) and
-            p_useful (NaN except for the net
-            benefit of a model at a threshold with enough rows on both sides, see `NetBenefit.few_rows`).
+            (NaN except for the clinical utility), mean, sd, low, high (NaN for the mean predicted risk), observed (the
+            value of the rows themselves, of AUC, Brier score, observed / expected events and net benefit; else NaN),
+            ideal (the value of perfect predictions, or of calibrated ones for measures of calibration; NaN for treat
+            all) and p_useful (NaN except for the net benefit of a model at a threshold with enough rows on both sides,
+            see `NetBenefit.few_rows`).
 
         Raises
         ------
@@ -332,18 +335,18 @@ class ClinicalSummary(_presented.Presented):
             cells = [*([row[0], *row[1:] * len(blocks), ""] for row in counts), *beside(list(blocks.values()))]
             if whole or fits(heads, cells, width):
                 return _render.Sheet(self.sentence(), self.spec, heads, cells, remarks)
-        cells = padded(counts, 5)
+        cells = padded(counts, len(HEADER))
         for name, block in blocks.items():
-            cells += [*padded([[name]] if len(blocks) > 1 else [], 5), *block]
+            cells += [*padded([[name]] if len(blocks) > 1 else [], len(HEADER)), *block]
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)
 
     def cells(self, model: str) -> list[list[str]]:
-        """Return the table of one model as text: name, mean, ends of the 95 % interval, ideal value."""
+        """Return the table of one model as text: name, mean, ends of the 95 % interval, observed and ideal value."""
         return cells_of([row for row in self.table() if row["model"] == model])
 
 
 #: Titles of the table of one model.
-HEADER = ("", "mean", "2.5 %", "97.5 %", "ideal")
+HEADER = ("", "mean", "2.5 %", "97.5 %", "observed", "ideal")
 
 
 def _record(
@@ -355,6 +358,6 @@ def _record(
     threshold: float = math.nan,
     p_useful: float = math.nan,
 ) -> dict[str, Any]:
-    numbers = {key: float(row.get(key, math.nan)) for key in ("mean", "sd", "low", "high")}
+    numbers = {key: float(row.get(key, math.nan)) for key in ("mean", "sd", "low", "high", "observed")}
     head = {"item": item, "quantity": quantity, "threshold": threshold}
     return {**head, **numbers, "ideal": ideal, "p_useful": p_useful}

@@ -34,7 +34,7 @@ DECIMALS = 3
 GUIDANCE = 100
 #: Meaning of the rows of the table.
 KEY = (
-    "Posterior means with 95 % credible intervals; ideal: the value of perfect predictions, or of calibrated ones for "
+    "Posterior means with 95 % credible intervals; observed: in the rows, without a prior; ideal: the value of perfect predictions, or of calibrated ones for "
     "measures of calibration. Observed / expected: events, divided by the sum of the predicted risks. Calibration in "
     "the large and the intercept are in logits; the former is above 0 if risks are too low. ICI, E50 and E90: mean, "
     "median and 90th percentile of the absolute difference between predicted risk and calibration curve. P(useful): "
@@ -150,17 +150,17 @@ def sentence_of(name: str, rows: Sequence[Row], level: str, *, one_outcome: bool
 
 
 def cells_of(rows: Sequence[Row]) -> list[list[str]]:
-    """Return the table of one model as text: name, mean, ends of the interval, ideal value."""
+    """Return the table of one model as text: name, mean, ends of the interval, observed value, ideal value."""
     cells = []
     for row in rows:
         d = decimals_of(row)
-        numbers = ["" if math.isnan(row[key]) else _render.number(row[key], d) for key in ("mean", "low", "high")]
+        numbers = ["" if math.isnan(row[key]) else _render.number(row[key], d) for key in ("mean", "low", "high", "observed")]
         ideal = row["ideal"]
         shown = "" if math.isnan(ideal) else f"{ideal:g}" if ideal in (0.0, 1.0) else _render.number(ideal, d)
         cells.append([words_of(row), *numbers, shown])
         if row["quantity"] == "net_benefit":
             useful = "-" if math.isnan(row["p_useful"]) else of_draws(row["p_useful"])
-            cells.append([f"P(useful) at {row['threshold']:g}", useful, "", "", ""])
+            cells.append([f"P(useful) at {row['threshold']:g}", useful, "", "", "", ""])
     return cells
 
 
@@ -188,17 +188,23 @@ def padded(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
 
 
 def beside(blocks: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """Join the tables of several models: one column per model, of means with intervals.
+    """Join the tables of several models: one column per model, of means with intervals; observed values below.
 
     Examples
     --------
-    >>> beside([[["AUC", "0.8", "0.7", "0.9", "1"]], [["AUC", "0.6", "0.5", "0.7", "1"]]])
-    [['AUC', '0.8 (0.7, 0.9)', '0.6 (0.5, 0.7)', '1']]
+    >>> joined = beside([[["AUC", "0.8", "0.7", "0.9", "0.81", "1"]], [["AUC", "0.6", "0.5", "0.7", "0.62", "1"]]])
+    >>> for row in joined:
+    ...     print(row)
+    ['AUC', '0.8 (0.7, 0.9)', '0.6 (0.5, 0.7)', '1']
+    ['  observed', '0.81', '0.62', '']
     """
-    return [
-        [lines[0][0], *(f"{mean} ({low}, {high})" if low else mean for _, mean, low, high, _ in lines), lines[0][-1]]
-        for lines in zip(*blocks, strict=True)
-    ]
+    rows = []
+    for lines in zip(*blocks, strict=True):
+        values = [f"{mean} ({low}, {high})" if low else mean for _, mean, low, high, *_ in lines]
+        rows.append([lines[0][0], *values, lines[0][-1]])
+        if any(line[-2] for line in lines):
+            rows.append(["  observed", *(line[-2] for line in lines), ""])
+    return rows
 
 
 def fits(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:

@@ -7,8 +7,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented, _render
+from bayescal import _presented, _render
 from bayescal.draws import Draws, fingerprint
+from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, share_treated
+from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.results.foreign_names import LOSS_RATIO, no_attribute
 from bayescal.results.net_benefit_words import ranges, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
@@ -17,7 +19,9 @@ Floats = NDArray[np.float64]
 
 #: A remark names thresholds at which fewer test rows than this are decided wrongly.
 FEWEST = 5
-HEADER = ("threshold", "loss before", "loss after", "ratio", "2.5 %", "97.5 %")
+#: Another one those at which the decision of fewer test rows than this changes.
+FEW_CHANGED = 15
+HEADER = ("threshold", "loss before", "loss after", "observed ratio", "mean ratio", "2.5 %", "97.5 %", "changed rows")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,10 +32,8 @@ class LossRatio(_presented.Presented):
 
     Parameters
     ----------
-    counts : ThresholdCounts
-        Joint counts of the test rows: the probabilities "before" and "after".
-    losses : ndarray, shape (2, n_thresholds, n_cells)
-        Loss of a row of each joint cell, before and after.
+    posterior : ScoreCellsPosterior
+        The posterior of outcome and score cells of the test rows, jointly of the probabilities "before" and "after".
     method : str
         How probabilities were recalibrated, and on how many rows.
     c_emp : float
@@ -42,8 +44,7 @@ class LossRatio(_presented.Presented):
         Seed of the draws.
     """
 
-    counts: ThresholdCounts
-    losses: Floats
+    posterior: ScoreCellsPosterior
     method: str
     c_emp: float
     n_draws: int
@@ -56,25 +57,54 @@ class LossRatio(_presented.Presented):
         no_attribute(self, name, LOSS_RATIO)
 
     @property
+    def counts(self) -> ThresholdCounts:
+        """Joint counts of the test rows: the probabilities "before" and "after"."""
+        return self.posterior.counts
+
+    @property
     def thresholds(self) -> Floats:
         """The thresholds, shape (n_thresholds,)."""
         return self.counts.thresholds
 
     @cached_property
     def _drawn(self) -> Floats:
-        """Losses before and after, shape (2, n_draws, n_thresholds)."""
-        rows = self.counts.effective()
-        mass = _checks.generator(self.draws_seed).standard_gamma(rows, (self.n_draws, len(rows)))
-        mass /= mass.sum(axis=1, keepdims=True)
-        drawn: Floats = mass @ self.losses.swapaxes(1, 2)
-        return drawn
+        """Losses before and after, shape (2, n_draws, n_thresholds): (1 - t) (prevalence - net benefit)."""
+        mass, t = self.posterior.sample(self.n_draws, rng=self.draws_seed).swapaxes(0, 1), self.thresholds
+        prevalence = mass[:, :, 1].sum(axis=-1, keepdims=True)
+        lost: Floats = (1 - t) * (prevalence - net_benefit_of(share_treated(mass), gain_of_treating(t)))
+        return lost
+
+    @property
+    def _losses(self) -> Floats:
+        """Losses of a row of each joint cell before and after, shape (2, n_thresholds, n_cells)."""
+        t, outcome = self.thresholds[:, None], self.counts.outcome
+        return np.where(self._treated, t * (outcome == 0), (1 - t) * (outcome == 1))
 
     @cached_property
     def observed(self) -> Floats:
         """Mean losses of the test rows before and after, shape (2, n_thresholds)."""
-        share = self.counts.weight / self.counts.weight.sum()
-        mean: Floats = self.losses @ share
+        mean: Floats = self._losses @ (self.counts.weight / self.counts.weight.sum())
         return mean
+
+    def _rows_where(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Count the test rows of joint cells, (n_thresholds, n_cells); rows of weight 0 do not count."""
+        return np.asarray(chosen @ np.where(self.counts.weight > 0, self.counts.n, 0))
+
+    @property
+    def _treated(self) -> NDArray[np.bool_]:
+        """Whether rows of each joint cell are treated before and after, shape (2, n_thresholds, n_cells)."""
+        return self.counts.cells[:, :2].T[:, None, :] > np.arange(len(self.thresholds))[:, None]
+
+    @property
+    def changed(self) -> NDArray[np.int64]:
+        """Number of test rows whose decision changes at each threshold, shape (n_thresholds,)."""
+        before, after = self._treated
+        return self._rows_where(before != after)
+
+    @property
+    def few_changed(self) -> NDArray[np.bool_]:
+        """Whether the decision of fewer than 15 test rows changes, at each threshold."""
+        return self.changed < FEW_CHANGED
 
     @cached_property
     def _origin(self) -> int:
@@ -106,9 +136,7 @@ class LossRatio(_presented.Presented):
     @property
     def few_wrong(self) -> NDArray[np.bool_]:
         """Whether fewer than 5 test rows are decided wrongly before or after, at each threshold."""
-        rows = np.where(self.counts.weight > 0, self.counts.n, 0)
-        wrong = (self.losses > 0).any(axis=0) @ rows
-        return np.asarray(wrong < FEWEST)
+        return self._rows_where((self._losses > 0).any(axis=0)) < FEWEST
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per threshold.
@@ -121,12 +149,13 @@ class LossRatio(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys threshold, before and after (losses of the test rows), ratio (of these), low and high.
+            Keys threshold, before and after (losses of the test rows), ratio (of these), mean (of the posterior), low,
+            high, and changed, the number of test rows whose decision changes.
         """
         low, high = self.ratio.interval(prob)
         before, after = self.observed
-        columns = (self.thresholds, before, after, after / before, low, high)
-        names = ("threshold", "before", "after", "ratio", "low", "high")
+        columns = (self.thresholds, before, after, after / before, self.ratio.mean(), low, high, self.changed)
+        names = ("threshold", "before", "after", "ratio", "mean", "low", "high", "changed")
         return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
@@ -161,7 +190,7 @@ class LossRatio(_presented.Presented):
     def spec(self) -> str:
         """Recalibration, thresholds and rows, on one line."""
         at = thresholds_and_rows(self.counts)
-        return f"loss ratio of {self.method}, {at}, Bayesian bootstrap, c_emp before {self.c_emp:.4f}"
+        return f"loss ratio of {self.method}, {at}, {self.posterior.prior}, c_emp before {self.c_emp:.4f}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
@@ -178,16 +207,25 @@ class LossRatio(_presented.Presented):
         """
         every = self.table()
         rows = every if whole else [every[i] for i in shown(self.thresholds)]
-        cells = [[f"{row['threshold']:g}", *(_render.number(row[name]) for name in list(row)[1:])] for row in rows]
-        remarks = [
-            "Loss per row: t for a false positive, 1 - t for a false negative. Intervals resample the test rows, given "
-            "the recalibration: they do not contain the noise of the validation rows."
+        cells = [
+            [f"{row['threshold']:g}", *(_render.number(row[name]) for name in list(row)[1:-1]), str(row["changed"])]
+            for row in rows
         ]
+        remarks = [
+            "Loss per row: t for a false positive, 1 - t for a false negative; observed ratio: of the test rows; "
+            "changed rows: test rows whose decision changes. Intervals are given the recalibration: they do not "
+            "contain the noise of the validation rows."
+        ]
+        if self.few_changed.any():
+            remarks.append(
+                f"The decision of fewer than {FEW_CHANGED} test rows changes at "
+                f"{ranges(self.thresholds, self.few_changed)}: the ratio depends on the prior there."
+            )
         few = self.few_wrong
         if few.any():
             remarks.append(
                 f"Fewer than {FEWEST} test rows are decided wrongly before or after at "
-                f"{ranges(self.thresholds, few)}: resampling so few rows gives intervals that are too narrow."
+                f"{ranges(self.thresholds, few)}: the loss depends on the prior there."
             )
         if len(rows) < len(every):
             remarks.append(f"The table shows {len(rows)} of {len(every)} thresholds; `table()` has all.")

@@ -24,6 +24,7 @@ from bayescal.results.net_benefit_words import (
     curve_sentence,
     decimals_of,
     few_rows,
+    few_treated,
     of_clusters,
     of_draws,
     question,
@@ -197,6 +198,16 @@ class NetBenefit(_presented.Presented):
         """
         return {name: sides.any(axis=0) for name, sides in few_rows(self.counts, self.prevalence).items()}
 
+    @cached_property
+    def few_treated(self) -> dict[str, NDArray[np.bool_]]:
+        """Whether few treated rows of outcome 0, and of outcome 1, decide a net benefit, by model; (2, n_thresholds).
+
+        They are fewer than 5, and contribute at least a tenth of its variance. At high thresholds these are false
+        positives, each of which counts as much as t / (1 - t) true positives; with rare events, true positives. Mean
+        and interval then depend on the prior, and a remark names the thresholds.
+        """
+        return few_treated(self.counts, self.prevalence)
+
     @property
     def p_best(self) -> dict[str, Floats]:
         """Probability that each strategy has the largest net benefit, per threshold; ties share it."""
@@ -318,7 +329,7 @@ class NetBenefit(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys threshold, mean, sd (both exact, except for rows in clusters), low and high.
+            Keys threshold, mean, sd (both exact, except for rows in clusters), low, high and observed.
         """
         low, high = self.treat_all.interval(_checks.fraction("prob", prob))
         w = odds(self.thresholds)
@@ -328,7 +339,7 @@ class NetBenefit(_presented.Presented):
             mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()
             moments = {"mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
         columns = {"threshold": self.thresholds, **moments}
-        columns |= {"low": low, "high": high}
+        columns |= {"low": low, "high": high, "observed": self.observed[TREAT_ALL]}
         of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
 

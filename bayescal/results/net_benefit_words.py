@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal.draws import Draws
+from bayescal.estimands.net_benefit import gain_of_treating
 from bayescal.results.remarks import CLUSTERS, rows_in_clusters
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED
@@ -26,6 +27,8 @@ FEW = 5
 #: risk there were t: even if none was observed, they could not show that the risk is on the right side of t, since
 #: exp(-3) = 0.05 (the rule of three).
 FEW_EXPECTED = 3.0
+#: Treated rows of an outcome decide a net benefit if they contribute at least this share of its variance.
+DECISIVE = 0.1
 
 
 def shown(thresholds: Floats) -> NDArray[np.intp]:
@@ -78,6 +81,39 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
         found[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
         if counts.clusters is not None:
             found[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
+    return found
+
+
+def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
+    """Return for each model whether few treated rows of outcome 0, and of outcome 1, decide: (2, n_thresholds).
+
+    They do if they are fewer than `FEW`, and contribute at least a tenth of the variance of the net benefit: in
+    proportion to their number, half a row more for the prior, and the square of what each of them gains or loses.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts
+        The counts.
+    prevalence : float, optional
+        Known share of outcome 1.
+
+    Examples
+    --------
+    At 0.9 a false positive counts as much as nine true positives, and two of them were seen. At 0.5 they count the
+    same, so that 40 true positives decide.
+
+    >>> counts = ThresholdCounts.from_arrays([0] * 50 + [1] * 40, [0.1] * 48 + [0.95] * 42, [0.5, 0.9])
+    >>> few_treated(counts)["model"].tolist()
+    [[False, True], [False, False]]
+    """
+    gain = gain_of_treating(counts.thresholds, prevalence)
+    found = {}
+    for i, name in enumerate(counts.models):
+        rows = counts.margin(i, _counting(counts))
+        treated = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][:, 1:]
+        each = gain if prevalence is None else gain / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+        variance = each**2 * (treated + 0.5)
+        found[name] = (treated < FEW) & (variance >= DECISIVE * variance.sum(axis=0))
     return found
 
 
@@ -236,7 +272,9 @@ def of_clusters(counts: ThresholdCounts, effects: Mapping[str, Floats] | None) -
 
 
 def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tuple[str, ...]:
-    """Return one remark for each outcome with few rows, and each side of the thresholds on which a model has few.
+    """Return one remark for each outcome with few rows, and for thresholds at which a model has few rows.
+
+    These are few rows on a side, or few treated rows of an outcome that decide.
 
     Examples
     --------
@@ -268,4 +306,14 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
             f"Too few rows lie below the threshold at {'; '.join(few['below'])}: {rule} events would be expected if "
             "their risk were the threshold. Whether the model is better than treating all depends on the prior there."
         )
+    reached = {name: ~sides[0] for name, sides in few_rows(counts, prevalence).items()}
+    by_model = few_treated(counts, prevalence)
+    for outcome in (0, 1):
+        marked = {name: of_model[outcome] & reached[name] for name, of_model in by_model.items()}
+        at = [f"{ranges(counts.thresholds, m)} ({_render.name(name)})" for name, m in marked.items() if m.any()]
+        if at:
+            texts.append(
+                f"Fewer than {FEW} treated rows have outcome {outcome}, and they decide, at {'; '.join(at)}: mean and "
+                "interval of the net benefit depend on the prior there; compare the observed value."
+            )
     return tuple(texts)

@@ -9,7 +9,7 @@ from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefit_words import decimals_of, of_draws, shown
 from bayescal.results.of_groups import OfGroups
 
-HEADER = ("rows", "model", "threshold", "net benefit", "2.5 %", "97.5 %", "treat all", "P(useful)")
+HEADER = ("rows", "model", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +82,6 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
 def _cells(of_group: NetBenefit, row: Mapping[str, Any], d: int) -> list[str]:
     place = of_group.thresholds.tolist().index(row["threshold"])
     few = bool(of_group.few_rows[row["model"]][place])
-    numbers = [_render.number(row[name], d) for name in ("mean", "low", "high", "treat_all")]
+    numbers = [_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")]
     useful = "-" if few else of_draws(row["p_useful"])
     return [str(of_group.counts.n_rows), row["model"], f"{row['threshold']:g}", *numbers, useful]

@@ -348,14 +348,14 @@ def _effective(counts: Counts) -> tuple[Floats, Floats, Floats]:
     return n, np.minimum(counts.effective_k, n), counts.effective_rows * counts.share
 
 
-def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 4.0) -> pm.Model:
+def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 2.0) -> pm.Model:
     """Write the posterior of outcome and score cells of one or several models in PyMC.
 
     Parameters
     ----------
     counts : ThresholdCounts
         Counts without weights.
-    pseudo_rows : float, default 4
+    pseudo_rows : float, default 2
         Weight of the prior in rows.
 
     Returns
@@ -367,7 +367,8 @@ def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 4.0) -> pm.M
     Notes
     -----
     All joint cells are written out, those without rows too, so that the Dirichlet process of the prior is a Dirichlet
-    with one parameter per joint cell: the product of its widths. Rates are Gamma and counts Poisson, as in
+    with one parameter per joint cell: the product of its shares of the base distribution, in which a score is 0 or 1
+    with probability 0.45 each, and uniform with probability 0.1. Rates are Gamma and counts Poisson, as in
     `dirichlet_model`.
 
     Examples
@@ -377,10 +378,11 @@ def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 4.0) -> pm.M
     ['rate']
     """
     n_models, shape = len(counts.models), (2, *[counts.n_bins] * len(counts.models))
-    width = np.diff(np.concatenate([[0.0], counts.thresholds, [1.0]]))
+    share = 0.1 * np.diff(np.concatenate([[0.0], counts.thresholds, [1.0]]))
+    share[[0, -1]] += 0.45
     base = np.full((2, 1), 0.5)
     for _ in range(n_models):
-        base = (base[:, :, None] * width).reshape(2, -1)
+        base = (base[:, :, None] * share).reshape(2, -1)
     rows = np.zeros(shape, dtype=np.int64)
     rows[counts.outcome, *counts.cells[:, :-1].T] = counts.n
     rows = rows.reshape(2, -1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.analyses.net_benefit import PSEUDO_ROWS, net_benefit_counts
 from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, odds, share_treated
-from bayescal.posterior.score_cells import REMAINDER, ScoreCellsPosterior
+from bayescal.posterior.score_cells import REMAINDER, ScoreCellsPosterior, base_shares
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.verify.named import Moments, NamedSimulator, by_name
 
@@ -107,11 +107,11 @@ class NetBenefitSimulator(NamedSimulator):
 
     def simulate_one(self, rng: np.random.Generator) -> tuple[Mapping[str, Any], ThresholdCounts]:
         """Draw probabilities of the joint cells, and counts."""
-        width = np.diff(np.concatenate([[0.0], self.thresholds, [1.0]]))
-        shape = (2, *[len(width)] * len(self.models))
+        share = base_shares(self.thresholds)
+        shape = (2, *[len(share)] * len(self.models))
         base = np.full(shape, 0.5)
         for axis in range(len(self.models)):
-            base *= width.reshape([-1 if a == axis + 1 else 1 for a in range(len(shape))])
+            base *= share.reshape([-1 if a == axis + 1 else 1 for a in range(len(shape))])
         # rates instead of a Dirichlet, whose shares numpy may return as NaN if all parameters are small
         rate = np.maximum(rng.standard_gamma(PSEUDO_ROWS * base), 1e-300)
         q = rate / rate.sum()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal.analyses.net_benefit import PSEUDO_ROWS
-from bayescal.posterior.score_cells import ScoreCellsPosterior
+from bayescal.posterior.score_cells import ScoreCellsPosterior, base_shares
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
 from bayescal.verify.mistakes.control import Control, with_data, with_draws
@@ -53,12 +53,24 @@ def _sampled(posterior: Callable[[ThresholdCounts], Any]) -> Callable[[NetBenefi
 
 
 class _EqualShares(ScoreCellsPosterior):
-    """The prior gives all score cells the same share, whatever their width; scores of the prior are drawn so too."""
+    """The prior gives all score cells the same share; scores of the prior are drawn so too."""
 
     def _summed(self, atoms: Any, outcome: Any, score: Any) -> Any:
-        edges = np.append(self.counts.thresholds, 1.0)
-        cell = np.minimum((score * self.counts.n_bins).astype(np.intp), self.counts.n_bins - 1)
-        return super()._summed(atoms, outcome, np.nextafter(edges, 0.0)[cell])
+        return super()._summed(atoms, outcome, _inside(self.counts, (score * self.counts.n_bins).astype(np.intp)))
+
+
+class _UniformScores(ScoreCellsPosterior):
+    """All scores of the prior are uniform: none lies at 0 and at 1."""
+
+    def _summed(self, atoms: Any, outcome: Any, score: Any) -> Any:
+        cell = np.searchsorted(self.counts.thresholds, score, side="right")
+        return super()._summed(atoms, outcome, _inside(self.counts, cell))
+
+
+def _inside(counts: ThresholdCounts, cell: Any) -> Any:
+    """Ranks in the base distribution of scores in the given cells."""
+    last = np.cumsum(base_shares(counts.thresholds))
+    return (last - base_shares(counts.thresholds) / 2)[cell]
 
 
 class _SameScores(ScoreCellsPosterior):
@@ -101,8 +113,9 @@ NET_BENEFIT_MISTAKES = tuple(
         ("outcomes exchanged", with_data(_flipped), 1000),
         ("rows of a cell in the cell below", with_data(_closed_on_the_right), 1000),
         ("second model has the cells of the first", with_data(_second_as_first), 1000),
-        ("half a pseudo-row instead of four", _sampled(_posterior(ScoreCellsPosterior, 0.5)), 2000),
+        ("half a pseudo-row instead of two", _sampled(_posterior(ScoreCellsPosterior, 0.5)), 2000),
         ("prior with equal shares of the cells", _sampled(_posterior(_EqualShares)), 4000),
+        ("prior with uniform scores", _sampled(_posterior(_UniformScores)), 4000),
         ("prior with the same scores for both models", _sampled(_posterior(_SameScores)), 4000),
         ("models drawn independently", with_draws(_independent), 1000),
         ("model and treating all drawn independently", with_draws(_independent_of_treating_all), 1000),
