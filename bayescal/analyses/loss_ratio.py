@@ -76,9 +76,10 @@ def loss_ratio(
     -----
     The loss at the threshold t is t for a false positive and 1 - t for a false negative, per row. This is the
     experiment of Gao, Parameswaran and Peng [1]_. Draws come from the posterior of `net_benefit` for two models on the
-    same rows, the probabilities before and after: a Dirichlet process with two pseudo-rows, see
-    `ScoreCellsPosterior`. In the prior decisions may change where those of no test row do, nearly a quarter of a row
-    for each direction and outcome, so that the interval never is the single value 1. The page "Does recalibration pay?" shows how often the intervals contain the truth.
+    same rows, the probabilities before and after: a Dirichlet process with three pseudo-rows, see
+    `ScoreCellsPosterior`. In the prior decisions may change where those of no test row do, nearly 3 / 8 of a row for
+    each direction and outcome, so that the interval never is the single value 1. The page "Does recalibration
+    pay?" shows how often the intervals contain the truth.
 
     References
     ----------

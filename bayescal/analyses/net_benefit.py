@@ -23,7 +23,7 @@ from bayescal.stats.thresholds import UNNAMED, model_names
 
 type Options = tuple[Any, Any, Any, Any]
 #: Weight of the prior in rows, for one model and for differences of models.
-PSEUDO_ROWS = 2.0
+PSEUDO_ROWS = 3.0
 
 
 @_checks.explained(
@@ -66,8 +66,9 @@ def net_benefit(
     thresholds : float or array-like of float, optional
         Thresholds t, strictly increasing between 0 and 1; by default 0.01, 0.02, ..., 0.99. A row is treated at t if
         its probability is at least t. Thresholds are rounded to 12 decimals.
-    pseudo_rows : float, default 2
-        Weight of the prior in rows, in [0.1, 100]. The prior has uniform scores and an event probability of 0.5.
+    pseudo_rows : float, default 3
+        Weight of the prior in rows, in [0.1, 100]. The prior has an event probability of 0.5, and most of its scores
+        are 0 or 1, so that at every threshold about half of its rows are treated.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights >= 0. Posteriors are as wide as those of Kish's effective number of rows.
     by : array-like, shape (n_rows,), optional

@@ -12,7 +12,7 @@ from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, share_treated
 from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.results.foreign_names import LOSS_RATIO, no_attribute
-from bayescal.results.net_benefit_words import ranges, shown, thresholds_and_rows
+from bayescal.results.net_benefit_words import counting, ranges, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
 
 Floats = NDArray[np.float64]
@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 FEWEST = 5
 #: Another one those at which the decision of fewer test rows than this changes.
 FEW_CHANGED = 15
+#: Rounding of sums of effective rows.
+ROUNDING = 1e-9
 HEADER = ("threshold", "loss before", "loss after", "observed ratio", "mean ratio", "2.5 %", "97.5 %", "changed rows")
 
 
@@ -86,25 +88,26 @@ class LossRatio(_presented.Presented):
         mean: Floats = self._losses @ (self.counts.weight / self.counts.weight.sum())
         return mean
 
-    def _rows_where(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Count the test rows of joint cells, (n_thresholds, n_cells); rows of weight 0 do not count."""
-        return np.asarray(chosen @ np.where(self.counts.weight > 0, self.counts.n, 0))
-
     @property
     def _treated(self) -> NDArray[np.bool_]:
         """Whether rows of each joint cell are treated before and after, shape (2, n_thresholds, n_cells)."""
         return self.counts.cells[:, :2].T[:, None, :] > np.arange(len(self.thresholds))[:, None]
 
     @property
+    def _changes(self) -> NDArray[np.bool_]:
+        """Whether the decision of the rows of each joint cell changes, shape (n_thresholds, n_cells)."""
+        before, after = self._treated
+        return np.asarray(before != after)
+
+    @property
     def changed(self) -> NDArray[np.int64]:
         """Number of test rows whose decision changes at each threshold, shape (n_thresholds,)."""
-        before, after = self._treated
-        return self._rows_where(before != after)
+        return np.asarray(self._changes @ self.counts.n)
 
     @property
     def few_changed(self) -> NDArray[np.bool_]:
-        """Whether the decision of fewer than 15 test rows changes, at each threshold."""
-        return self.changed < FEW_CHANGED
+        """Whether the decision of fewer than 15 (effective) test rows changes, at each threshold."""
+        return np.asarray(self._changes @ counting(self.counts) < FEW_CHANGED - ROUNDING)
 
     @cached_property
     def _origin(self) -> int:
@@ -135,8 +138,8 @@ class LossRatio(_presented.Presented):
 
     @property
     def few_wrong(self) -> NDArray[np.bool_]:
-        """Whether fewer than 5 test rows are decided wrongly before or after, at each threshold."""
-        return self._rows_where((self._losses > 0).any(axis=0)) < FEWEST
+        """Whether fewer than 5 (effective) test rows are decided wrongly before or after, at each threshold."""
+        return np.asarray((self._losses > 0).any(axis=0) @ counting(self.counts) < FEWEST - ROUNDING)
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per threshold.

@@ -73,7 +73,7 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
     risk = _risk_in_the_rows(counts, prevalence)
     found = {}
     for i, name in enumerate(counts.models):
-        rows = counts.margin(i, _counting(counts)).sum(axis=0)
+        rows = counts.margin(i, counting(counts)).sum(axis=0)
         above = np.cumsum(rows[::-1])[::-1][1:]
         below = rows.sum() - above
         sides = [(above, above * (1 - risk)), (below, below * risk)]
@@ -109,7 +109,7 @@ def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dic
     gain = gain_of_treating(counts.thresholds, prevalence)
     found = {}
     for i, name in enumerate(counts.models):
-        rows = counts.margin(i, _counting(counts))
+        rows = counts.margin(i, counting(counts))
         treated = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][:, 1:]
         each = gain if prevalence is None else gain / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
         variance = each**2 * (treated + 0.5)
@@ -121,12 +121,12 @@ def _risk_in_the_rows(counts: ThresholdCounts, prevalence: float | None) -> Floa
     """Share of outcome 1 among rows of the risk of each threshold; differs from it if the prevalence is known."""
     if prevalence is None:
         return counts.thresholds
-    without, with_event = counts.by_outcome(_counting(counts))
+    without, with_event = counts.by_outcome(counting(counts))
     one, zero = counts.thresholds * with_event * (1 - prevalence), (1 - counts.thresholds) * without * prevalence
     return np.divide(one, one + zero, out=counts.thresholds.copy(), where=one + zero > 0)
 
 
-def _counting(counts: ThresholdCounts) -> Floats:
+def counting(counts: ThresholdCounts) -> Floats:
     """Effective rows of each cell, at most its rows: rows of weight 0 do not count."""
     return np.minimum(counts.effective(), counts.n)
 
@@ -290,7 +290,7 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
             if marked.any():
                 few[side].append(f"{ranges(counts.thresholds, marked)} ({_render.name(name)})")
     texts, clusters = [], "" if counts.clusters is None else " clusters"
-    for outcome, rows in enumerate(counts.by_outcome(_counting(counts))):
+    for outcome, rows in enumerate(counts.by_outcome(counting(counts))):
         if rows < FEW:
             of_rows = "No row has" if rows == 0 else f"Fewer than {FEW} rows have"
             texts.append(f"{of_rows} outcome {outcome}: that part of the net benefit depends on the prior.")

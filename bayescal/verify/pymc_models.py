@@ -348,14 +348,14 @@ def _effective(counts: Counts) -> tuple[Floats, Floats, Floats]:
     return n, np.minimum(counts.effective_k, n), counts.effective_rows * counts.share
 
 
-def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 2.0) -> pm.Model:
+def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 3.0) -> pm.Model:
     """Write the posterior of outcome and score cells of one or several models in PyMC.
 
     Parameters
     ----------
     counts : ThresholdCounts
         Counts without weights.
-    pseudo_rows : float, default 2
+    pseudo_rows : float, default 3
         Weight of the prior in rows.
 
     Returns

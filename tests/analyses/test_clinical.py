@@ -249,7 +249,7 @@ def test_a_floor_is_stated():
 
 def test_the_sheet_of_one_two_and_four_models():
     one = ONE.sheet()
-    assert one.header == ("", "mean", "2.5 %", "97.5 %", "ideal")
+    assert one.header == ("", "mean", "2.5 %", "97.5 %", "observed", "ideal")
     assert [row[0] for row in one.rows[:3]] == ["rows", "events", "AUC (c-statistic)"]
     assert one.rows[1][1] == f"{Y.sum()} ({100 * Y.mean():.1f} %)"
     two = TWO.sheet()
@@ -258,7 +258,27 @@ def test_the_sheet_of_one_two_and_four_models():
     slope = rows_of(TWO, "new")["slope"]
     assert cell == f"{slope['mean']:.3f} ({slope['low']:.3f}, {slope['high']:.3f})"
     four = bc.clinical_summary(Y, pd.DataFrame(dict.fromkeys("abcd", P)), draws=100, rng=1).sheet()
-    assert [row[0] for row in four.rows if row[1:] == ["", "", "", ""]] == list("abcd")
+    assert [row[0] for row in four.rows if row[1:] == [""] * 5] == list("abcd")
+
+
+def test_observed_values_stand_beside_estimates():
+    """By definition from the rows: share of pairs in the right order, squared errors, events, net benefit."""
+    found, t = rows_of(ONE), np.array(THRESHOLDS)
+    right = (P[Y == 1][:, None] > P[Y == 0]).mean()
+    net = [(Y - k / (1 - k) * (1 - Y)) @ (k <= P) / len(Y) for k in t]
+    for key, expected in (
+        *(("brier_score", ((P - Y) ** 2).mean()), ("auc", right), ("observed_expected", Y.sum() / P.sum())),
+        *(((("net_benefit", k), value) for k, value in zip(THRESHOLDS, net, strict=True))),
+        *((("treat_all", k), Y.mean() - k / (1 - k) * (1 - Y.mean())) for k in THRESHOLDS),
+    ):
+        assert found[key]["observed"] == pytest.approx(expected, abs=1e-6)
+    assert np.isnan([found[key]["observed"] for key in ("slope", "ici", "mean_risk")]).all()
+    one, two = ({row[0]: row for row in each.sheet().rows} for each in (ONE, TWO))
+    assert one["net benefit at 0.4"][4] == f"{net[1]:.3f}"
+    below = [row[0] for row in TWO.sheet().rows].index("net benefit at 0.4") + 1
+    assert TWO.sheet().rows[below][:2] == ["  observed", f"{net[1]:.3f}"]
+    assert two["net benefit at 0.4"][1].endswith(")")
+    assert json.loads(ONE.to_json())["table"][1]["observed"] == pytest.approx(((P - Y) ** 2).mean(), abs=1e-6)
 
 
 def test_the_sentence_reports_what_a_paper_needs():
@@ -343,7 +363,7 @@ def test_observed_and_expected_events():
     by_hand = np.std(Y / P.mean() - Y.mean() / P.mean() ** 2 * P) / np.sqrt(len(Y))
     assert ratio["sd"] == pytest.approx(by_hand, rel=0.1)
     row = next(row for row in ONE.sheet().rows if row[0] == "mean predicted risk")
-    assert row == ["mean predicted risk", f"{P.mean():.3f}", "", "", f"{Y.mean():.3f}"]
+    assert row == ["mean predicted risk", f"{P.mean():.3f}", "", "", "", f"{Y.mean():.3f}"]
 
 
 def test_counts_of_weighted_rows_say_what_is_weighted():
@@ -381,10 +401,10 @@ def test_models_stand_below_each_other_where_the_lines_are_short():
     """A table of two models is wider than 60 characters; all lines of the other form fit."""
     assert TWO.sheet().header == ("", "new", "old", "ideal")
     narrow = TWO.sheet(width=60)
-    assert narrow.header == ("", "mean", "2.5 %", "97.5 %", "ideal")
+    assert narrow.header == ("", "mean", "2.5 %", "97.5 %", "observed", "ideal")
     assert [row[0] for row in narrow.rows if not any(row[1:])] == ["new", "old"]
     widths = [max(map(len, column)) for column in zip(*narrow.rows, strict=True)]
-    assert sum(widths) + 2 * len(widths) <= 75
+    assert sum(widths) + 2 * len(widths) <= 85
 
 
 def test_the_sentence_names_three_models_and_how_many_more():

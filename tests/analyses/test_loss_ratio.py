@@ -1,4 +1,4 @@
-"""Loss ratio: losses by definition, the bootstrap, words, and refusals."""
+"""Loss ratio: losses by definition, their posterior, words, and refusals."""
 
 import json
 
@@ -36,15 +36,66 @@ def test_losses_by_definition(weighted, recalibration):
     assert found.spec.startswith(f"loss ratio of {recalibration} recalibration on 400 validation rows, 3 thresholds")
 
 
-def test_draws_are_a_bayesian_bootstrap_of_the_rows(close_to, mcse):
-    """Mean and variance of a mean under Dirichlet(1, ..., 1) weights of the rows: Rubin (1981)."""
+def test_draws_have_the_moments_of_a_dirichlet(close_to, mcse):
+    """Rows with their losses, and 3 pseudo-rows: half of each outcome, treated with probability 0.45 + 0.1 (1 - t)."""
     after = bc.IsotonicRecalibration().fit(PV, YV).transform(P)
+    t = np.array(T)
     for drawn, p in ((FOUND.before.values, P), (FOUND.after.values, after)):
-        each = np.array([np.where(p >= t, t * (1 - Y), (1 - t) * Y) for t in T])
-        close_to(drawn.mean(axis=0), each.mean(axis=1), mcse.mean(drawn))
-        close_to(drawn.std(axis=0, ddof=1), each.std(axis=1) / np.sqrt(len(Y) + 1), mcse.sd(drawn))
+        each = np.array([np.where(p >= k, k * (1 - Y), (1 - k) * Y) for k in T])
+        above = 0.45 + 0.1 * (1 - t)
+        first = each.sum(axis=1) + 1.5 * (t * above + (1 - t) * (1 - above))
+        second = (each**2).sum(axis=1) + 1.5 * (t**2 * above + (1 - t) ** 2 * (1 - above))
+        total = len(Y) + 3
+        mean = first / total
+        close_to(drawn.mean(axis=0), mean, mcse.mean(drawn))
+        close_to(drawn.std(axis=0, ddof=1), np.sqrt((second / total - mean**2) / (total + 1)), mcse.sd(drawn))
     np.testing.assert_allclose(FOUND.ratio.values, FOUND.after.values / FOUND.before.values)
     np.testing.assert_allclose(FOUND.mean_ratio.values, FOUND.ratio.values.mean(axis=1))
+
+
+def test_the_variance_of_what_changes_is_that_of_two_models(close_to, mcse):
+    """Loss after - loss before is (1 - t) times the difference of the net benefits of two models on the same rows."""
+    after = bc.IsotonicRecalibration().fit(PV, YV).transform(P)
+    models = bc.net_benefit(Y, {"before": P, "after": after}, T, rng=2)
+    mean, sd = models.posterior.difference_mean_and_sd(0, 1, np.stack([-np.array(T) / (1 - np.array(T)), np.ones(3)]))
+    drawn = (FOUND.after - FOUND.before).values
+    close_to(drawn.mean(axis=0), mean * (1 - np.array(T)), mcse.mean(drawn))
+    close_to(drawn.std(axis=0, ddof=1), sd * (1 - np.array(T)), mcse.sd(drawn))
+
+
+def test_where_no_decision_changes_the_ratio_is_not_certain():
+    """No test row lies between the threshold and its image: the interval is not the single value 1."""
+    p = np.repeat([0.1, 0.9], 150)
+    y = (np.random.default_rng(4).random(300) < p).astype(int)
+    found = bc.loss_ratio(y, p, YV, PV, 0.5, rng=1)
+    assert found.changed.tolist() == [0]
+    assert found.observed[1] / found.observed[0] == 1
+    low, high = found.ratio.interval()
+    assert 0.8 < low[0] < 0.99
+    assert 1.01 < high[0] < 1.2
+    assert any("fewer than 15 test rows changes at 0.5" in remark for remark in found.sheet().remarks)
+
+
+@pytest.mark.parametrize(("changed", "few"), [(14, True), (15, False)])
+def test_few_changed_decisions_are_remarked(changed, few):
+    """Scores of 0.5 are raised above 0.55 by the validation rows, in which all of them have the event."""
+    yv, pv = np.repeat([0, 1, 1], 100), np.repeat([0.2, 0.5, 0.8], 100)
+    p = np.repeat([0.2, 0.5, 0.8], [200, changed, 200])
+    y = np.arange(len(p)) % 2
+    weights = np.append(np.ones(len(p)), 0.0)  # a row without weight does not count
+    weighted = bc.loss_ratio(np.append(y, 1), np.append(p, 0.5), yv, pv, 0.55, weights=weights, rng=1)
+    assert weighted.few_changed.tolist() == [few]
+    found = bc.loss_ratio(y, p, yv, pv, 0.55, rng=1)
+    assert found.changed.tolist() == [changed]
+    assert found.few_changed.tolist() == [few]
+    assert any("The decision of fewer than 15" in remark for remark in found.sheet().remarks) is few
+    assert found.sheet().rows[0][-1] == str(changed)
+
+
+def test_few_wrong_decisions_are_remarked():
+    alone = bc.loss_ratio([1], [0.3], YV, PV, 0.5, rng=1)
+    assert any("Fewer than 5 test rows are decided wrongly" in remark for remark in alone.sheet().remarks)
+    assert not any("decided wrongly" in remark for remark in FOUND.sheet().remarks)
 
 
 def test_loss_and_net_benefit_are_one():

@@ -210,8 +210,8 @@ def test_the_prior_counts_as_much_as_independent_rows():
     assert no_event.counts.clusters.outcome_effect(no_event.counts.weight_sq) == 1.0
     found = bc.net_benefit(Y, P, T, cluster=C, pseudo_rows=100, rng=1)
     d = found.counts.clusters.outcome_effect(found.counts.weight_sq)
-    # half of the prior has the event; its scores are uniform
-    prior = 0.5 * (1 - T) - T / (1 - T) * 0.5 * (1 - T)
+    # half of the prior has the event; 0.45 of its scores are 1, and 0.1 are uniform
+    prior = (0.5 - T / (1 - T) * 0.5) * (0.45 + 0.1 * (1 - T))
     expected = (100 * d * prior + len(Y) * found.observed["model"]) / (100 * d + len(Y))
     np.testing.assert_allclose(found.net_benefit["model"].mean(), expected, atol=0.004)
 

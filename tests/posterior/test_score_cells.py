@@ -22,7 +22,7 @@ def counts(names="a", n=120, thresholds=T, weights=False):
 
 
 def test_moments_of_one_threshold_by_hand():
-    """Three rows and 4 pseudo-rows: treated cells have parameters 1 + 1 (outcome 0) and 2 + 1 (outcome 1) of 7."""
+    """Three rows and 4 pseudo-rows, half of them treated: parameters 1 + 1 (outcome 0) and 2 + 1 (outcome 1) of 7."""
     of = ThresholdCounts.from_arrays([0, 1, 1], [0.6, 0.7, 0.9], 0.5)
     mean, sd = ScoreCellsPosterior(of, 4.0, given_outcome=False).mean_and_sd(gain_of_treating(np.array([0.5])))
     assert mean[0, 0] == pytest.approx(3 / 7 - 2 / 7)
@@ -68,16 +68,40 @@ def test_margins_of_several_models_are_those_of_one():
 
 
 def test_the_prior_of_a_difference_is_that_of_the_product_cells():
-    """Without rows, the joint cells of two models at one threshold are one Dirichlet, with parameters 4 w1 w2 / 2."""
+    """Without rows, the joint cells of two models at one threshold are one Dirichlet, with parameters 4 w1 w2 / 2.
+
+    A score is below 0.3 with probability 0.45 + 0.1 * 0.3.
+    """
     empty = ThresholdCounts.empty([0.3], ["a", "b"])
     posterior = ScoreCellsPosterior(empty, 4.0, given_outcome=False)
     drawn = share_treated(posterior.sample(20_000, rng=1))[..., 0]
     gap = drawn[:, 0, 1] - drawn[:, 1, 1]
-    alpha = 2 * np.outer([0.3, 0.7], [0.3, 0.7])
+    alpha = 2 * np.outer([0.48, 0.52], [0.48, 0.52])
     cells = np.random.default_rng(2).dirichlet(np.concatenate([alpha.ravel(), alpha.ravel()]), 20_000)
     expected = cells[:, 2] - cells[:, 1]
     # half of the mass of the difference is near 0, so that both samples have ties only by chance
     assert stats.ks_2samp(gap, expected).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("t", [0.001, 0.01, 0.5, 0.99, 0.999])
+def test_the_prior_is_nearly_the_same_at_every_threshold(t):
+    """Of 3 pseudo-rows, nearly 3 / 4 are treated rows of each outcome, and 3 / 8 are treated by the first model only."""
+    empty = ThresholdCounts.empty([t], ["a", "b"])
+    posterior = ScoreCellsPosterior(empty, 3.0, given_outcome=False)
+    np.testing.assert_allclose(posterior.parameters(0), 3 / 4, atol=0.075 + 1e-12)
+    drawn = share_treated(posterior.sample(20_000, rng=1))[..., 1, 0]
+    # E (p - q)^2 of two cells that only one model treats: 2 c (1 / 8 of the prior) / (3 * 4)
+    alone = 3 / 2 * (0.45 + 0.1 * t) * (0.55 - 0.1 * t)
+    assert np.mean((drawn[:, 0] - drawn[:, 1]) ** 2) == pytest.approx(2 * alone / 12, rel=0.06)
+
+
+def test_false_positives_that_were_not_seen_are_possible():
+    """None among 60 treated rows at 0.99: the upper end is that of a Beta, with 0.75 pseudo-rows, not near 0."""
+    of = ThresholdCounts.from_arrays(np.repeat([1, 0], [60, 40]), np.repeat([0.995, 0.2], [60, 40]), 0.99)
+    false = share_treated(ScoreCellsPosterior(of, 3.0, given_outcome=False).sample(20_000, rng=1))[:, 0, 0, 0]
+    a = 1.5 * (0.45 + 0.1 * 0.01)
+    assert np.quantile(false, 0.975) == pytest.approx(stats.beta(a, 103 - a).ppf(0.975), rel=0.05)
+    assert np.quantile(false, 0.975) > 0.025
 
 
 @pytest.mark.parametrize("names", ["a", "ab"])

@@ -113,11 +113,11 @@ NET_BENEFIT_MISTAKES = tuple(
         ("outcomes exchanged", with_data(_flipped), 1000),
         ("rows of a cell in the cell below", with_data(_closed_on_the_right), 1000),
         ("second model has the cells of the first", with_data(_second_as_first), 1000),
-        ("half a pseudo-row instead of two", _sampled(_posterior(ScoreCellsPosterior, 0.5)), 2000),
+        ("half a pseudo-row instead of three", _sampled(_posterior(ScoreCellsPosterior, 0.5)), 2000),
         ("prior with equal shares of the cells", _sampled(_posterior(_EqualShares)), 4000),
         ("prior with uniform scores", _sampled(_posterior(_UniformScores)), 4000),
         ("prior with the same scores for both models", _sampled(_posterior(_SameScores)), 4000),
-        ("models drawn independently", with_draws(_independent), 1000),
+        ("models drawn independently", with_draws(_independent), 2000),
         ("model and treating all drawn independently", with_draws(_independent_of_treating_all), 1000),
         ("false positives weighed by t", with_draws(_wrong_odds), 4000),
     )
