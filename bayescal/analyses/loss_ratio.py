@@ -9,10 +9,8 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.analyses.cumulative import cumulative_difference_of
-from bayescal.analyses.net_benefit import PSEUDO_ROWS
 from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecalibration
 from bayescal.data.predictions import Predictions
-from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.results.loss_ratio import LossRatio
 from bayescal.stats.threshold_counts import ThresholdCounts
 
@@ -75,16 +73,17 @@ def loss_ratio(
     Notes
     -----
     The loss at the threshold t is t for a false positive and 1 - t for a false negative, per row. This is the
-    experiment of Gao, Parameswaran and Peng [1]_. Draws come from the posterior of `net_benefit` for two models on the
-    same rows, the probabilities before and after: a Dirichlet process with three pseudo-rows, see
-    `ScoreCellsPosterior`. In the prior decisions may change where those of no test row do, nearly 3 / 8 of a row for
-    each direction and outcome, so that the interval never is the single value 1. The page "Does recalibration
-    pay?" shows how often the intervals contain the truth.
+    experiment of Gao, Parameswaran and Peng [1]_. Test rows have Gamma weights as in the Bayesian bootstrap [2]_,
+    jointly before and after; three pseudo-rows are added at each threshold, 3 / 8 of a row for each combination of
+    outcome and decisions before and after. Decisions may therefore change where those of no test row do, so that the
+    interval never is the single value 1. Pseudo-rows of different thresholds are independent; see `LossRatio`. The page "Does
+    recalibration pay?" shows how often the intervals contain the truth.
 
     References
     ----------
     .. [1] Y. Gao, A. Parameswaran and J. Peng (2017), "On the interpretability of conditional probability estimates in
        the agnostic setting", Electronic Journal of Statistics 11, 5198-5231.
+    .. [2] D. B. Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
 
     Examples
     --------
@@ -109,8 +108,7 @@ def loss_ratio(
     )
     method = f"{recalibration} recalibration on {len(validation)} validation rows"
     seed = int(_checks.generator(rng).integers(2**63))
-    posterior = ScoreCellsPosterior(counts, PSEUDO_ROWS, given_outcome=False)
-    found = LossRatio(posterior, method, cumulative_difference_of(rows).kuiper, draws, seed)
+    found = LossRatio(counts, method, cumulative_difference_of(rows).kuiper, draws, seed)
     nothing = found.observed[0] == 0
     if nothing.any():
         at = counts.thresholds[nothing]

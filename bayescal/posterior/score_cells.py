@@ -42,9 +42,9 @@ class ScoreCellsPosterior:
     treats have the prior parameter a / 2 (0.45 + 0.1 (1 - t)), nearly a / 4 at every threshold t; those that only the
     first of two models treats have nearly a / 8. With a = 2, the prior of the four combinations of outcome and
     treatment is nearly that of Jeffreys [3]_, half a row each; with a = 4 it is nearly uniform. Results at one
-    threshold do not depend on the other thresholds. The posterior is again a Dirichlet process, with the rows as further atoms.
-    Uniform scores alone would give treated rows almost no prior at thresholds near 1: if no false positive was seen
-    there, the posterior would be sure that there is none.
+    threshold do not depend on the other thresholds. The posterior is again a Dirichlet process, with the rows as
+    further atoms. Uniform scores alone would give treated rows almost no prior at thresholds near 1: if no false
+    positive was seen there, the posterior would be sure that there is none.
 
     The masses of one model are one Dirichlet. For several models, the rows of each joint cell have a Gamma mass, and
     the prior is drawn by stick-breaking [2]_: Gamma mass a in all, in atoms with shares Beta(1, a) of what remains,

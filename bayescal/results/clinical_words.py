@@ -34,7 +34,8 @@ DECIMALS = 3
 GUIDANCE = 100
 #: Meaning of the rows of the table.
 KEY = (
-    "Posterior means with 95 % credible intervals; observed: in the rows, without a prior; ideal: the value of perfect predictions, or of calibrated ones for "
+    "Posterior means with 95 % credible intervals; observed: in the rows, without a prior; ideal: the value of "
+    "perfect predictions, or of calibrated ones for "
     "measures of calibration. Observed / expected: events, divided by the sum of the predicted risks. Calibration in "
     "the large and the intercept are in logits; the former is above 0 if risks are too low. ICI, E50 and E90: mean, "
     "median and 90th percentile of the absolute difference between predicted risk and calibration curve. P(useful): "

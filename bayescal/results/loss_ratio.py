@@ -7,10 +7,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _presented, _render
+from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
-from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, share_treated
-from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.results.foreign_names import LOSS_RATIO, no_attribute
 from bayescal.results.net_benefit_words import counting, ranges, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
@@ -21,6 +19,10 @@ Floats = NDArray[np.float64]
 FEWEST = 5
 #: Another one those at which the decision of fewer test rows than this changes.
 FEW_CHANGED = 15
+#: Weight of the prior in rows at each threshold, as for `net_benefit`; it is the same for each of the cells.
+PSEUDO_ROWS = 3.0
+#: Cells of the rows at one threshold: treated before, treated after, outcome.
+CELLS = np.array(list(np.ndindex(2, 2, 2)))
 #: Rounding of sums of effective rows.
 ROUNDING = 1e-9
 HEADER = ("threshold", "loss before", "loss after", "observed ratio", "mean ratio", "2.5 %", "97.5 %", "changed rows")
@@ -34,8 +36,8 @@ class LossRatio(_presented.Presented):
 
     Parameters
     ----------
-    posterior : ScoreCellsPosterior
-        The posterior of outcome and score cells of the test rows, jointly of the probabilities "before" and "after".
+    counts : ThresholdCounts
+        Joint counts of the test rows: the probabilities "before" and "after".
     method : str
         How probabilities were recalibrated, and on how many rows.
     c_emp : float
@@ -44,9 +46,18 @@ class LossRatio(_presented.Presented):
         Number of draws.
     draws_seed : int
         Seed of the draws.
+
+    Notes
+    -----
+    At each threshold, rows are in eight cells: treated or not before, after, and their outcome. With one Gamma mass for
+    the rows of each cell between thresholds, and one of shape 3 / 8 for each of the eight cells at each threshold, the
+    posterior at one threshold is that of `net_benefit` for the models "before" and "after", up to 0.08 pseudo-rows in
+    each. The rows have the same masses at all thresholds; pseudo-rows are drawn anew at each, because decisions that change at
+    different thresholds are those of different rows. So losses at several thresholds have no common prevalence within a
+    draw.
     """
 
-    posterior: ScoreCellsPosterior
+    counts: ThresholdCounts
     method: str
     c_emp: float
     n_draws: int
@@ -59,28 +70,27 @@ class LossRatio(_presented.Presented):
         no_attribute(self, name, LOSS_RATIO)
 
     @property
-    def counts(self) -> ThresholdCounts:
-        """Joint counts of the test rows: the probabilities "before" and "after"."""
-        return self.posterior.counts
-
-    @property
     def thresholds(self) -> Floats:
         """The thresholds, shape (n_thresholds,)."""
         return self.counts.thresholds
 
     @cached_property
     def _drawn(self) -> Floats:
-        """Losses before and after, shape (2, n_draws, n_thresholds): (1 - t) (prevalence - net benefit)."""
-        mass, t = self.posterior.sample(self.n_draws, rng=self.draws_seed).swapaxes(0, 1), self.thresholds
-        prevalence = mass[:, :, 1].sum(axis=-1, keepdims=True)
-        lost: Floats = (1 - t) * (prevalence - net_benefit_of(share_treated(mass), gain_of_treating(t)))
-        return lost
+        """Losses before and after, shape (2, n_draws, n_thresholds)."""
+        rng, t = _checks.generator(self.draws_seed), self.thresholds
+        rows = self.counts.effective()
+        mass = rng.standard_gamma(rows, (self.n_draws, len(rows)))
+        prior = rng.standard_gamma(PSEUDO_ROWS / len(CELLS), (self.n_draws, len(t), len(CELLS)))
+        treated, outcome = CELLS[:, :2].T[:, None, :], CELLS[:, 2]
+        lost = mass @ self._losses.swapaxes(1, 2)
+        lost += (prior * _losses_of(treated, outcome, t)[:, None]).sum(axis=-1)
+        drawn: Floats = lost / (mass.sum(axis=1)[:, None] + prior.sum(axis=2))
+        return drawn
 
     @property
     def _losses(self) -> Floats:
         """Losses of a row of each joint cell before and after, shape (2, n_thresholds, n_cells)."""
-        t, outcome = self.thresholds[:, None], self.counts.outcome
-        return np.where(self._treated, t * (outcome == 0), (1 - t) * (outcome == 1))
+        return _losses_of(self._treated, self.counts.outcome, self.thresholds)
 
     @cached_property
     def observed(self) -> Floats:
@@ -193,7 +203,7 @@ class LossRatio(_presented.Presented):
     def spec(self) -> str:
         """Recalibration, thresholds and rows, on one line."""
         at = thresholds_and_rows(self.counts)
-        return f"loss ratio of {self.method}, {at}, {self.posterior.prior}, c_emp before {self.c_emp:.4f}"
+        return f"loss ratio of {self.method}, {at}, prior: {PSEUDO_ROWS:g} pseudo-rows, c_emp before {self.c_emp:.4f}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
@@ -233,3 +243,19 @@ class LossRatio(_presented.Presented):
         if len(rows) < len(every):
             remarks.append(f"The table shows {len(rows)} of {len(every)} thresholds; `table()` has all.")
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)
+
+
+def _losses_of(treated: NDArray[np.bool_], outcome: NDArray[np.int64], thresholds: Floats) -> Floats:
+    """Loss of rows at each threshold, t for a false positive and 1 - t for a false negative.
+
+    Parameters
+    ----------
+    treated : ndarray of bool, shape (2, n_thresholds or 1, n_cells)
+        Whether the rows of each cell are treated before and after.
+    outcome : ndarray, shape (n_cells,)
+        Their outcome.
+    thresholds : ndarray, shape (n_thresholds,)
+        The thresholds.
+    """
+    t = thresholds[:, None]
+    return np.where(treated, t * (outcome == 0), (1 - t) * (outcome == 1))

@@ -448,7 +448,7 @@ def test_few_treated_rows_that_decide(t, zeros, ones, few):
 
 
 def test_few_treated_rows_of_case_control_data():
-    """With a prevalence of 0.1, ten treated of 100 events have more variance than three of 10 000 rows without event."""
+    """With a prevalence of 0.1, ten treated of 100 events have more variance than three of 10 000 other rows."""
     y = np.repeat([1, 0], [100, 10_000])
     p = np.repeat([0.6, 0.1, 0.6, 0.1], [10, 90, 3, 9997])
     # 0.1^2 10.5 / 100^2 against 0.9^2 3.5 / 10 000^2

@@ -85,7 +85,7 @@ def test_the_prior_of_a_difference_is_that_of_the_product_cells():
 
 @pytest.mark.parametrize("t", [0.001, 0.01, 0.5, 0.99, 0.999])
 def test_the_prior_is_nearly_the_same_at_every_threshold(t):
-    """Of 3 pseudo-rows, nearly 3 / 4 are treated rows of each outcome, and 3 / 8 are treated by the first model only."""
+    """Of 3 pseudo-rows, nearly 3 / 4 are treated rows of each outcome, and 3 / 8 those of one of two models only."""
     empty = ThresholdCounts.empty([t], ["a", "b"])
     posterior = ScoreCellsPosterior(empty, 3.0, given_outcome=False)
     np.testing.assert_allclose(posterior.parameters(0), 3 / 4, atol=0.075 + 1e-12)
