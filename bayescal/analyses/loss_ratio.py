@@ -76,8 +76,8 @@ def loss_ratio(
     experiment of Gao, Parameswaran and Peng [1]_. Test rows have Gamma weights as in the Bayesian bootstrap [2]_,
     jointly before and after; three pseudo-rows are added at each threshold, 3 / 8 of a row for each combination of
     outcome and decisions before and after. Decisions may therefore change where those of no test row do, so that the
-    interval never is the single value 1. Pseudo-rows of different thresholds are independent; see `LossRatio`. The page "Does
-    recalibration pay?" shows how often the intervals contain the truth.
+    interval never is the single value 1. Pseudo-rows of different thresholds are independent; see `LossRatio`.
+    The page "Does recalibration pay?" shows how often the intervals contain the truth.
 
     References
     ----------

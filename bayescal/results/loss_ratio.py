@@ -52,9 +52,9 @@ class LossRatio(_presented.Presented):
     At each threshold, rows are in eight cells: treated or not before, after, and their outcome. With one Gamma mass for
     the rows of each cell between thresholds, and one of shape 3 / 8 for each of the eight cells at each threshold, the
     posterior at one threshold is that of `net_benefit` for the models "before" and "after", up to 0.08 pseudo-rows in
-    each. The rows have the same masses at all thresholds; pseudo-rows are drawn anew at each, because decisions that change at
-    different thresholds are those of different rows. So losses at several thresholds have no common prevalence within a
-    draw.
+    each. The rows have the same masses at all thresholds; pseudo-rows are drawn anew at each, because decisions that
+    change at different thresholds are those of different rows. So losses at several thresholds have no common
+    prevalence within a draw.
     """
 
     counts: ThresholdCounts

@@ -58,7 +58,7 @@ def test_draws_have_the_moments_of_a_dirichlet(close_to, mcse):
 
 
 def test_one_threshold_is_the_posterior_of_two_models():
-    """Kolmogorov-Smirnov; a P-value below 1e-4 happens by chance once in 10 000. The priors differ by at most 0.08 rows."""
+    """Kolmogorov-Smirnov: P-values below 1e-4 happen by chance once in 10 000. Priors differ by at most 0.08 rows."""
     after = bc.IsotonicRecalibration().fit(PV, YV).transform(P)
     gap = bc.net_benefit(Y, {"before": P, "after": after}, T, rng=2).difference("before", "after").values
     for k, t in enumerate(T):
