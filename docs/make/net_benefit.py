@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pages import cells, rows_again, rows_of, table
+from pages import cells, rows_again, rows_of, save_parts, table
 from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
 from studies import about, conditions, coverage_rows, jobs_of, measured, rows_of_jobs, run_study
@@ -46,7 +46,7 @@ FEW = 5
 STATED, USEFUL_SETS = (0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1), 150
 LOW_THRESHOLDS = np.concatenate([[0.01, 0.02], THRESHOLDS])
 #: Data sets of each size whose truth is drawn from the prior.
-PRIOR_SETS = 1000
+PRIOR_SETS = 2000
 #: Rows of which a share lies below a threshold and has a multiple of its risk, so that treating all is no worse; the
 #: others have higher scores and this risk.
 FALSE_SIZES, FALSE_SETS, SHARE_BELOW, RISK_ABOVE = (60, 200, 600, 2000), 300, 0.25, 0.4
@@ -533,6 +533,7 @@ if __name__ == "__main__":
         tables=tables,
         numbers="net_benefit.json",
         page="net_benefit.md",
+        save=save_parts,
         shown=(
             *("net_benefit_conditions", "net_benefit_intervals", "net_benefit_differences"),
             *("net_benefit_regret", "net_benefit_useful", "net_benefit_useful_few", "net_benefit_useful_prior"),
