@@ -299,7 +299,7 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
         texts.append(
             f"Too few rows reach the threshold at {'; '.join(few['reach'])}: {rule} rows without event would be "
             "expected if their risk were the threshold. Whether the model is better than treating none depends on the "
-            "prior there, and intervals are less reliable."
+            "prior there, as do mean and interval; compare the observed value."
         )
     if few["below"]:
         texts.append(
