@@ -17,6 +17,7 @@ from bayescal.results.clinical_words import (
     cells_of,
     few_events,
     fits,
+    observed_below,
     of_events,
     of_rows,
     padded,
@@ -338,7 +339,9 @@ class ClinicalSummary(_presented.Presented):
         cells = padded(counts, len(HEADER))
         for name, block in blocks.items():
             cells += [*padded([[name]] if len(blocks) > 1 else [], len(HEADER)), *block]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)
+        if whole or fits(HEADER, cells, width):
+            return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)
+        return _render.Sheet(self.sentence(), self.spec, (*HEADER[:-2], HEADER[-1]), observed_below(cells), remarks)
 
     def cells(self, model: str) -> list[list[str]]:
         """Return the table of one model as text: name, mean, ends of the 95 % interval, observed and ideal value."""

@@ -210,6 +210,22 @@ def beside(blocks: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
     return rows
 
 
+def observed_below(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Put observed values in lines of their own, for narrow tables: the last column but one is left out.
+
+    Examples
+    --------
+    >>> observed_below([["AUC", "0.8", "0.7", "0.9", "0.81", "1"], ["ECE", "0.1", "0.0", "0.2", "", "0"]])
+    [['AUC', '0.8', '0.7', '0.9', '1'], ['  observed', '0.81', '', '', ''], ['ECE', '0.1', '0.0', '0.2', '0']]
+    """
+    narrow = []
+    for row in rows:
+        narrow.append([*row[:-2], row[-1]])
+        if row[-2]:
+            narrow.append(padded([["  observed", row[-2]]], len(row) - 1)[0])
+    return narrow
+
+
 def fits(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
     """Return whether a printed table is at most `width` characters wide."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
