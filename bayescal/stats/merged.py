@@ -1,6 +1,6 @@
 """MergedCounts: steps of a cumulative difference merged into bins of nearly equal weight; equal scores share a bin."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,13 @@ class MergedCounts:
         size = self.step_size if between == "scores" else self.weight_sq**1.5
         return float((each**1.5 * size).sum() / (each * self.weight_sq).sum() ** 1.5)
 
+    def part(self, which: NDArray[np.bool_]) -> "MergedCounts":
+        """Return the bins of a mask, with edges halfway between their mean scores."""
+        middle = self.mean_confidence[which]
+        own = {name: value[which] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        edges = np.concatenate([[0.0], (middle[1:] + middle[:-1]) / 2, [1.0]])
+        return replace(self, bins=Bins(edges, "equal-mass"), **own)  # type: ignore[arg-type]  # all are arrays
+
     def __add__(self, other: Any) -> "MergedCounts":
         raise TypeError("bins of equal weight cannot be added, because their edges depend on the rows.")
 
@@ -141,22 +148,44 @@ def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
     >>> counts.n, counts.upper, counts.bins.edges
     (array([3, 1, 2]), array([0.1, 0.4, 0.9]), array([0.  , 0.25, 0.5 , 1.  ]))
     """
+    return merge_between(steps, ends_of_equal_weight(steps, n_bins))
+
+
+def ends_of_equal_weight(steps: Steps, n_bins: int) -> NDArray[np.intp]:
+    """Return the number of scores below each inner edge of at most `n_bins` bins of nearly equal weight."""
     reached = np.cumsum(steps.weight)
     wanted = reached[-1] * np.arange(1, n_bins) / n_bins
     after = np.searchsorted(reached, wanted)  # the score with which the multiple is reached
     before = np.where(after > 0, reached[after - 1], 0.0)
     last = np.where(wanted - before < reached[after] - wanted, after, after + 1)  # number of scores below the edge
-    last = np.unique(last[(last > 0) & (last < len(steps))])
-    starts = np.concatenate([[0], last])
+    return np.unique(last[(last > 0) & (last < len(steps))])
+
+
+def merge_between(steps: Steps, ends: NDArray[np.intp]) -> MergedCounts:
+    """Merge the steps of a cumulative difference into bins with given edges.
+
+    Parameters
+    ----------
+    steps : Steps
+        Steps of outcomes 0 and 1 less their scores, with at least one row.
+    ends : ndarray of int, shape (n_bins - 1,)
+        Number of scores below each inner edge, increasing.
+
+    Returns
+    -------
+    MergedCounts
+        One bin more than `ends`.
+    """
+    starts = np.concatenate([[0], ends])
     score = steps.score.astype(np.float64, copy=False)
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
         return np.add.reduceat(values, starts)
 
-    edges = np.concatenate([[0.0], (score[last - 1] + score[last]) / 2, [1.0]])
+    edges = np.concatenate([[0.0], (score[ends - 1] + score[ends]) / 2, [1.0]])
     return MergedCounts(
         bins=Bins(edges, "equal-mass"),
-        upper=steps.upper.astype(np.float64, copy=False)[np.append(last, len(score)) - 1],
+        upper=steps.upper.astype(np.float64, copy=False)[np.append(ends, len(score)) - 1],
         n=total(steps.n_rows),
         weight=total(steps.weight),
         deviation=total(steps.deviation),
