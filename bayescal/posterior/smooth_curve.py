@@ -15,17 +15,19 @@ from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]
 
-#: Sub-models with deviations from exact calibration: whether they contain the drift and the Gaussian process.
-DEVIATIONS = {"drift": (True, False), "curve": (False, True), "both": (True, True)}
+#: Sub-models with deviations from exact calibration: the drift, the Gaussian process, and their sum.
+DEVIATIONS = ("drift", "curve", "both")
 EXACT = "exact"
 SUB_MODELS = (EXACT, *DEVIATIONS)
 #: Prior probability of exact calibration; the others have equal shares of the rest.
 PRIOR_EXACT = 0.1
-#: Prior standard deviations of intercept and slope of the drift, on the logit scale.
-INTERCEPT_SD = SLOPE_SD = 0.5
-#: Standard deviations of the Gaussian process on the logit scale, and its ranges in units of ranks (0 to 1). All
-#: combinations are equally probable.
-SIGMAS, RANGES = (0.1, 0.2, 0.4, 0.8), (0.04, 0.1, 0.3)
+#: Prior standard deviations of intercept and slope of the drift, on the logit scale, and their prior probabilities.
+DRIFT_SDS = {0.05: 1 / 6, 0.15: 1 / 6, 0.5: 2 / 3}
+#: The same of the Gaussian process, and its ranges, which are equally probable.
+SIGMAS = {0.025: 1 / 12, 0.05: 1 / 12, 0.1: 5 / 24, 0.2: 5 / 24, 0.4: 5 / 24, 0.8: 5 / 24}
+RANGES = (0.04, 0.1, 0.3)
+#: Logits count 1 / LOGIT_UNITS in the distance of two bins, beside ranks: few rows may have scores far apart.
+LOGIT_UNITS = 8.0
 #: Variance added to the diagonal of each covariance, for numerical stability.
 JITTER = 1e-8
 #: Newton's method: largest number of steps, largest change of a logit per step, change at which it stops, and how
@@ -67,20 +69,23 @@ def covariances(confidence: Floats, rank: Floats) -> Covariances:
     Returns
     -------
     Covariances
-        The drift; the curve with each pair of (sigma, range); both with each pair.
+        The drift with each standard deviation; the curve with each pair of (sigma, range); both with each combination.
     """
-    x = logit(confidence, LEVERAGE_FLOOR)
-    drift = INTERCEPT_SD**2 + SLOPE_SD**2 * np.outer(x, x)
-    distance_sq = (rank[:, None] - rank) ** 2
+    x, ranges = logit(confidence, LEVERAGE_FLOOR), len(RANGES)
+    distance_sq = (rank[:, None] - rank) ** 2 + ((x[:, None] - x) / LOGIT_UNITS) ** 2
+    drifts = np.array([sd**2 * (1 + np.outer(x, x)) for sd in DRIFT_SDS])
     curves = np.array([s**2 * np.exp(-0.5 * distance_sq / r**2) for s in SIGMAS for r in RANGES])
-    matrices = {
-        key: with_drift * drift + (curves if with_curve else np.zeros((1, *drift.shape))) + JITTER * np.eye(len(x))
-        for key, (with_drift, with_curve) in DEVIATIONS.items()
+    both = (drifts[:, None] + curves).reshape(-1, *distance_sq.shape)
+    of_drift, of_curve = np.array(list(DRIFT_SDS.values())), np.repeat(list(SIGMAS.values()), ranges) / ranges
+    parts = {
+        "drift": (of_drift, drifts),
+        "curve": (of_curve, curves),
+        "both": (np.outer(of_drift, of_curve).ravel(), both),
     }
     return Covariances(
-        [key for key, each in matrices.items() for _ in each],
-        np.concatenate([np.full(len(each), 1 / len(each)) for each in matrices.values()]),
-        np.concatenate(list(matrices.values())),
+        [key for key, (share, _) in parts.items() for _ in share],
+        np.concatenate([share for share, _ in parts.values()]),
+        np.concatenate([matrix for _, matrix in parts.values()]) + JITTER * np.eye(len(x)),
     )
 
 
@@ -197,13 +202,10 @@ class SmoothCurvePosterior:
         Counts by bin.
     prior_exact : float
         Prior probability of exact calibration.
-    contradicted : bool
-        Whether rows contradict a score of exactly 0 or 1, which bins do not show: exact calibration is impossible.
     """
 
     counts: Counts
     prior_exact: float = PRIOR_EXACT
-    contradicted: bool = False
 
     @property
     def prior(self) -> str:
@@ -235,8 +237,6 @@ class SmoothCurvePosterior:
     @cached_property
     def log_evidence_exact(self) -> float:
         """Logarithm of the likelihood of exact calibration, without binomial coefficients."""
-        if self.contradicted:
-            return -np.inf
         return float(_log_likelihood(*self._rows, np.zeros(len(self.confidence))))
 
     @cached_property
@@ -264,7 +264,15 @@ class SmoothCurvePosterior:
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw all bins: accuracies from the sub-models, masses from a Dirichlet distribution, as by `Posterior`."""
         rng = _checks.generator(rng)
-        used, own = self.counts.occupied, self.confidence
+        used, accuracy = self.counts.occupied, self.draw_accuracy(n_draws, rng)
+        mass = rng.dirichlet(self.counts.effective_n[used], n_draws)
+        confidence = np.where(used, self.counts.mean_confidence, self.counts.bins.midpoints)
+        spread_mass = _spread(mass, used, 0.0)
+        return BinDraws(spread_mass, _spread(accuracy, used, 0.5), confidence[None], used, spread_mass)
+
+    def draw_accuracy(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the accuracies of occupied bins, shape (n_draws, n_occupied)."""
+        own = self.confidence
         of_each = rng.multinomial(n_draws, self.weights)
         normal, order = rng.standard_normal((n_draws, len(own))), rng.permutation(n_draws)
         accuracy, first = np.empty_like(normal), 0
@@ -275,10 +283,7 @@ class SmoothCurvePosterior:
             elif size:
                 moved = normal[rows] @ self.fits.root[j - 1].T + (logit(own) + self.fits.mean[j - 1])
                 accuracy[rows] = expit(moved)
-        mass = rng.dirichlet(self.counts.effective_n[used], n_draws)
-        confidence = np.where(used, self.counts.mean_confidence, self.counts.bins.midpoints)
-        spread_mass = _spread(mass, used, 0.0)
-        return BinDraws(spread_mass, _spread(accuracy[order], used, 0.5), confidence[None], used, spread_mass)
+        return accuracy[order]
 
 
 def _spread(values: Floats, used: NDArray[np.bool_], empty: float) -> Floats:
@@ -290,29 +295,31 @@ def _spread(values: Floats, used: NDArray[np.bool_], empty: float) -> Floats:
     return whole
 
 
-def smooth_curve_posterior(
-    counts: Counts, *, prior_exact: float = PRIOR_EXACT, contradicted: bool = False
-) -> SmoothCurvePosterior:
+def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) -> SmoothCurvePosterior:
     r"""Compute the posterior of a smooth calibration curve with a spike at exact calibration.
 
     In bin b with mean confidence :math:`c_b`, the logit of the accuracy is
 
-    .. math:: \mathrm{logit}\,\theta_b = \mathrm{logit}\,c_b + [a + s\,x_b] + [g(u_b)],
+    .. math:: \mathrm{logit}\,\theta_b = \mathrm{logit}\,c_b + [a + s\,x_b] + [g_b],
 
     where each bracket is absent or present: "exact" (neither), "drift" (the first), "curve" (the second), "both". The
-    intercept a and the slope s are Normal(0, 0.5), and :math:`x_b` is the logit of :math:`c_b`, clipped to
-    [0.0001, 0.9999]. g is a Gaussian process in the rank :math:`u_b` of the bin (from 0 to 1) with covariance
-    :math:`\sigma^2 \exp(-(u - u')^2 / (2 r^2))`; sigma is 0.1, 0.2, 0.4 or 0.8 and the range r is 0.04, 0.1 or 0.3, all
-    pairs equally probable.
+    intercept a and the slope s are :math:`\mathrm{Normal}(0, \tau)`, and :math:`x_b` is the logit of :math:`c_b`,
+    clipped to [0.0001, 0.9999]. g is a Gaussian process with covariance :math:`\sigma^2 \exp(-d^2 / (2 r^2))` in the
+    distance
+
+    .. math:: d^2 = (u - u')^2 + ((x - x') / 8)^2,
+
+    where :math:`u_b` is the rank of the bin, from 0 to 1. Ranks alone would make a single place of all scores that are
+    rare. The standard deviation tau is 0.05, 0.15 or 0.5 with probabilities 1/6, 1/6 and 2/3; sigma is 0.025, 0.05,
+    0.1, 0.2, 0.4 or 0.8 with probabilities 1/12, 1/12 and four times 5/24; the range r is 0.04, 0.1 or 0.3, equally
+    probable.
 
     Parameters
     ----------
     counts : Counts
-        Counts in narrow bins of nearly equal mass, at least ten rows in each.
+        Counts in narrow bins, such as the knots of `calibration_curve`.
     prior_exact : float, default 0.1
         Prior probability of exact calibration, in [0, 1). The other three sub-models have equal shares of the rest.
-    contradicted : bool, default False
-        Whether rows contradict a score of exactly 0 or 1. The likelihood of exact calibration is then 0.
 
     Returns
     -------
@@ -326,9 +333,9 @@ def smooth_curve_posterior(
 
     Notes
     -----
-    Each of the 25 combinations of sub-model, sigma and range has a Laplace approximation [1]_ with the mean shifted for
-    skewness, and all are averaged by their marginal likelihoods. Masses are Dirichlet with the rows of the bins as
-    parameters (the Bayesian bootstrap), independent of the accuracies.
+    Each of the 75 combinations of sub-model and scales (3 of the drift, 18 of the curve, 54 of both) has a Laplace
+    approximation [1]_ with the mean shifted for skewness, and all are averaged by their marginal likelihoods. Masses
+    are Dirichlet with the rows of the bins as parameters (the Bayesian bootstrap), independent of the accuracies.
 
     References
     ----------
@@ -341,6 +348,6 @@ def smooth_curve_posterior(
     >>> p = np.linspace(0.05, 0.95, 400)
     >>> counts = BinnedCounts.from_arrays(np.arange(400) % 2, p, bins=10)  # half of the outcomes are 1, whatever p is
     >>> {key: round(value, 3) for key, value in smooth_curve_posterior(counts).probabilities.items()}
-    {'exact': 0.0, 'drift': 0.727, 'curve': 0.0, 'both': 0.273}
+    {'exact': 0.0, 'drift': 0.69, 'curve': 0.0, 'both': 0.31}
     """
-    return SmoothCurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True), contradicted)
+    return SmoothCurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True))

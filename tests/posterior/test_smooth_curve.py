@@ -45,7 +45,7 @@ def test_one_bin_against_quadrature(n, k, error):
 
 
 def test_drift_against_quadrature():
-    """The evidence of the drift, an integral over intercept and slope, in twenty bins."""
+    """The evidence of the drift with sd 0.5, an integral over intercept and slope, in twenty bins."""
     counts = counts_of(curve="temperature", strength=1.3)
     n, k, c = counts.effective_n, counts.effective_k, counts.mean_confidence
     x = logit(c)
@@ -56,8 +56,8 @@ def test_drift_against_quadrature():
     density = np.exp(log_likelihood(x, n, k, a[..., None] + s[..., None] * x) - top) * prior
     exact = density.sum() * 0.01 * 0.008  # the trapezoidal rule is exact to rounding: the density ends within the grid
     posterior = smooth_curve_posterior(counts)
-    assert posterior.covariances.sub_model[0] == "drift"
-    assert posterior.fits.log_evidence[0] - posterior.log_evidence_exact == pytest.approx(np.log(exact), abs=0.004)
+    assert posterior.covariances.sub_model[:4] == ["drift", "drift", "drift", "curve"]
+    assert posterior.fits.log_evidence[2] - posterior.log_evidence_exact == pytest.approx(np.log(exact), abs=0.004)
 
 
 def test_the_mode_and_the_covariance_of_a_curve():
@@ -66,17 +66,21 @@ def test_the_mode_and_the_covariance_of_a_curve():
     n, k, x = counts.effective_n, counts.effective_k, logit(counts.mean_confidence)
     rank = np.cumsum(counts.share) - counts.share / 2
     made = covariances(counts.mean_confidence, rank)
-    assert made.sub_model == ["drift"] + 12 * ["curve"] + 12 * ["both"]
-    assert [made.share[made.sub_model.index(key) :][:1].item() for key in ("drift", "curve")] == [1, 1 / 12]
+    assert made.sub_model == 3 * ["drift"] + 18 * ["curve"] + 54 * ["both"]
+    assert made.share[:3].tolist() == [1 / 6, 1 / 6, 2 / 3]
+    for key in ("drift", "curve", "both"):
+        assert made.share[np.array(made.sub_model) == key].sum() == pytest.approx(1)
+    assert made.share[[3, 20, 74]] == pytest.approx([1 / 36, 5 / 72, 2 / 3 * 5 / 72])
     fit = laplace(x, n, k, made.matrix)
-    for j in (1, 5, 12, 24):  # sigma 0.1 and range 0.04; 0.2 and 0.1; 0.8 and 0.3; both
+    for j in (3, 13, 20, 74):  # sigma 0.025 and range 0.04; 0.2 and 0.1; 0.8 and 0.3; both
         f, prior = fit.mode[j], made.matrix[j]
         h = expit(x + f)
         np.testing.assert_allclose(prior @ (k - n * h), f, atol=1e-7)
         inverse = linalg.inv(np.eye(len(x)) + prior @ np.diag(n * h * (1 - h)))
         np.testing.assert_allclose(fit.covariance[j], inverse @ prior, atol=1e-7)
-    squares = made.matrix[5] - smooth_curve.JITTER * np.eye(12)
-    np.testing.assert_allclose(squares, 0.2**2 * np.exp(-((rank[:, None] - rank) ** 2) / (2 * 0.1**2)))
+    squares, distance = made.matrix[13] - smooth_curve.JITTER * np.eye(12), np.subtract.outer(rank, rank) ** 2
+    distance += (np.subtract.outer(x, x) / 8) ** 2
+    np.testing.assert_allclose(squares, 0.2**2 * np.exp(-distance / (2 * 0.1**2)))
 
 
 def test_evidence_of_two_bins_against_quadrature():

@@ -49,14 +49,14 @@ def test_the_density_of_the_pymc_model():
     np.testing.assert_allclose(
         probability, np.exp(log_prior + log_likelihood - logsumexp(log_prior + log_likelihood)), atol=1e-12
     )
-    assert len(names) == 25
+    assert len(names) == 75
 
 
 def test_quantities_of_chains_and_of_the_posterior_have_the_same_names(monkeypatch):
     """Chains that stand still at one z: rates are those of the drawn components."""
     matrix = TWIN._components[2]
     z = np.full((50, 8), 0.3)
-    probability = np.zeros((50, 26))
+    probability = np.zeros((50, 76))
     probability[:25, 0] = probability[25:, 7] = 1
     chains = {"z": z, "probability": probability, "rate": np.ones((50, 6))}
     monkeypatch.setattr("bayescal.verify.clinical.smooth_curve.by_name", lambda tree, names: chains)

@@ -14,11 +14,10 @@ from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece, max_error
 from bayescal.posterior.smooth_curve import (
     DEVIATIONS,
+    DRIFT_SDS,
     EXACT,
-    INTERCEPT_SD,
     RANGES,
     SIGMAS,
-    SLOPE_SD,
     SUB_MODELS,
     SmoothCurvePosterior,
     smooth_curve_posterior,
@@ -37,8 +36,8 @@ Floats = NDArray[np.float64]
 
 #: Variance added to the diagonal of covariances of the twin.
 STABLE = 1e-8
-#: Floor of the scores whose logits the slope multiplies.
-FLOOR = 1e-4
+#: Floor of the scores whose logits the slope multiplies, and logits that are as far apart as the first and last rank.
+FLOOR, FAR = 1e-4, 8
 
 
 def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Floats]:
@@ -58,16 +57,17 @@ def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Flo
     """
     inside = np.clip(confidence, FLOOR, 1 - FLOOR)
     x = np.log(inside / (1 - inside))
-    drift = np.stack([np.full(len(x), INTERCEPT_SD), SLOPE_SD * x], axis=1)
-    none, no_drift = np.zeros((len(x), len(x))), np.zeros_like(drift)
+    across, line = np.zeros((len(x), len(x))), np.stack([np.ones(len(x)), x], axis=1)
     curves = []
-    for sigma in SIGMAS:
+    for sigma, of_sigma in SIGMAS.items():
         for length in RANGES:
-            correlation = np.exp(-((rank[:, None] - rank) ** 2) / (2 * length**2))
-            curves.append(np.linalg.cholesky(sigma**2 * correlation + STABLE * np.eye(len(x))))
-    made = [("drift", 1.0, np.hstack([none, drift]))]
-    made += [("curve", 1 / len(curves), np.hstack([root, no_drift])) for root in curves]
-    made += [("both", 1 / len(curves), np.hstack([root, drift])) for root in curves]
+            distance = np.hypot(rank[:, None] - rank, (x[:, None] - x) / FAR)
+            correlation = np.exp(-(distance**2) / (2 * length**2))
+            root = np.linalg.cholesky(sigma**2 * correlation + STABLE * np.eye(len(x)))
+            curves.append((of_sigma / len(RANGES), root))
+    made = [("drift", p, np.hstack([across, sd * line])) for sd, p in DRIFT_SDS.items()]
+    made += [("curve", p, np.hstack([root, 0 * line])) for p, root in curves]
+    made += [("both", p * q, np.hstack([root, sd * line])) for sd, p in DRIFT_SDS.items() for q, root in curves]
     names, shares, matrices = zip(*made, strict=True)
     return list(names), np.array(shares), np.array(matrices)
 
