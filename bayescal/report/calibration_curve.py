@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 
 #: Largest number of bars in the distribution of scores.
 BARS = 50
+#: Number of equidistant scores at which the curve is drawn, beside its knots.
+POINTS = 101
 #: Largest number of points of a classical curve.
 MOST_POINTS = 1000
 #: Classical curves in the key, and their lines, by turns.
@@ -50,7 +52,7 @@ class CurvePoints:
 
     Parameters
     ----------
-    score, mean, low, high : ndarray, shape (n_bins,)
+    score, mean, low, high : ndarray, shape (n_points,)
         The curve and its band.
     x, y : tuple of float
         Limits of the axes.
@@ -93,10 +95,13 @@ def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
     >>> rows = simulate(1000, population="flat", rng=1)
     >>> points = curve_points(bc.calibration_curve(rows.outcome, rows.confidence, rng=1))
     >>> len(points.score), points.x, len(points.share), float(points.share.sum())
-    (30, (-0.02, 1.02), 50, 1.0)
+    (131, (-0.02, 1.02), 50, 1.0)
     """
-    score, low, high = cv.band(prob)
-    return points_of(score, np.asarray(cv.curve.mean()), low, high, cv.distribution)
+    low, high = cv.span
+    knots = cv.score[(low <= cv.score) & (cv.score <= high)]
+    score = np.unique(np.concatenate([np.linspace(low, high, POINTS), knots]))
+    rates = cv.rates(score)
+    return points_of(score, np.asarray(rates.mean()), *rates.interval(prob), cv.distribution)
 
 
 def points_of(score: Floats, mean: Floats, low: Floats, high: Floats, distribution: Floats) -> CurvePoints:
@@ -183,8 +188,8 @@ def plot_calibration_curve(
 
     Notes
     -----
-    The curve is drawn from the mean score of the first bin to that of the last one, and not beyond. Both axes run from
-    0 to 1 unless these scores crowd into a third of the range.
+    The curve is drawn from the smallest to the largest score, see `CalibrationCurve.at`. Both axes run from 0 to 1
+    unless these scores crowd into a third of the range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""CalibrationCurve: a smooth calibration curve with its band, and the errors ICI, E50, E90 and Emax."""
+"""CalibrationCurve: a calibration curve with its band, and the errors ICI, E50, E90 and Emax."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,16 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.curve_rates import rates_at
 from bayescal.estimands.errors import ece, max_error
-from bayescal.posterior.smooth_curve import EXACT, PRIOR_EXACT, SmoothCurvePosterior, smooth_curve_posterior
+from bayescal.posterior.curve_pool import PRIOR_ODDS, CurvePosterior, curve_posterior
+from bayescal.posterior.shrinkage.prior import EXACT
+from bayescal.posterior.smooth_curve import PRIOR_EXACT
 from bayescal.results import wording
-from bayescal.results.calibration_curve_remarks import of_bins, of_fit, of_outcomes
+from bayescal.results.calibration_curve_remarks import of_bins, of_outcomes, of_quantiles
 from bayescal.results.foreign_names import CALIBRATION_CURVE, no_attribute
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.grid import steps_of_counts
-from bayescal.stats.merged import MergedCounts, merge_scores
+from bayescal.stats.knots import merge_to_knots
+from bayescal.stats.merged import MergedCounts
 from bayescal.stats.ordered import Steps
 
 Floats = NDArray[np.float64]
@@ -34,8 +39,14 @@ ERRORS: Mapping[str, tuple[str, float | None]] = {
     "e90": ("E90", 0.1),
     "emax": ("Emax", 0.0),
 }
-#: Words for the sub-models.
-WORDS = {EXACT: "exact calibration", "drift": "drift", "curve": "smooth curve", "both": "drift and smooth curve"}
+#: Words for the families of sub-models.
+WORDS = {
+    EXACT: "exact calibration",
+    "smooth": "smooth curve",
+    "independent": "independent knots",
+    "shared": "shared errors",
+    "noise": "noisy labels",
+}
 
 
 class CurveBand(NamedTuple):
@@ -43,9 +54,9 @@ class CurveBand(NamedTuple):
 
     Parameters
     ----------
-    score : ndarray, shape (n_bins,)
-        Scores at which the band is known.
-    low, high : ndarray, shape (n_bins,)
+    score : ndarray, shape (n_scores,)
+        Scores of the rows of the band.
+    low, high : ndarray, shape (n_scores,)
         Ends of the interval of the event rate at each score.
     """
 
@@ -56,20 +67,22 @@ class CurveBand(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationCurve(_presented.Presented):
-    """A smooth calibration curve of the population, and the errors that follow from it.
+    """A calibration curve of the population, and the errors that follow from it.
 
     Made by `calibration_curve`; printing it shows a sentence and the errors.
 
     Parameters
     ----------
-    posterior : SmoothCurvePosterior
-        Posterior of the curve in bins of nearly equal mass.
+    posterior : CurvePosterior
+        Posterior of the curve at its knots.
     bins : BinDraws
-        Draws of the bins: masses, event rates on the curve, and mean scores.
+        Draws of the knots: masses, event rates on the curve, and mean scores.
     target : {"event", "top-label", "confidence"}
         Meaning of scores and outcomes; see `evaluate`.
     wanted : int
-        Number of bins if no scores were equal.
+        Number of bins of equal mass, before bins of sparse scores are divided, if no scores were equal.
+    span : tuple of float
+        Smallest and largest score.
     distribution : ndarray, shape (1000,)
         Share of the rows, or of their weight, in equal-width cells of scores.
     counted : str, default ""
@@ -85,15 +98,16 @@ class CalibrationCurve(_presented.Presented):
     >>> rows = simulate(2000, population="rare", curve="temperature", strength=1.5, rng=1)
     >>> cv = bc.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici
-    Draws(ici: mean 0.0627, 95 % interval [0.04865, 0.07778], 4000 draws)
+    Draws(ici: mean 0.06126, 95 % interval [0.0439, 0.0772], 4000 draws)
     >>> cv.e90
-    Draws(e90: mean 0.1032, 95 % interval [0.07792, 0.1376], 4000 draws)
+    Draws(e90: mean 0.1097, 95 % interval [0.06666, 0.1659], 4000 draws)
     """
 
-    posterior: SmoothCurvePosterior
+    posterior: CurvePosterior
     bins: BinDraws
     target: str
     wanted: int
+    span: tuple[float, float]
     distribution: Floats
     counted: str = ""
     contradicted: float = 0.0
@@ -120,8 +134,8 @@ class CalibrationCurve(_presented.Presented):
         Returns
         -------
         CalibrationCurve
-            The counted bins are merged into at most 30 bins of nearly equal mass. A remark states if they are too
-            coarse.
+            The counted bins are merged into the knots of the curve, see `calibration_curve`. A remark states if they
+            are too coarse.
 
         Raises
         ------
@@ -137,7 +151,7 @@ class CalibrationCurve(_presented.Presented):
         >>> rows = simulate(2000, population="flat", curve="shift", rng=1)
         >>> counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1000, target="event")
         >>> bc.CalibrationCurve.from_counts(counts, rng=1).ici
-        Draws(ici: mean 0.04394, 95 % interval [0.02659, 0.06196], 4000 draws)
+        Draws(ici: mean 0.04247, 95 % interval [0.01937, 0.0629], 4000 draws)
         """
         if not isinstance(counts, BinnedCounts):
             raise TypeError(
@@ -151,8 +165,7 @@ class CalibrationCurve(_presented.Presented):
     @property
     def counts(self) -> MergedCounts:
         """Counts in the bins of the curve."""
-        counts: MergedCounts = self.posterior.counts  # type: ignore[assignment]  # `curve_of` made them
-        return counts
+        return self.posterior.counts
 
     def _draws(self, name: str) -> Draws:
         share = ERRORS[name][1]
@@ -166,31 +179,38 @@ class CalibrationCurve(_presented.Presented):
 
     @cached_property
     def e50(self) -> Draws:
-        """Median of the absolute difference: the largest error that half of the population have."""
+        """Median of the absolute difference: the largest error that half of the population have.
+
+        It may be far off if errors are near 0 in about half of the rows.
+        """
         return self._draws("e50")
 
     @cached_property
     def e90(self) -> Draws:
-        """90th percentile of the absolute difference: the largest error that 10 % of the population have."""
+        """90th percentile of the absolute difference: the largest error that 10 % of the population have.
+
+        It is too large if most rows have errors of equal size, and may be far off if about 10 % have much larger errors
+        than the others.
+        """
         return self._draws("e90")
 
     @cached_property
     def emax(self) -> Draws:
-        """Largest absolute difference at any score with rows."""
+        """Largest absolute difference at any score with rows; too large if many rows have errors of equal size."""
         return self._draws("emax")
 
     @property
     def score(self) -> Floats:
-        """Mean scores of the bins, at which the curve is drawn; shape (n_bins,)."""
+        """Mean scores of the knots; shape (n_knots,)."""
         return np.asarray(self.bins.confidence[0])
 
     @cached_property
     def curve(self) -> Draws:
-        """Draws of the event rate at `score`, shape (n_draws, n_bins)."""
+        """Draws of the event rate at `score`, shape (n_draws, n_knots)."""
         return Draws(self.bins.accuracy, "calibration curve", self.bins.fingerprint)
 
     def band(self, prob: float = 0.95) -> CurveBand:
-        """Return pointwise credible intervals of the curve.
+        """Return pointwise credible intervals of the curve at its knots; for other scores, see `rates`.
 
         Parameters
         ----------
@@ -209,13 +229,52 @@ class CalibrationCurve(_presented.Presented):
         """
         return CurveBand(self.score, *self.curve.interval(prob))
 
+    def rates(self, score: Any) -> Draws:
+        r"""Draw the event rates among rows with given scores.
+
+        Parameters
+        ----------
+        score : array-like of float, shape (n_scores,)
+            Scores between the smallest and the largest score of the rows.
+
+        Returns
+        -------
+        Draws
+            Values of shape (n_draws, n_scores), in [0, 1]. Between two knots with scores c and rates m,
+            :math:`\arcsin\sqrt m - \arcsin\sqrt c` is linear in :math:`\arcsin\sqrt c`; it is constant below the first
+            and above the last knot. A score of exactly 0 or 1 that outcomes contradict has the rate of its own knot.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a score is outside this range, because the curve is not extrapolated, or is not a number.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
+        >>> rates = bc.calibration_curve(rows.outcome, rows.confidence, rng=1).rates([0.3, 0.5])
+        >>> rates.mean()
+        array([0.3716, 0.5798])
+        """
+        at = numbers("score", column("score", np.asarray(score))).astype(np.float64, copy=False)
+        low, high = self.span
+        outside = ~((low <= at) & (at <= high))
+        if outside.any():
+            raise ValueError(
+                f"`score` must lie between {low:.3g} and {high:.3g}, the smallest and the largest score of the rows, "
+                f"not {at[outside][0]:g}; the curve is not extrapolated."
+            )
+        return Draws(rates_at(self.bins, at, self.posterior.apart), "event rate", self.bins.fingerprint)
+
     def at(self, score: float) -> Draws:
-        """Draw the event rate among rows with one score, by linear interpolation of the curve.
+        """Draw the event rate among rows with one score; see `rates` for several.
 
         Parameters
         ----------
         score : float
-            The score, between the mean scores of the first and of the last bin.
+            The score, between the smallest and the largest score of the rows.
 
         Returns
         -------
@@ -227,7 +286,7 @@ class CalibrationCurve(_presented.Presented):
         ValueError
             If the score is outside this range: the curve is not extrapolated.
         TypeError
-            If it is not one number. For several scores, call `at` for each, or use `curve` at `score`.
+            If it is not one number.
 
         Examples
         --------
@@ -237,37 +296,30 @@ class CalibrationCurve(_presented.Presented):
         >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
         >>> bc.calibration_curve(rows.outcome, rows.confidence, rng=1).at(0.5)
-        Draws(rate at 0.5: mean 0.5813, 95 % interval [0.5621, 0.5996], 4000 draws)
+        Draws(rate at 0.5: mean 0.5798, 95 % interval [0.5504, 0.6001], 4000 draws)
         """
-        low, high = float(self.score[0]), float(self.score[-1])
         value = _one_number(score)
-        if not low <= value <= high:
-            raise ValueError(
-                f"`score` must lie between {low:.3g} and {high:.3g}, the mean scores of the first and last bin, not "
-                f"{value:g}; the curve is not extrapolated."
-            )
-        after = int(np.clip(np.searchsorted(self.score, value), 1, max(len(self.score) - 1, 1)))
-        if len(self.score) == 1:
-            return Draws(self.bins.accuracy[:, 0], f"rate at {value:g}", self.bins.fingerprint)
-        left, right = self.score[after - 1 : after + 1]
-        t = (value - left) / (right - left)
-        between = (1 - t) * self.bins.accuracy[:, after - 1] + t * self.bins.accuracy[:, after]
-        return Draws(between, f"rate at {value:g}", self.bins.fingerprint)
+        drawn = self.rates([value])
+        return Draws(drawn.values[:, 0], f"rate at {value:g}", self.bins.fingerprint)
 
     @property
     def probabilities(self) -> dict[str, float]:
-        """Posterior probabilities of the sub-models "exact", "drift", "curve" and "both"."""
+        """Shares of exact calibration ("exact") and of the sub-models in the draws; they sum to 1.
+
+        Within a family they are posterior probabilities; the families share the draws by powers of their marginal
+        likelihoods, see `curve_posterior`.
+        """
         return self.posterior.probabilities
 
     @property
     def p_calibrated(self) -> float:
-        """Posterior probability of exact calibration, whose prior probability is `prior_exact`."""
-        return self.probabilities[EXACT]
+        """Posterior probability of exact calibration, at a prior probability of 0.4 (odds of 2:3)."""
+        return self.posterior.p_calibrated
 
     @property
     def bayes_factor(self) -> float:
-        """Bayes factor of exact calibration against the average of the other sub-models."""
-        return float(np.exp(self.posterior.log_bayes_factor))
+        """Bayes factor of exact calibration against the weighted mean of the families of sub-models."""
+        return float(np.exp(min(self.posterior.log_bayes_factor, 700.0)))
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the errors as data: one dict per quantity.
@@ -320,13 +372,13 @@ class CalibrationCurve(_presented.Presented):
             f"The integrated calibration index is {wording.mean_and_interval(self.ici, prob)}: the "
             f"mean difference between {stated} and {happened}, regardless of sign. Half of the population have an "
             f"error of at least {e50}, and 10 % of at least {e90}. The probability of exact calibration is "
-            f"{_share(self.p_calibrated)} (prior {self.posterior.prior_exact:.2f})."
+            f"{_share(self.p_calibrated)} (prior {PRIOR_ODDS / (1 + PRIOR_ODDS):.2f})."
         )
 
     @property
     def question(self) -> str:
         """Quantity, bins, rows and model, on one line."""
-        return wording.question(f"{self.target} ICI", [self.counts], "smooth curve", self.posterior.prior)
+        return wording.question(f"{self.target} ICI", [self.counts], "calibration curve", self.posterior.prior)
 
     @property
     def spec(self) -> str:
@@ -344,18 +396,19 @@ class CalibrationCurve(_presented.Presented):
             [ERRORS[row["quantity"]][0], *(_render.number(row[name], self._decimals) for name in columns)]
             for row in self.table()
         ]
-        listed = ", ".join(f"{WORDS[key]} {_share(p)}" for key, p in self.probabilities.items())
-        remarks = (f"Sub-model probabilities: {listed}.", *self.remarks)
+        shares = {family: sum(inside.values()) for family, inside in self.posterior.families.items()}
+        listed = ", ".join(f"{WORDS[family]} {_share(p)}" for family, p in shares.items())
+        remarks = (f"Shares of the draws: {listed}.", *self.remarks)
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, remarks)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the curve and its intervals, which are printed below the table; empty if none is known."""
-        mean, sd = self.bins.accuracy.mean(axis=0), self.bins.accuracy.std(axis=0)
+        error = np.abs(self.bins.accuracy.mean(axis=0) - self.score)
         return (
             *of_outcomes(self.counts, self.contradicted),
             *of_bins(self.counts, self.wanted, counted=bool(self.counted)),
-            *of_fit(self.counts, self.score, mean, sd),
+            *of_quantiles(error, self.counts.share, {"E50": (self.e50, 0.5), "E90": (self.e90, 0.1)}),
         )
 
 
@@ -368,11 +421,12 @@ def curve_of(
     _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
     wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
     against = _contradicted(steps)
-    posterior = smooth_curve_posterior(merge_scores(steps, wanted), prior_exact=prior_exact, contradicted=against > 0)
+    posterior = curve_posterior(merge_to_knots(steps, wanted), prior_exact=prior_exact, contradicted=against > 0)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
     drawn = posterior.sample(draws, rng=rng)
-    return CalibrationCurve(posterior, drawn, target, wanted, distribution, counted, against)
+    span = (float(steps.lower[0]), float(steps.upper[-1]))
+    return CalibrationCurve(posterior, drawn, target, wanted, span, distribution, counted, against)
 
 
 def _contradicted(steps: Steps) -> float:
@@ -388,10 +442,7 @@ def enough_rows(effective: float) -> bool:
 
 def _one_number(score: Any) -> float:
     if isinstance(score, bool) or np.ndim(score) or not isinstance(np.asarray(score).item(), int | float):
-        raise TypeError(
-            f"`score` must be one number, not {_checks.quoted(score)}; for several, as in "
-            "`[cv.at(score) for score in scores]`."
-        )
+        raise TypeError(f"`score` must be one number, not {_checks.quoted(score)}; for several, `cv.rates(scores)`.")
     return float(score)
 
 

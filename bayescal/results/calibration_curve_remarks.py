@@ -1,17 +1,20 @@
-"""Remarks on a smooth calibration curve: missing outcomes, unequal bins, and rows that contradict the model."""
+"""Remarks on a calibration curve: missing outcomes, unequal bins, and weak quantiles."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _render
+from bayescal.draws import Draws
 from bayescal.stats.merged import MergedCounts
 
 Floats = NDArray[np.float64]
 
 #: Bins with more than this multiple of an equal share, and fewer bins than this, are named in a remark.
 UNEQUAL, FEW_BINS = 2.0, 10
-#: A bin whose observed rate is this many standard deviations from the curve contradicts the model.
-CONTRADICTS = 4.5
+#: A quantile of the errors is flat if its mean exceeds the same quantile of the mean errors by more than FLAT posterior
+#: standard deviations. It is steep if the mean errors of NEAR more and NEAR less of the rows differ by more than STEEP
+#: standard deviations and by a factor of at least 2.
+FLAT, STEEP, NEAR = 1.0, 1.5, 0.05
 #: Largest error of an observed rate by rounding.
 ROUNDING = 1e-9
 
@@ -30,42 +33,55 @@ def of_outcomes(counts: MergedCounts, contradicted: float) -> list[str]:
             if counts.weighted
             else f"{contradicted:.0f} of {counts.n_rows} rows contradict"
         )
-        texts.append(
-            f"{rows} a score of exactly 0 or 1, so that exact calibration is impossible. The curve is smooth: it "
-            "spreads this error to neighbouring scores, so that the largest error is too small and the ICI may be too "
-            "large. Look at these rows."
-        )
+        texts.append(f"{rows} a score of exactly 0 or 1, so that exact calibration is impossible. Look at these rows.")
     return texts
 
 
 def of_bins(counts: MergedCounts, wanted: int, *, counted: bool) -> list[str]:
-    """Name bins that are few or unequal, because equal scores, or counted bins, are not divided."""
-    n_bins = len(counts.share)
-    ratio = float(counts.share.max()) * wanted
-    if n_bins >= FEW_BINS and ratio <= UNEQUAL:
+    """Name knots that are few or unequal, because equal scores, or counted bins, are not divided."""
+    n_knots, largest = len(counts.share), float(counts.share.max())
+    if n_knots >= FEW_BINS and largest * wanted <= UNEQUAL:
         return []
-    whole, effect = (
-        ("counted bins", "Count in finer bins. Errors within a bin average out")
-        if counted
-        else ("equal scores", "The curve spreads an error of one score to its neighbours: the ICI may be too large")
-    )
+    whole = "counted bins" if counted else "equal scores"
+    advice = " Count in finer bins: errors within a bin average out." if counted else ""
     return [
-        f"The curve has {n_bins} bin{'s' * (n_bins > 1)} instead of {wanted}, and the largest holds "
-        f"{100 * counts.share.max():.0f} % of the rows, because {whole} are not divided. {effect}; "
-        "coverage was measured with bins of equal mass."
+        f"The curve has {n_knots} knot{'s' * (n_knots > 1)}, and the largest holds {100 * largest:.0f} % of the rows, "
+        f"because {whole} are not divided; coverage was measured with bins of equal mass.{advice}"
     ]
 
 
-def of_fit(counts: MergedCounts, score: Floats, mean: Floats, sd: Floats) -> list[str]:
-    """Name the bin that contradicts the curve most, if any does."""
-    variance = np.maximum(mean * (1 - mean) / counts.effective_n + sd**2, 1e-12)
-    off = np.abs(counts.accuracy - mean) / np.sqrt(variance)
-    worst = int(off.argmax())
-    # at least one row beyond what is expected: in bins at 0 or 1, the variance alone is no guide
-    if off[worst] < CONTRADICTS or abs(counts.accuracy[worst] - mean[worst]) * counts.effective_n[worst] < 2:
-        return []
-    return [
-        f"The model contradicts the rows around score {score[worst]:.3g}, where the observed rate is "
-        f"{counts.accuracy[worst]:.3g} and that of the curve {mean[worst]:.3g}: the error is neither smooth nor "
-        "small there. Do not rely on the intervals; `cumulative_difference` assumes no curve."
-    ]
+def of_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tuple[Draws, float]]) -> list[str]:
+    """Name quantiles of the errors that intervals often miss: of flat errors, and where the errors jump.
+
+    Parameters
+    ----------
+    mean_error : ndarray, shape (n_knots,)
+        Absolute differences between the posterior mean of the curve and the scores.
+    share : ndarray, shape (n_knots,)
+        Shares of the rows.
+    quantiles : dict of str to (Draws, float)
+        Draws of E50 and E90, and the share of the population that has at least such an error.
+    """
+    order = np.argsort(-mean_error, kind="stable")
+    held, ordered = np.cumsum(share[order]), mean_error[order]
+
+    def at(part: float) -> float:
+        return float(ordered[min(int(np.searchsorted(held, part * (1 - 1e-9))), len(ordered) - 1)])
+
+    texts = []
+    for symbol, (drawn, part) in quantiles.items():
+        sd, low = drawn.sd(), float(drawn.interval()[0])
+        more, less = at(part - NEAR), at(min(part + NEAR, 1.0))
+        if low == 0:
+            continue
+        if drawn.mean() - at(part) > FLAT * sd:
+            texts.append(
+                f"{symbol} and Emax may be too large: about the largest errors, which differ by less than their noise, "
+                "a quantile of noisy errors exceeds that of the errors."
+            )
+        elif more - less > STEEP * sd and less < more / 2:
+            texts.append(
+                f"{symbol} may be far off: near {100 * part:.0f} % of the rows the error jumps from {less:.2g} to "
+                f"{more:.2g}, and {symbol} is one or the other."
+            )
+    return texts

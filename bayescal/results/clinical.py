@@ -278,7 +278,7 @@ class ClinicalSummary(_presented.Presented):
         ]
         if first.calibration_curve is not None:
             prior = first.calibration_curve.posterior.prior
-            texts.append(f"ICI, E50 and E90: smooth curve{f', {prior}' if prior else ''}")
+            texts.append(f"ICI, E50 and E90: calibration curve{f', {prior}' if prior else ''}")
         if self.net_benefit is not None:
             texts.append(f"net benefit: {self.net_benefit.posterior.prior}")
         return "; ".join(texts)

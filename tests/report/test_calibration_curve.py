@@ -29,9 +29,13 @@ def artist(ax, gid):
 
 def test_the_curve_its_band_and_the_scores():
     ax = bc.plot_calibration_curve(CV, axes(), prob=0.9)
-    np.testing.assert_allclose(artist(ax, "curve").get_xydata(), np.column_stack([CV.score, CV.curve.mean()]))
+    drawn = artist(ax, "curve").get_xydata()
+    assert drawn[[0, -1], 0].tolist() == [ROWS.confidence.min(), ROWS.confidence.max()]
+    at_knots = np.isin(drawn[:, 0], CV.score)
+    np.testing.assert_allclose(drawn[at_knots], np.column_stack([CV.score, CV.curve.mean()]))
+    np.testing.assert_allclose(drawn[7, 1], CV.at(drawn[7, 0]).mean())
     corners = artist(ax, "band").get_paths()[0].vertices
-    low, high = CV.curve.interval(0.9)
+    low, high = CV.rates(drawn[:, 0]).interval(0.9)
     assert corners[:, 1].min() == pytest.approx(low.min())
     assert corners[:, 1].max() == pytest.approx(high.max())
     bars = ax.child_axes[0].patches

@@ -237,6 +237,15 @@ class ShrinkagePosterior:
                 parameters[parameter][of_sub_model] = values
         return SubModelDraws(accuracy, off, parameters, len(rows))
 
+    def draw_accuracy(self, sub_model: str, count: int, probability: float, rng: np.random.Generator) -> Floats:
+        """Draw the accuracies of the described bins from one sub-model, shape (count, n_described).
+
+        `probability` is that of the sub-model in the average to which the draws belong, for warnings.
+        """
+        drawn = self._sub_models[sub_model].draw(count, rng)
+        drawn.warn_if_poor(sub_model, probability)
+        return drawn.accuracy
+
     def ece_mean(self) -> float:
         """Posterior mean of the ECE, in [0, 1], by quadrature without random numbers (about four digits)."""
         return self._ece_moments[0]
