@@ -120,7 +120,7 @@ def compare(
     >>> comparison.decide("honest", "timid")["p_left"]
     1.0
     >>> comparison.difference("honest", "timid").interval(0.95)
-    (-0.14..., -0.10...)
+    (-0.13..., -0.08...)
     """
     y_prob = by_column(y_prob) or y_prob
     names = named_classifiers("y_prob", y_prob)

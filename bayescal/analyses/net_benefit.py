@@ -139,7 +139,7 @@ def net_benefit(
     >>> y = rng.random(1000) < p
     >>> found = net_benefit(y, {"new": p, "old": np.sqrt(p)}, [0.2, 0.5, 0.8], rng=1)
     >>> found.net_benefit["new"].mean().round(3)
-    array([0.388, 0.234, 0.114])
+    array([0.388, 0.234, 0.113])
     >>> found.p_best["new"].round(2)
     array([1.  , 1.  , 0.98])
     """

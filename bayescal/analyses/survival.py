@@ -171,7 +171,7 @@ def evaluate_survival(
     >>> ev.question
     'ECE at horizon 1, 10 equal-width bins [a, b), N = 2000, ... events by the horizon, ... censored before, ... model'
     >>> ev.ece.interval(0.95)
-    (0.0..., 0.02...)
+    (0.0, 0.03...)
     >>> ev.observed_expected.interval(0.95)
     (0.9..., 1.1...)
     """

@@ -62,9 +62,9 @@ def own_hints(
     Examples
     --------
     >>> with own_hints():
-    ...     _checks.probabilities("score", np.array([-2.0]))
+    ...     _checks.probabilities("score", np.array([-2.0, 0.5, 3.0]))
     Traceback (most recent call last):
-    bayescal._invalid.InvalidRows: `score` must lie in [0, 1]; 1 of 1 values does not, first at index 0: -2. Logits? ...
+    bayescal._invalid.InvalidRows: `score` must lie in [0, 1]; 2 of 3 values do not, first at index 0: -2. Logits? ...
     """
     try:
         yield

@@ -110,7 +110,7 @@ class Estimand:
     >>> record = Estimand("mean_accuracy", mean_accuracy, "mean accuracy", better="larger")
     >>> from bayescal import evaluate
     >>> evaluate([0, 1, 1, 1], [0.3, 0.6, 0.8, 0.9], rng=1).draws(record)
-    Draws(mean_accuracy: mean 0.658..., 95 % interval [0.40..., 0.87...], 4000 draws)
+    Draws(mean_accuracy: mean 0.65..., 95 % interval [0.41..., 0.87...], 4000 draws)
     """
 
     name: str

@@ -91,7 +91,7 @@ class CalibrationDisplay:
     ...     y, p, n_bins=5, pos_label="yes", name="forest", rng=1, ax=Figure().subplots()
     ... )
     >>> display
-    CalibrationDisplay(forest: event ECE 0.00... [0.000, 0.0...])
+    CalibrationDisplay(forest: event ECE 0.01... [0.000, 0.0...])
     >>> display.prob_pred.round(2)
     array([0.1, 0.3, 0.5, 0.7, 0.9])
     """

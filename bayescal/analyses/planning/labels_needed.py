@@ -160,7 +160,7 @@ def labels_needed(
 
     >>> plan = labels_needed(pilot, below=0.005, rng=1)
     >>> plan.rows is None, round(plan.reachable, 1)
-    (True, 0.6)
+    (True, 0.4)
     """
     given = {"width": width, "below": below, "above": above, "difference": difference}
     goal = checked_goal(pilot_counts, given, estimand, prob)
