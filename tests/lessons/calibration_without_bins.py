@@ -3,8 +3,12 @@
 import numpy as np
 
 
-def check_bins_hide_the_error(ev, below, above):
-    assert ev.ece.mean() < 0.002
+def check_bins_hide_the_error(ev, score, below, above):
+    # opposite errors, equally frequent up to chance (two standard deviations), in the bin [7/15, 8/15)
+    assert set(np.floor(15 * score[below | above])) == {7}
+    assert abs(below.sum() - above.sum()) < 2 * np.sqrt((below | above).sum())
+    assert abs(ev.ece.mean() - 0.003) < 0.0005
+    assert ev.ece.interval(0.95)[0] == 0
     assert abs((below | above).mean() - 0.04) < 0.004
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def check_three_questions(top, classwise):
-    assert abs(top.ece.mean() - 0.145) < 0.001
+    assert abs(top.ece.mean() - 0.144) < 0.001
     assert abs(classwise.ece.mean() - 0.029) < 0.001
     assert abs(classwise.marginal_error.mean() - classwise.ece.mean()) < 0.001
 
@@ -34,7 +34,7 @@ def check_two_classes_stand_out(twenty, table, worst):
     assert set(np.flatnonzero(low > 0.001)) == {3, 11}
     assert abs(table["null_mean"].median() - 0.009) < 0.0005
     assert table.nlargest(2, "plug_in").index.tolist() == ["class 3", "class 11"]
-    assert 0.85 < worst[3] < 0.95
+    assert 0.75 < worst[3] < 0.85
     assert worst[3] + worst[11] > 0.999
 
 
