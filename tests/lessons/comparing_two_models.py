@@ -25,8 +25,8 @@ def check_two_recalibrations_are_undecided(close, pair):
     low, high = close.difference(*pair).interval(0.95)
     assert low < 0 < high
     assert close["isotonic"].ece.mean() < close["temperature"].ece.mean()
-    assert abs(close["temperature"].ece.mean() - 0.019) < 0.003
-    assert abs(close["isotonic"].ece.mean() - 0.008) < 0.003
+    assert abs(close["temperature"].ece.mean() - 0.022) < 0.002
+    assert abs(close["isotonic"].ece.mean() - 0.011) < 0.002
     assert "uncertain" in close.verdict()
 
 
@@ -97,13 +97,14 @@ def check_scores_of_top_labels_are_refused(close, pair):
 
 def check_signed_errors(signed):
     assert signed["temperature"].signed_error.mean() < 0 < signed["sigmoid"].signed_error.mean()
+    assert abs(sum(ev.signed_error.mean() for ev in signed.evaluations.values())) < 0.005
     assert signed.difference("temperature", "sigmoid", "signed_error").interval(0.95)[1] < 0
     by_size = signed.decide("temperature", "sigmoid", estimand="signed_error")
     assert max(by_size["p_left"], by_size["p_right"]) < 0.6
 
 
 def check_all_four(four):
-    assert 0.8 < four.p_best()["isotonic"] < 0.92
+    assert 0.83 < four.p_best()["isotonic"] < 0.87
     assert 0.52 < four.decide("temperature", "isotonic")["p_right"] < 0.56
     assert abs(sum(four.p_best().values()) - 1) < 1e-9
     assert np.allclose(four.rank_probabilities().sum(axis=0), 1)
@@ -117,8 +118,11 @@ def check_five_splits(split_rows):
 
 def check_groups(grouped, digit_by_digit, isotonic):
     assert grouped.overall.ece.mean() < 0.03
-    assert all(grouped[digit].signed_error.interval(0.95)[1] < -0.08 for digit in (7, 8))
+    assert all(grouped[digit].signed_error.interval(0.95)[1] < -0.07 for digit in (7, 8))
+    assert abs(grouped[7].signed_error.mean() + 0.16) < 0.01
+    assert abs(grouped[8].signed_error.mean() + 0.19) < 0.01
     assert grouped[0].signed_error.interval(0.95)[0] > 0
     assert abs(grouped.overall.signed_error.mean()) < 0.03
     assert digit_by_digit.decide("read as 0", "read as 8")["p_left"] > 0.99
     assert all(abs(isotonic[d].signed_error.mean()) < 0.75 * abs(grouped[d].signed_error.mean()) for d in (7, 8))
+    assert all(isotonic[digit].signed_error.interval(0.95)[1] < 0 for digit in (7, 8))

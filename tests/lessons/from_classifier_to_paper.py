@@ -7,8 +7,8 @@ def check_a_small_error_of_an_uncertain_size(ev, y_test):
     low, high = ev.ece.interval(0.95)
     assert len(y_test) == 899
     assert 0.01 < ev.ece.mean() < 0.02 < ev.plug_in < 0.03
-    assert low < 0.0005
-    assert 0.025 < high < 0.035
+    assert 0.0005 < low < 0.003
+    assert 0.027 < high < 0.031
     assert ev.null.mean() < ev.plug_in < ev.null.interval(0.95)[1]
     assert ev.underconfidence.mean() > 0.9 * ev.ece.mean()
 
@@ -24,11 +24,11 @@ def check_bars_between_a_half_and_95_percent_extend_farther_above_the_diagonal(e
 
 def check_the_error_is_small_but_probably_not_zero(ev):
     below = [ev.ece.pr(lambda ece, limit=limit: ece < limit) for limit in (0.02, 0.03, 0.05)]
-    assert 0.5 < below[0] < 0.75
+    assert 0.63 < below[0] < 0.73
     assert below[1] > 0.95
     assert below[2] > 0.99
-    assert 1 / 12 < ev.bayes_factor < 1 / 5
-    assert 0.08 < ev.p_calibrated < 0.15
+    assert 1 / 16 < ev.bayes_factor < 1 / 12
+    assert 0.055 < ev.p_calibrated < 0.08
 
 
 def check_the_forest_is_more_accurate_and_worse_calibrated(comparison, forest, logistic, X_test, y_test):
@@ -45,13 +45,14 @@ def check_more_bins_increase_the_value_expected_by_chance(by_bins):
     expected = by_bins["if calibrated"].iloc[:4]
     assert expected.is_monotonic_increasing
     assert expected.iloc[3] > 2 * expected.iloc[0]
-    assert by_bins["mean"].max() - by_bins["mean"].min() < 0.002
+    assert np.ptp(by_bins["mean"]) < 0.0025  # rounded to 0.001
+    assert np.ptp(by_bins["low"]) < 0.0045
 
 
 def check_the_sentence_for_the_paper(ev):
     low, high = ev.ece.interval(0.95)
     numbers = [f"{value:.3f}" for value in (ev.ece.mean(), low, high, ev.plug_in, ev.null.mean())]
-    assert numbers == ["0.017", "0.000", "0.030", "0.023", "0.017"]
+    assert numbers == ["0.017", "0.001", "0.029", "0.023", "0.017"]
 
 
 def check_solutions(bayes_ev, ev, few, grouped):
