@@ -88,20 +88,23 @@ def test_mean_and_variance_of_the_draws_are_those_derived(n_bins, close_to):
     expected = (share * mean).sum()
     within = (share * (rows + 1) / (total + 1) * sd**2).sum()
     between = ((share * mean**2).sum() - expected**2) / (total + 1)
-    drawn = log_score(fixed(np.full(n_bins, 1 / n_bins), np.full(n_bins, 0.5), n_draws), counts, rng=1).values
+    bins = dirichlet_posterior(counts).sample(n_draws, rng=5)
+    bins = replace(bins, accuracy=np.full((n_draws, n_bins), 0.5))  # without effect
+    drawn = log_score(bins, counts, rng=1).values
     variance = within + between
     close_to(drawn.mean(), expected, np.sqrt(variance / n_draws))
     close_to(drawn.var(), variance, variance * np.sqrt(2.5 / n_draws))
 
 
-def test_draws_of_the_bins_determine_the_order_only():
+def test_accuracies_of_the_bins_determine_the_order_only():
     """One bin with confidences 0.9: in the second half of the draws the accuracy, and thus the score, is larger."""
     confidence = np.full(2000, 0.9)
     counts = BinnedCounts.from_arrays(np.arange(2000) % 2, confidence, bins=2)
     half = np.repeat([[0.5, 0.9], [0.5, 0.1]], 500, axis=0)
     low, high = np.split(log_score(replace(fixed([0, 1], [0.5, 0.5], 1000), accuracy=half), counts, rng=1).values, 2)
     assert low.max() < high.min()
-    others = log_score(dirichlet_posterior(counts).sample(1000, rng=2), counts, rng=1).values
+    random = np.random.default_rng(2).random((1000, 2))
+    others = log_score(replace(fixed([0, 1], [0.5, 0.5], 1000), accuracy=random), counts, rng=1).values
     np.testing.assert_array_equal(np.sort(others), np.sort(np.concatenate([low, high])))
 
 
@@ -225,7 +228,8 @@ def test_intervals_contain_the_truth(n_bins, slope):
     for _ in range(200):
         rows = rng.integers(len(at), size=100)
         counts = BinnedCounts.from_arrays(rng.random(100) < p[rows], at[rows], bins=n_bins)
-        calibrated = fixed(counts.share, np.nan_to_num(counts.mean_confidence), 500)
+        bins = bc.dirichlet_posterior(counts).sample(500, rng=rng)
+        calibrated = replace(bins, accuracy=np.tile(np.nan_to_num(counts.mean_confidence), (500, 1)))
         low, high = np.quantile(log_score(calibrated, counts, rng=rng).values, [0.025, 0.975])
         inside += low <= truth <= high
     assert 178 <= inside <= 200
