@@ -103,7 +103,7 @@ def _escaped(text: str) -> str:
 def say_saved(screen: "Console", *paths: Path | None) -> None:
     """Print one line per file that was written."""
     for path in paths:
-        screen.print(f"Saved {path}", soft_wrap=True)
+        screen.print(f"Saved {_render.visible(path)}", soft_wrap=True)
 
 
 @contextmanager

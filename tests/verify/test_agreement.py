@@ -358,7 +358,7 @@ def test_the_mirror_is_of_what_the_posterior_believes(counts):
     only = shrinkage_posterior(counts, sub_models=["sparse"])
     assert [v.name for v in pymc_model(only).free_RVs] == ["rate", "u_accuracy", "tau_of_bin", "u_off", "u_rho"]
     with_all = pymc_model(shrinkage_posterior(counts), with_calibrated=True)
-    assert len(with_all.coords["hypothesis"]) == 10
+    assert len(with_all.coords["hypothesis"]) == 11
     five = pymc_model(shrinkage_posterior(counts, sub_models=["independent"]), with_calibrated=True)
     assert len(five.coords["hypothesis"]) == 6
     assert [v.name for v in pymc_model(dirichlet_posterior(counts)).free_RVs] == ["rate", "mu"]
