@@ -186,7 +186,7 @@ def _recalibration(quantity: str) -> Study:
 
 
 def _curve(quantity: str) -> Study:
-    return Study("calibration_curve", {"quantity": quantity, "method": "curve with spike"}, ("300", "2000", "100"))
+    return Study("calibration_curve", {"quantity": quantity, "method": "curve"}, ("300", "2000", "100"))
 
 
 _EXACT = Study(
@@ -264,7 +264,7 @@ INTERVALS = (
     Interval(
         "regret of a threshold",
         ("regret of a threshold",),
-        (Study("net_benefit", {"quantity": "regret", "method": "bayescal"}),),
+        (Study("net_benefit", {"quantity": "regret", "method": "bayescal"}, ("regret",)),),
     ),
     Interval(
         "observed / expected",
@@ -342,7 +342,13 @@ INTERVALS = (
         "loss ratio",
         ("loss ratio", "LossRatio"),
         (
-            Study("loss_ratio", parts=("coverage",)),
+            Study(
+                "loss_ratio",
+                {"method": "bayescal"},
+                ("coverage",),
+                share=lambda row: row["inside"] if row["cases"] >= LEAST_SETS else float("nan"),
+                about="by the number of changed decisions",
+            ),
             _populations("loss_ratio", "at one threshold"),
             _populations("mean_loss_ratio", "mean over thresholds"),
         ),
