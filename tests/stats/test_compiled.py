@@ -155,7 +155,7 @@ def test_top_label(size, dtype, both):
     label = rng.integers(0, size, 3001)
     top = matrix.argmax(axis=1)
     for laid_out in (matrix, np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
-        for confidence, correct in both(lambda m=laid_out: ClassRows.read(label, m).top_label()):
+        for confidence, correct, _ in both(lambda m=laid_out: ClassRows.read(label, m).top_label()):
             np.testing.assert_array_equal(confidence, matrix.max(axis=1))
             np.testing.assert_array_equal(correct, top == label)
             assert confidence.dtype == dtype
@@ -198,7 +198,7 @@ def test_rounding_in_a_matrix_is_clipped_with_a_warning(both):
         with pytest.warns(UserWarning, match="2 of 4 values lie outside"):
             return ClassRows.read([0, 0], matrix).top_label()
 
-    for confidence, correct in both(top):
+    for confidence, correct, _ in both(top):
         assert confidence.tolist() == [1.0, 0.75]
         assert correct.tolist() == [True, False]
 
@@ -215,7 +215,7 @@ def test_zeros_with_a_sign(size, zero, both):
             warnings.simplefilter("ignore")
             return ClassRows.read(np.zeros(50, int), matrix).top_label()
 
-    for confidence, correct in both(top):
+    for confidence, correct, _ in both(top):
         np.testing.assert_array_equal(confidence, matrix[:, 0])
         assert correct.all()
 
