@@ -277,7 +277,7 @@ def changed(document, path, change):
 @pytest.mark.parametrize(
     ("path", "change", "message"),
     [
-        (("classes",), lambda v: v[:2], "`cuts` must be an array of finite numbers up to 1e\+300 of shape"),
+        (("classes",), lambda v: v[:2], r"`cuts` must be an array of finite numbers up to 1e\+300 of shape"),
         (("classes",), lambda v: ["a", "a", "c"], "`classes` must be different labels"),
         (("classes",), lambda v: [["a"], "b", "c"], "`classes` must be an array of labels"),
         (("classes",), lambda v: [], "shape"),
