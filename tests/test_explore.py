@@ -277,7 +277,7 @@ def test_the_focus_moves_on_when_no_test_sets_are_left(browse, stored):
     steps = 'byId("draw").focus(); note(); byId("draw").click(); note();'
     notes, _ = browse(steps, address=f"draws={stored['sets'] - 1}")
     assert [(note["focus"], note["off"]) for note in notes] == [("draw", False), ("restart", True)]
-    assert notes[1]["texts"][1] == "All 200 stored test sets of this setting have been drawn."
+    assert notes[1]["texts"][1] == f"All {stored['sets']} stored test sets of this setting have been drawn."
 
 
 @pytest.mark.parametrize("width", [320, 400, 800, 1280])

@@ -37,7 +37,7 @@ TEMPERATURES = (0.7, 1.0, 1.1, 1.25, 1.5, 2.0)
 #: All divide the last one, in which the rows are stored: the page merges neighbouring bins.
 BINS = (5, 10, 15, 30)
 #: Test sets per number of rows and temperature; posterior draws, and bootstrap resamples, per interval.
-SETS, DRAWS = 200, 2000
+SETS, DRAWS = 110, 2000
 #: With more rows than this, a bin may have more than 255.
 LARGE = 5000
 #: Values of the ECE are stored as multiples of this.
