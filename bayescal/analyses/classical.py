@@ -119,8 +119,7 @@ def calibration_tests(
     Raises
     ------
     ValueError, TypeError
-        As for `evaluate`; also if `groups` is not an integer in its range, or if the Hosmer-Lemeshow statistic is
-        infinite because a group whose scores are all 0, or all 1, has other outcomes.
+        As for `evaluate`; also if `groups` is not an integer in its range.
 
     See Also
     --------
@@ -140,8 +139,8 @@ def calibration_tests(
 
     Rows are sorted by score and cut into groups of nearly equal size. If equal scores lie on both sides of a boundary,
     the statistic depends on the order of the rows, and a remark states this. Where a group with expected number 0 has
-    rows with outcome 1, the statistic is infinite, and the rows are named in an error; programs that move scores of 0
-    and 1 inwards get a finite number, which depends on how far.
+    rows with outcome 1, the statistic is infinite and its P-value is 0; a remark names the rows. Programs that move
+    scores of 0 and 1 inwards get a finite number, which depends on how far.
 
     References
     ----------
@@ -168,20 +167,13 @@ def calibration_tests(
         raise ValueError(f"`groups` must be at most the number of rows, {len(score)}, not {groups}.")
     z = spiegelhalter_z(score, outcome)
     found = hosmer_lemeshow_of(score, outcome, groups, fitted=bool(fitted))
-    if np.isinf(found.chi_squared):
-        _checks.refuse(
-            "y_prob",
-            "must allow the outcomes that occurred: no score of 0 with outcome 1, and none of 1 with outcome 0",
-            np.abs(outcome - score) == 1,
-            score,
-            hint="They make the Hosmer-Lemeshow statistic infinite. `evaluate` and `calibration_curve` take such rows.",
-        )
     return CalibrationTests(
         z=z,
         p_spiegelhalter=float(2 * ndtr(-abs(z))),
         hosmer_lemeshow=found,
         p_hosmer_lemeshow=float(gammaincc(found.df / 2, found.chi_squared / 2)),
         question=f"{question} tests of exact calibration, N = {len(score)}",
+        contradicted=np.flatnonzero(np.abs(outcome - score) == 1),
     )
 
 

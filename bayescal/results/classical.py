@@ -130,6 +130,8 @@ class CalibrationTests(_presented.Presented):
         Its P-value.
     question : str
         Target and rows, in words.
+    contradicted : ndarray of int
+        Indices of rows with score 0 and outcome 1, or score 1 and outcome 0, which a calibrated classifier never has.
     """
 
     z: float
@@ -137,6 +139,7 @@ class CalibrationTests(_presented.Presented):
     hosmer_lemeshow: HosmerLemeshow
     p_hosmer_lemeshow: float
     question: str
+    contradicted: NDArray[np.int64]
 
     _index = ("statistic",)
     _columns = ("value", "df", "p_value")
@@ -191,6 +194,12 @@ class CalibrationTests(_presented.Presented):
                 f"Equal scores lie on both sides of {found.divided} of {groups - 1} boundaries between groups, so that "
                 "the Hosmer-Lemeshow statistic depends on the order of the rows."
             )
+        if np.isinf(found.chi_squared):
+            texts.append(
+                f"The Hosmer-Lemeshow statistic is infinite: outcomes contradict the score of {len(self.contradicted)} "
+                f"of {found.n.sum()} rows (score 0 with outcome 1, or score 1 with outcome 0), first at index "
+                f"{self.contradicted[0]}, and a group has scores that are all 0 or all 1."
+            )
         least = float(np.minimum(found.expected, found.n - found.expected).min())
         if least < ACCURATE:
             texts.append(
@@ -215,6 +224,8 @@ class CalibrationTests(_presented.Presented):
 
 
 def _value(value: float) -> str:
+    if np.isinf(value):
+        return "infinite"
     return "-" if value != value else f"{value:.4g}"
 
 

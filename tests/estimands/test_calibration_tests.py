@@ -72,8 +72,14 @@ def test_values_that_are_not_defined_and_ties():
     assert "Equal scores lie on both sides of 1 of 1 boundaries" in " ".join(half.remarks)
     certain = (np.array(values, float) for values in ([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 0, 1]))
     assert hosmer_lemeshow_of(*certain, 2, fitted=False).chi_squared == np.inf
-    with pytest.raises(ValueError, match=r"`y_prob` must allow the outcomes.* 2 of 6 .* index 2: 0\. "):
-        bc.calibration_tests([0, 0, 1, 1, 0, 1], [0, 0, 0, 1, 1, 1], groups=2)
+    contradicted = bc.calibration_tests([0, 0, 1, 1, 0, 1], [0, 0, 0, 1, 1, 1], groups=2)
+    assert contradicted.contradicted.tolist() == [2, 4]
+    assert contradicted.p_hosmer_lemeshow == 0
+    text = " ".join(str(contradicted).split())
+    assert "outcomes contradict the score of 2 of 6 rows" in text
+    assert "first at index 2" in text
+    assert "statistic is infinite with 2 degrees" in text
+    assert '"value": null' in contradicted.to_json()
     agreeing = bc.calibration_tests([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1], groups=2)
     assert agreeing.hosmer_lemeshow.chi_squared == 0
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 import bayescal as bc
 
@@ -42,14 +43,20 @@ def test_net_benefit_of_dcurves(records, reference_data, place):
 def test_probability_of_being_useful_near_treating_all(reference_data):
     """Where the model and treating all treat the same patients, independent draws of both see no difference.
 
-    The design study found 0.994 for the joint posterior and 0.57 for bayesDCA's recipe: prevalence, sensitivity and
-    specificity with independent Beta(1, 1) priors.
+    The model leaves 83 rows untreated, without event, and is useful if their event rate is below the threshold: by the
+    prior, 1.5 (0.45 + 0.1 / 100) pseudo-rows per outcome, the event rate is a Beta(0.677, 83.677). BayesDCA's recipe
+    has 0.57: prevalence, sensitivity and specificity with independent Beta(1, 1) priors.
     """
     data = reference_data("dcurves_df_binary")
     y, p = data["cancer"], data["cancerpredmarker"]
     found = bc.net_benefit(y, p, 0.01, draws=20_000, rng=1)
-    assert found.p_useful["model"][0] == pytest.approx(0.994, abs=0.004)
-    assert found.evpi[0] < 3e-5
+    untreated = beta(1.5 * 0.451, 83 + 1.5 * 0.451)
+    assert untreated.cdf(0.01) == pytest.approx(0.7217, abs=0.0001)
+    assert found.p_useful["model"][0] == pytest.approx(untreated.cdf(0.01), abs=0.01)
+    assert found.few_rows["model"][0]
+    # treating all is better by the mass of these rows times (q - 0.01) / 0.99; their event rate q is independent of it
+    loss = untreated.expect(lambda q: (q - 0.01) / 0.99, lb=0.01) * (83 + 3 * 0.451) / 753
+    assert found.evpi[0] == pytest.approx(loss, rel=0.05)
     rng, treated = np.random.default_rng(1), p >= 0.01
     prevalence = rng.beta(1 + y.sum(), 1 + (1 - y).sum(), 20_000)
     sensitivity = rng.beta(1 + (y * treated).sum(), 1 + (y * ~treated).sum(), 20_000)
