@@ -111,7 +111,7 @@ def calibration_curve(
     one_model("y_prob", y_prob, "calibration_curve(y_true, p)")
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
-    return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact)
+    return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, reading=rows.reading)
 
 
 #: Alias of `CalibrationCurve.from_counts`.

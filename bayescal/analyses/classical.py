@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
 from bayescal import _checks
-from bayescal.data.predictions import read_rows
+from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.calibration_tests import hosmer_lemeshow_of, spiegelhalter_z
 from bayescal.estimands.classical_curves import CURVES
 from bayescal.results.classical import CalibrationTests, ClassicalCurves
@@ -79,13 +79,15 @@ def classical_calibration_curves(
     >>> {key: round(each["ici"], 3) for key, each in curves.errors.items()}
     {'lowess': 0.029, 'loess': 0.035, 'logistic': 0.026, 'logistic_probability': 0.035, 'spline_3': 0.027, ...}
     """
-    score, outcome, question = _columns(y_true, y_prob, target=target, classes=classes, logits=logits)
+    rows = _rows(y_true, y_prob, target=target, classes=classes, logits=logits)
+    score, outcome = _columns(rows)
     if len(score) < LEAST_ROWS:
         raise ValueError(
             f"`y_true` must have at least {LEAST_ROWS} rows for a calibration curve, and has {len(score)}."
         )
     fitted = {key: fit(score, outcome) for key, fit in CURVES.items()}
-    return ClassicalCurves(score, fitted, f"{question} calibration curves, N = {len(score)}")
+    question = f"{rows.target} calibration curves, N = {len(score)}"
+    return ClassicalCurves(score, fitted, question, rows.reading)
 
 
 @_checks.explained(HINT, n_groups="groups", g="groups", bins="groups", outcome="y_true", score="y_prob")
@@ -162,7 +164,8 @@ def calibration_tests(
     (26.4, 10, 0.003)
     """
     groups = _checks.whole_number("groups", groups, 3 if fitted else 2)
-    score, outcome, question = _columns(y_true, y_prob, target=target, classes=classes, logits=logits)
+    rows = _rows(y_true, y_prob, target=target, classes=classes, logits=logits)
+    score, outcome = _columns(rows)
     if groups > len(score):
         raise ValueError(f"`groups` must be at most the number of rows, {len(score)}, not {groups}.")
     z = spiegelhalter_z(score, outcome)
@@ -172,13 +175,19 @@ def calibration_tests(
         p_spiegelhalter=float(2 * ndtr(-abs(z))),
         hosmer_lemeshow=found,
         p_hosmer_lemeshow=float(gammaincc(found.df / 2, found.chi_squared / 2)),
-        question=f"{question} tests of exact calibration, N = {len(score)}",
+        question=f"{rows.target} tests of exact calibration, N = {len(score)}",
         contradicted=np.flatnonzero(np.abs(outcome - score) == 1),
+        reading=rows.reading,
     )
 
 
-def _columns(y_true: Any, y_prob: Any, **options: Any) -> tuple[Floats, Floats, str]:
-    """Return validated scores and outcomes as float64, and the target."""
+def _rows(y_true: Any, y_prob: Any, **options: Any) -> Predictions:
+    """Return validated rows."""
     rows = read_rows(y_true, y_prob, **options).checked()
     _checks.not_empty("y_true", len(rows), hint="")
-    return rows.confidence.astype(np.float64), rows.outcome.astype(np.float64), rows.target
+    return rows
+
+
+def _columns(rows: Predictions) -> tuple[Floats, Floats]:
+    """Return scores and outcomes as float64."""
+    return rows.confidence.astype(np.float64), rows.outcome.astype(np.float64)

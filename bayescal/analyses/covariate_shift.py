@@ -59,17 +59,19 @@ def evaluate_covariate_shift(
         refuse_labels(y_prob, y_prob_target)
     rows = given.checked().scale_free()
     if isinstance(given, TopLabels):
-        confidence = target_matrix(y_prob_target, given.rows.n_classes, column_names(y_prob), logits).max(axis=1)
+        matrix, reading = target_matrix(y_prob_target, given.rows.n_classes, column_names(y_prob), logits)
+        confidence = matrix.max(axis=1)
         refuse_contradiction(column_names(y_prob_target), given.rows.classes, name=TARGET)
     else:
-        confidence = target_event(y_prob_target, logits)[:, 1]
+        matrix, reading = target_event(y_prob_target, logits)
+        confidence = matrix[:, 1]
     if not logits:
         refuse_certain((is_certain(rows.confidence), is_certain(confidence)), (len(rows.confidence), len(confidence)))
     assert rows.weight is not None  # `weights` were given
     report = report_of(rows.weight)
     _require_evidence(report)
     source = count_rows(rows, _edges(rows, confidence, bins, binning), "equal-width", ranked=True)
-    counts = TargetCounts.from_confidences(source, confidence)
+    counts = TargetCounts.from_confidences(source, confidence, reading)
     empty = int(np.count_nonzero(counts.occupied & ~counts.source.occupied))
     require_overlap(counts.uncovered, counts.n_target_rows, empty, "labelled rows of positive weight")
     evaluation = evaluate_one(counts, model=model, draws=draws, rng=rng, **options)

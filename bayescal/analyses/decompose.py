@@ -177,7 +177,9 @@ def murphy_decomposition(counts: BinnedCounts) -> MurphyDecomposition:
         raise ValueError("`counts` must have at least one row of positive weight; a score needs rows.")
     weighted = _weighted(counts.weighted, counts.effective_rows)
     question = f"Brier score, Murphy decomposition of {counts.target}, {counts.bins}, N = {counts.n_rows}{weighted}"
-    return MurphyDecomposition(score_name="Brier score", question=question, **murphy_parts(counts))
+    parts: dict[str, Any] = murphy_parts(counts)
+    reading, n = counts.reading, counts.n_rows
+    return MurphyDecomposition(score_name="Brier score", question=question, n_rows=n, reading=reading, **parts)
 
 
 def _validated(rows: Columns | TopLabels) -> Predictions:
@@ -191,7 +193,8 @@ def _corp(rows: Predictions, score_name: str) -> CorpDecomposition:
     question = f"{score_name}, CORP decomposition of {rows.target}, N = {len(rows.outcome)}{weighted}"
     mean_loss = mean_log_loss if score_name == "log score" else mean_squared_error
     parts = corp_parts(isotonic_fit(rows.confidence, rows.outcome, weight), mean_loss)
-    return CorpDecomposition(score_name=score_name, question=question, **parts)
+    n = len(rows.outcome)
+    return CorpDecomposition(score_name=score_name, question=question, n_rows=n, reading=rows.reading, **parts)
 
 
 def _weighted(weighted: bool, effective_rows: float) -> str:

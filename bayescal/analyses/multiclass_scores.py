@@ -53,6 +53,7 @@ class ProperScore:
             mean_square=float(np.average(losses**2, weights=weight)),
             prior_loss=self.prior_loss,
             largest=self.largest,
+            reading=rows.reading,
         )
 
 

@@ -1,7 +1,7 @@
 """Rows of a labelled source and of a target without labels: probabilities of the same classes in both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from bayescal.data.columns import column, numbers, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
-from bayescal.data.reading import unit_rows
+from bayescal.data.reading import Reading, reading_of_logits, unit_rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -47,12 +47,15 @@ class SourceRows:
     ----------
     label, matrix, classes, event
         As `label`, `source`, `classes` and `event` of `ShiftedRows`.
+    reading : Reading
+        How the probabilities were read.
     """
 
     label: Ints
     matrix: Floats
     classes: tuple[Any, ...]
     event: bool
+    reading: Reading = field(default_factory=Reading)
 
     @classmethod
     def read(
@@ -71,10 +74,12 @@ class SourceRows:
             )
             named = (0, 1) if classes is None else tuple(classes)
             label = rows.outcome.astype(np.int64)
-            return cls(label=label, matrix=both_columns(rows.confidence), classes=named, event=True)
+            return cls(
+                label=label, matrix=both_columns(rows.confidence), classes=named, event=True, reading=rows.reading
+            )
         own = replace(ClassRows.read(y_true, y_prob, classes=classes, logits=logits), whole=whole).checked()
         matrix = own.matrix.astype(np.float64, copy=False)
-        return cls(label=own.label, matrix=matrix, classes=own.classes, event=False)
+        return cls(label=own.label, matrix=matrix, classes=own.classes, event=False, reading=own.reading)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,6 +98,8 @@ class ShiftedRows:
         Label of each class.
     event : bool
         Whether the probabilities were one column: those of class 1.
+    readings : (Reading, Reading)
+        How the probabilities of source and target were read.
     """
 
     label: Ints
@@ -100,6 +107,7 @@ class ShiftedRows:
     target: Floats
     classes: tuple[Any, ...]
     event: bool
+    readings: tuple[Reading, Reading] = (Reading(), Reading())
 
     @property
     def n_classes(self) -> int:
@@ -122,15 +130,18 @@ class ShiftedRows:
             refuse_labels(y_prob, y_prob_target)
         rows = SourceRows.read(y_true, y_prob, classes=classes, logits=logits)
         if rows.event:
-            target = target_event(y_prob_target, logits)
+            target, reading = target_event(y_prob_target, logits)
         else:
-            target = target_matrix(y_prob_target, len(rows.classes), names, logits)
+            target, reading = target_matrix(y_prob_target, len(rows.classes), names, logits)
             refuse_contradiction(column_names(y_prob_target), rows.classes, name=TARGET)
         if not logits:
             refuse_certain((is_certain(rows.matrix), is_certain(target)), (len(rows.matrix), len(target)))
         coarse = coarser(*(np.asarray(to_array(TARGET, each)).dtype for each in (y_prob, y_prob_target)))
         source, target = (rounded_to(coarse, each, rows.event) for each in (rows.matrix, target))
-        return cls(label=rows.label, source=source, target=target, classes=rows.classes, event=rows.event)
+        readings = (rows.reading, reading)
+        return cls(
+            label=rows.label, source=source, target=target, classes=rows.classes, event=rows.event, readings=readings
+        )
 
 
 def coarser(*kinds: np.dtype[Any]) -> np.dtype[Any]:
@@ -246,8 +257,11 @@ def both_columns(p: Array) -> Floats:
     return np.stack([1 - p, p], axis=1)
 
 
-def target_event(values: Any, logits: bool = False, name: str = TARGET) -> Floats:
-    """Validate the probabilities of an event in the target; return those of both classes, shape (n_target, 2)."""
+def target_event(values: Any, logits: bool = False, name: str = TARGET) -> tuple[Floats, Reading]:
+    """Validate the probabilities of an event in the target; return those of both classes, and how they were read.
+
+    Probabilities have shape (n_target, 2).
+    """
     given = to_array(name, values)
     if given.ndim == 2 and given.shape[1] > 1:
         hint = "Pass `y_prob` with one column per class, too."
@@ -257,7 +271,8 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> Float
     given = column(name, given)
     _checks.not_empty(name, len(given), hint="")
     p = sigmoid(name, given) if logits else numbers(name, given)
-    return both_columns(_checks.probabilities(name, p))
+    reading = reading_of_logits(given) if logits else Reading()
+    return both_columns(_checks.probabilities(name, p)), reading
 
 
 def target_matrix(
@@ -268,8 +283,8 @@ def target_matrix(
     name: str = TARGET,
     *,
     whole: bool = True,
-) -> Floats:
-    """Validate the probabilities of all classes in the target, shape (n_target, n_classes).
+) -> tuple[Floats, Reading]:
+    """Validate the probabilities of all classes in the target, shape (n_target, n_classes); say how they were read.
 
     `names` are the names of the columns of the source; a target whose columns have other names is refused. `whole`:
     these are all rows; see `unit_rows`.
@@ -287,5 +302,5 @@ def target_matrix(
     _checks.not_empty(name, len(given), hint="")
     matrix = softmax(name, given) if logits else numbers(name, given)
     matrix = _checks.probabilities(name, matrix)
-    matrix, _ = unit_rows(name, matrix, whole=whole)
-    return matrix.astype(np.float64, copy=False)
+    matrix, reading = unit_rows(name, matrix, whole=whole)
+    return matrix.astype(np.float64, copy=False), reading

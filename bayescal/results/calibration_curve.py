@@ -1,7 +1,7 @@
 """CalibrationCurve: a calibration curve with its band, and the errors ICI, E50, E90 and Emax."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.data.columns import column, numbers
+from bayescal.data.reading import Reading
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.curve_rates import rates_at
 from bayescal.estimands.errors import ece, max_error
@@ -19,6 +20,7 @@ from bayescal.posterior.smooth_curve import PRIOR_EXACT
 from bayescal.results import wording
 from bayescal.results.calibration_curve_remarks import of_bins, of_outcomes, of_quantiles
 from bayescal.results.foreign_names import CALIBRATION_CURVE, no_attribute
+from bayescal.results.remarks import reading_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.grid import steps_of_counts
@@ -90,6 +92,8 @@ class CalibrationCurve(_presented.Presented):
     contradicted : float, default 0
         Number of rows with a score of exactly 0 and outcome 1, or 1 and 0; their share of the weight if rows have
         weights.
+    reading : Reading
+        How the probabilities were read.
 
     Examples
     --------
@@ -111,6 +115,7 @@ class CalibrationCurve(_presented.Presented):
     distribution: Floats
     counted: str = ""
     contradicted: float = 0.0
+    reading: Reading = field(default_factory=Reading)
 
     _columns = ("mean", "sd", "eti95_lb", "eti95_ub")
 
@@ -159,7 +164,7 @@ class CalibrationCurve(_presented.Presented):
             )
         refuse_clusters(counts, "counts", "a calibration curve")
         _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
-        options: dict[str, Any] = {"draws": draws, "rng": rng, "prior_exact": prior_exact}
+        options: dict[str, Any] = {"draws": draws, "rng": rng, "prior_exact": prior_exact, "reading": counts.reading}
         return curve_of(steps_of_counts(counts), counts.target, counted=str(counts.bins), **options)
 
     @property
@@ -406,6 +411,7 @@ class CalibrationCurve(_presented.Presented):
         """Warnings about the curve and its intervals, which are printed below the table; empty if none is known."""
         error = np.abs(self.bins.accuracy.mean(axis=0) - self.score)
         return (
+            *reading_remarks(self.reading, self.counts.n_rows),
             *of_outcomes(self.counts, self.contradicted),
             *of_bins(self.counts, self.wanted, counted=bool(self.counted)),
             *of_quantiles(error, self.counts.share, {"E50": (self.e50, 0.5), "E90": (self.e90, 0.1)}),
@@ -413,7 +419,7 @@ class CalibrationCurve(_presented.Presented):
 
 
 def curve_of(
-    steps: Steps, target: str, *, draws: int, rng: Any, prior_exact: float, counted: str = ""
+    steps: Steps, target: str, *, draws: int, rng: Any, prior_exact: float, reading: Reading, counted: str = ""
 ) -> CalibrationCurve:
     """Draw the curve of rows in the order of their scores; arguments as for `calibration_curve`."""
     draws = _checks.whole_number("draws", draws, 2)
@@ -426,7 +432,7 @@ def curve_of(
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
     drawn = posterior.sample(draws, rng=rng)
     span = (float(steps.lower[0]), float(steps.upper[-1]))
-    return CalibrationCurve(posterior, drawn, target, wanted, span, distribution, counted, against)
+    return CalibrationCurve(posterior, drawn, target, wanted, span, distribution, counted, against, reading)
 
 
 def _contradicted(steps: Steps) -> float:

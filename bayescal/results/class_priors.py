@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _arviz, _checks, _render
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
+from bayescal.results.remarks import readings_of
 from bayescal.stats.shift_counts import ShiftCounts
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         one_column = len(self) == 2 and is_event(name, y_prob)
         if not one_column:
             refuse_contradiction(column_names(y_prob), self.classes)
-        matrix = target_event(y_prob, name=name) if one_column else target_matrix(y_prob, len(self), name=name)
+        matrix, _ = target_event(y_prob, name=name) if one_column else target_matrix(y_prob, len(self), name=name)
         changed = adapted(matrix, self.mean() / self.source)
         return changed[:, 1] if one_column else changed
 
@@ -310,7 +311,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals; empty if no problem is known."""
-        found = []
+        found = readings_of(self.counts)
         few = self.counts.by_class < FEW
         if few.any():
             found.append(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
 from bayescal._loops import in_threads
+from bayescal.data.reading import reading_of
 from bayescal.draws import Draws
 from bayescal.estimands import errors
 from bayescal.estimands.classwise import classwise_mean, marginal_mean, root_mean_square
@@ -253,7 +254,8 @@ class ClasswiseEvaluation(Evaluations):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the classes that it concerns."""
-        reading = reading_remarks(self.counts[0])  # of the rows, which all classes share
+        shared = self.counts[0]  # all classes have the same rows
+        reading = reading_remarks(reading_of(shared), shared.n_rows)
         of_class = {
             f"class {label}": tuple(text for text in remarks_of(counts, self.model) if text not in reading)
             for label, counts in zip(self.classes, self.counts, strict=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from bayescal import _checks, _presented, _render
+from bayescal.data.reading import reading_of
 from bayescal.results.calibration_curve import LEAST_ROWS, CalibrationCurve
 from bayescal.results.clinical_words import (
     DASH,
@@ -27,9 +28,9 @@ from bayescal.results.clinical_words import (
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.foreign_names import CLINICAL, no_attribute
 from bayescal.results.net_benefit import NetBenefit
-from bayescal.results.net_benefit_words import remarks_of
+from bayescal.results.net_benefit_words import readings_by_model, remarks_of
 from bayescal.results.recalibration import Recalibration
-from bayescal.results.remarks import of_several, rare_error
+from bayescal.results.remarks import of_several, rare_error, reading_remarks
 
 #: Parts of the table: keys of quantities, and the value that the best predictions have.
 OVERALL = {"auc": 1.0, "brier_score": 0.0}
@@ -99,7 +100,9 @@ class ModelParts:
             "Intercept and slope": self.recalibration.remarks,
             "ICI, E50 and E90": () if curve is None else curve.remarks,
         }
-        return (*of_auc, *(f"{words}: {text}" for words, texts in of_parts.items() for text in texts))
+        reading = reading_remarks(reading_of(ev.counts), ev.counts.n_rows)  # of the rows, which all parts share
+        own = (f"{words}: {text}" for words, texts in of_parts.items() for text in texts if text not in reading)
+        return (*reading, *of_auc, *own)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -295,7 +298,11 @@ class ClinicalSummary(_presented.Presented):
         if first.calibration_curve is None:
             texts.append(f"No ICI, E50 and E90: a calibration curve needs at least {LEAST_ROWS} (effective) rows.")
         texts += few_events(self.n_rows, self.n_events)
-        texts += [NO_THRESHOLDS] if self.net_benefit is None else remarks_of(self.net_benefit.counts)
+        if self.net_benefit is None:
+            texts.append(NO_THRESHOLDS)
+        else:
+            read = readings_by_model(self.net_benefit.counts)
+            texts += [text for text in remarks_of(self.net_benefit.counts) if text not in read]
         return (*texts, SHARED) if several else tuple(texts)
 
     @property

@@ -1,9 +1,11 @@
 """Scores with their parts, which add up to the score: by bins (Murphy) and by isotonic regression (CORP)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bayescal import _presented, _render
+from bayescal.data.reading import Reading
+from bayescal.results.remarks import reading_remarks
 
 #: Part -> its sign in the sum.
 MURPHY = {
@@ -105,6 +107,10 @@ class MurphyDecomposition(_Decomposition):
         Mean variance of the confidences within bins.
     within_bin_covariance : float
         Twice the mean covariance of confidence and outcome within bins.
+    n_rows : int
+        Number of rows.
+    reading : Reading
+        How the probabilities were read.
 
     Examples
     --------
@@ -121,6 +127,8 @@ class MurphyDecomposition(_Decomposition):
     uncertainty: float
     within_bin_variance: float
     within_bin_covariance: float
+    n_rows: int
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def _signs(self) -> dict[str, int]:
@@ -134,7 +142,8 @@ class MurphyDecomposition(_Decomposition):
     def _remarks(self) -> list[str]:
         return [
             "Parts of the observed score. Sampling noise increases reliability and resolution, especially if bins have "
-            "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`."
+            "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`.",
+            *reading_remarks(self.reading, self.n_rows),
         ]
 
 
@@ -158,6 +167,10 @@ class CorpDecomposition(_Decomposition):
         Score of the constant forecast minus the score after isotonic regression; at least 0, larger is better.
     uncertainty : float
         Score of the constant forecast, whose probability is the observed share of outcome 1.
+    n_rows : int
+        Number of rows.
+    reading : Reading
+        How the probabilities were read.
 
     Examples
     --------
@@ -170,6 +183,8 @@ class CorpDecomposition(_Decomposition):
     miscalibration: float
     discrimination: float
     uncertainty: float
+    n_rows: int
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def _signs(self) -> dict[str, int]:
@@ -178,5 +193,6 @@ class CorpDecomposition(_Decomposition):
     def _remarks(self) -> list[str]:
         return [
             "Parts of the observed score. Isotonic regression also fits noise, so miscalibration and discrimination "
-            "are too large on average, especially with few rows."
+            "are too large on average, especially with few rows.",
+            *reading_remarks(self.reading, self.n_rows),
         ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.foreign_names import LOSS_RATIO, no_attribute
-from bayescal.results.net_benefit_words import counting, ranges, shown, thresholds_and_rows
+from bayescal.results.net_benefit_words import counting, ranges, readings_by_model, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
 
 Floats = NDArray[np.float64]
@@ -227,7 +227,8 @@ class LossRatio(_presented.Presented):
         remarks = [
             "Loss per row: t for a false positive, 1 - t for a false negative; observed ratio: of the test rows; "
             "changed rows: test rows whose decision changes. Intervals are given the recalibration: they do not "
-            "contain the noise of the validation rows."
+            "contain the noise of the validation rows.",
+            *readings_by_model(self.counts)[:1],
         ]
         if self.few_changed.any():
             remarks.append(

@@ -1,11 +1,12 @@
 """Remarks: warnings about the interval of a result, derived from its counts and its model."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayescal import _render
-from bayescal.data.reading import reading_of
+from bayescal.data.reading import Reading, reading_of
 from bayescal.estimands.auc import auc_grid_error
 from bayescal.estimands.errors import COMMON, max_error
 from bayescal.estimands.plug_in import observed_bins
@@ -13,6 +14,9 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, HasSpread
 from bayescal.stats.ranks import Ranks
+
+if TYPE_CHECKING:
+    from bayescal.stats.shift_counts import ShiftCounts
 
 #: Error of the AUC up to which no remedy is named.
 SMALL_GRID_ERROR = 0.001
@@ -68,7 +72,11 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
     >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 10, [0.2, 0.7] * 10), "shrinkage")
     ('With fewer than 30 effective rows the interval depends mostly on the prior.',)
     """
-    about_rows = (*cluster_remarks(counts), *reading_remarks(counts), *mistake_remarks(counts))
+    about_rows = (
+        *cluster_remarks(counts),
+        *reading_remarks(reading_of(counts), counts.n_rows),
+        *mistake_remarks(counts),
+    )
     if not counts.n_rows:
         return about_rows
     of_model = _REMARKS if model == "shrinkage" else ()
@@ -76,17 +84,28 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
     return (*about_rows, *(text for text in texts if text is not None))
 
 
-def reading_remarks(counts: Counts) -> tuple[str, ...]:
+def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:
     """State rows of a matrix that were divided by their sum, and logits of which none is above 0.
+
+    Parameters
+    ----------
+    reading : Reading
+        How the probabilities were read.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    tuple of str
+        A sentence or two; empty if there is nothing to state.
 
     Examples
     --------
     >>> from bayescal import ClasswiseCounts
     >>> counts = ClasswiseCounts.from_arrays([1, 0], [[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]])
-    >>> reading_remarks(counts[0])
+    >>> reading_remarks(counts[0].reading, 2)
     ('1 of 2 rows sum to 1 only up to rounding (largest deviation 0.01); the rows were divided by their sums.',)
     """
-    reading, n = reading_of(counts), counts.n_rows
     texts = []
     if reading.divided:
         texts.append(
@@ -96,6 +115,20 @@ def reading_remarks(counts: Counts) -> tuple[str, ...]:
     if n >= ROWS_JUDGED and reading.not_above_half == n:
         texts.append("All logits are <= 0: no probability exceeds 0.5; log-probabilities need exp instead.")
     return tuple(texts)
+
+
+def readings_of(counts: "ShiftCounts") -> list[str]:
+    """State how the probabilities of source and target were read; see `reading_remarks`.
+
+    Examples
+    --------
+    >>> from bayescal import ShiftCells, ShiftCounts
+    >>> cells = ShiftCells.predicted_class(3)
+    >>> readings_of(ShiftCounts.of_target([[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]], cells=cells))
+    ['Target: 1 of 2 rows sum to 1 only up to rounding (largest deviation 0.01); the rows were divided by their sums.']
+    """
+    sides = zip(("Source", "Target"), counts.readings, (counts.n_source, counts.n_target), strict=True)
+    return [f"{side}: {text}" for side, reading, n in sides for text in reading_remarks(reading, n)]
 
 
 def mistake_remarks(counts: Counts) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from bayescal.results.joint import (
     rank_shares,
 )
 from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.remarks import of_several
 from bayescal.results.verdict import HEADER, Verdict, label_lines, pair_cells, pair_key, shown_pairs
 
 if TYPE_CHECKING:
@@ -389,7 +390,7 @@ class ScoreComparison(Labelled, _presented.Presented):
         narrowest = min((row["high"] - row["low"] for row in rows if row["high"] > row["low"]), default=0.0)
         d = max(4, _render.decimals(narrowest) + 1)
         lines = label_lines(self.each(), self.axis, self._first.name, d)
-        remarks = [self.key, *lines]
+        remarks = [self.key, *lines, *of_several({label: each.remarks for label, each in self.scores.items()})]
         return _render.Sheet(self.sentence(), self.spec, HEADER, pair_cells(rows, d), remarks)
 
 

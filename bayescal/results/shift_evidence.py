@@ -14,6 +14,7 @@ from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.shift_tests import ShiftTest
 from bayescal.posterior.cell_shift import total_variation
+from bayescal.results.remarks import readings_of
 from bayescal.results.wording import p_words
 from bayescal.stats.shift_counts import ShiftCounts
 
@@ -190,8 +191,9 @@ class ShiftEvidence(Presented):
     def remarks(self) -> tuple[str, ...]:
         """Limits of the tests."""
         texts = [
+            *readings_of(self.counts),
             "Scores alone cannot show whether the probability of an outcome at a given score has changed: no test here "
-            "replaces labels of the target."
+            "replaces labels of the target.",
         ]
         if self.no_shift.p_value <= LEVEL < self.label_shift.p_value:
             texts.append(

@@ -88,9 +88,9 @@ class ShiftCells:
         """
         n_ranges = _checks.whole_number("n_ranges", n_ranges)
         if is_event("y_prob", y_prob):
-            matrix = target_event(y_prob, name="y_prob")
+            matrix, _ = target_event(y_prob, name="y_prob")
         else:
-            matrix = target_matrix(y_prob, to_array("y_prob", y_prob).shape[1], name="y_prob")
+            matrix, _ = target_matrix(y_prob, to_array("y_prob", y_prob).shape[1], name="y_prob")
         return cls._of_ranges(matrix, n_ranges)
 
     @classmethod

@@ -1,7 +1,7 @@
 """ShiftCounts: labelled rows of a source by class and cell, and rows of a target by cell. Frozen and addable."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal.data.class_names import in_one_form, named_by_columns, refuse_contradiction
 from bayescal.data.frames import column_names
+from bayescal.data.reading import Reading
 from bayescal.data.shifted import (
     ShiftedRows,
     SourceRows,
@@ -55,6 +56,8 @@ class ShiftCounts:
     binned : tuple of ShiftedBins, optional
         The same rows by the bins of their stated probabilities, for `evaluate_shifted_counts`: of class 1 if
         probabilities are a column, and of each class if they are a matrix. Empty for `class_priors_counts` alone.
+    readings : (Reading, Reading), optional
+        How the probabilities of source and target were read.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class ShiftCounts:
     cells: ShiftCells
     classes: tuple[Any, ...] = ()
     binned: tuple[ShiftedBins, ...] = ()
+    readings: tuple[Reading, Reading] = (Reading(), Reading())
 
     def __post_init__(self) -> None:
         require_cells(self.cells)
@@ -97,7 +101,7 @@ class ShiftCounts:
         require_cells(cells, rows.n_classes)
         source = _by_class(rows.label, cells.of_rows(rows.source), cells)
         target = np.bincount(cells.of_rows(rows.target), minlength=len(cells))
-        return cls(source, target, cells, rows.classes)
+        return cls(source, target, cells, rows.classes, readings=rows.readings)
 
     @classmethod
     @_checks.explained(NAMED)
@@ -143,7 +147,8 @@ class ShiftCounts:
         source = _by_class(rows.label, cells.of_rows(rows.matrix), cells)
         counted = partial(ShiftedBins.of_source, rows.label, n_classes=n_classes)
         binned = _by_bins(rows.matrix, rows.event, bins, counted)
-        return cls(source, np.zeros(len(cells), np.int64), cells, rows.classes, binned)
+        none = np.zeros(len(cells), np.int64)
+        return cls(source, none, cells, rows.classes, binned, (rows.reading, Reading()))
 
     @classmethod
     @_checks.explained(NAMED)
@@ -180,13 +185,13 @@ class ShiftCounts:
             refuse_integers(y_prob_target)
         event = cells.n_classes == 2 and is_event("y_prob_target", y_prob_target)
         if event:
-            matrix = target_event(y_prob_target, logits)
+            matrix, reading = target_event(y_prob_target, logits)
         else:
             names = column_names(y_prob_target)
             refuse_contradiction(names, classes, name="y_prob_target")
-            matrix = target_matrix(y_prob_target, cells.n_classes, logits=logits)
+            matrix, reading = target_matrix(y_prob_target, cells.n_classes, logits=logits)
             classes = named_by_columns(names) if classes is None else classes
-        return cls.from_target(matrix, event, cells, bins, classes or ())
+        return replace(cls.from_target(matrix, event, cells, bins, classes or ()), readings=(Reading(), reading))
 
     @classmethod
     def from_target(
@@ -238,7 +243,8 @@ class ShiftCounts:
         target = row_counts("target", added(self.target, other.target))
         _require_same_bins(self, other)
         binned = tuple(one + another for one, another in zip(self.binned, other.binned, strict=True))
-        return ShiftCounts(source, target, self.cells, classes, binned)
+        readings = (self.readings[0] + other.readings[0], self.readings[1] + other.readings[1])
+        return ShiftCounts(source, target, self.cells, classes, binned, readings)
 
     __radd__ = __add__
 

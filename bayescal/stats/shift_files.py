@@ -1,7 +1,7 @@
 """Counting the rows of a labelled source and of a target in blocks."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from operator import add
@@ -17,7 +17,7 @@ from bayescal.data.files.findings import BlockFindings, NamedColumns, sums_of_fi
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import Source, require_column_names
-from bayescal.data.reading import divided
+from bayescal.data.reading import Reading, divided
 from bayescal.data.shifted import (
     TARGET,
     SourceRows,
@@ -148,7 +148,7 @@ class _Files:
     logits: bool
     adapt: Callable[[Floats], Floats] | None
     progress: OnProgress
-    divide: frozenset[str] = frozenset()
+    readings: dict[str, Reading] = field(default_factory=dict)
 
     def count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
         """Count the rows of both files, rounded to the precision of the coarser one.
@@ -160,10 +160,10 @@ class _Files:
             return self._count(cells, bins)
         except InvalidRows as problem:
             argument = problem.finding.argument
-            if argument not in sides or argument in self.divide:
+            if argument not in sides or argument in self.readings:
                 raise
-            sums_of_file(problem, *sides[argument], argument)
-            return replace(self, divide=self.divide | {argument}).count(cells, bins)
+            sums = sums_of_file(problem, *sides[argument], argument)
+            return replace(self, readings=self.readings | {argument: sums.reading}).count(cells, bins)
 
     def _count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
         (source, labelled), (target, unlabelled) = _peeked(self._source_blocks()), _peeked(self._target_blocks())
@@ -180,15 +180,18 @@ class _Files:
 
         def of_target(block: NDArray[Any]) -> ShiftCounts:
             certain[1] &= is_certain(block)
-            matrix = self._adapted(rounded_to(coarse, self._unlabelled(block), self.event), self.target)
-            return ShiftCounts.from_target(matrix, self.event, cells, bins, counts.classes)
+            matrix, reading = self._unlabelled(block)
+            matrix = self._adapted(rounded_to(coarse, matrix, self.event), self.target)
+            counted = ShiftCounts.from_target(matrix, self.event, cells, bins, counts.classes)
+            return replace(counted, readings=(Reading(), reading))
 
         counts = reduce(add, self._each(labelled, COUNTING, self._of_source, of_source))
         counts += reduce(add, self._each(unlabelled, COUNTING, self._of_target, of_target))
         if not self.logits:
             called = (self._of_source.called["y_prob"], self._of_target.called[TARGET])
             refuse_certain((certain[0], certain[1]), (counts.n_source, counts.n_target), called)
-        return counts
+        read = [self.readings.get(side, Reading()) for side in ("y_prob", TARGET)]
+        return replace(counts, readings=(counts.readings[0] + read[0], counts.readings[1] + read[1]))
 
     def _default_cells(self, blocks: Iterator[Rows], coarse: np.dtype[Any]) -> tuple[ShiftCells, Iterator[Rows]]:
         """Return the default cells, and an iterator over all blocks of the source, which are still to be counted."""
@@ -228,7 +231,7 @@ class _Files:
     def _source_blocks(self) -> Iterator[Rows]:
         """Read the labelled rows."""
         for rows in _of_file(self.stream.blocks(), self._quoted(self.stream.source)):
-            yield replace(rows, y_prob=divided(rows.y_prob)) if "y_prob" in self.divide else rows
+            yield replace(rows, y_prob=divided(rows.y_prob)) if "y_prob" in self.readings else rows
 
     def _source_matrices(self) -> Iterator[NDArray[Any]]:
         return (rows.y_prob for rows in self._source_blocks())
@@ -238,12 +241,12 @@ class _Files:
         columns = self.target.blocks(self.stream.places.probs)
         for block in _of_file(columns, self._quoted(self.target)):
             matrix = block[0] if self.event else np.column_stack(block)
-            yield divided(matrix) if TARGET in self.divide else matrix
+            yield divided(matrix) if TARGET in self.readings else matrix
 
     def _labelled(self, rows: Rows) -> SourceRows:
         return SourceRows.read(rows.y_true, rows.y_prob, classes=rows.classes, logits=self.logits, whole=False)
 
-    def _unlabelled(self, block: NDArray[Any]) -> Floats:
+    def _unlabelled(self, block: NDArray[Any]) -> tuple[Floats, Reading]:
         if self.event:
             return target_event(block, self.logits)
         return target_matrix(block, block.shape[1], logits=self.logits, whole=False)
@@ -282,7 +285,7 @@ class _Files:
 
 def _of_same_rows(given: Any, matrix: Floats, event: bool) -> Floats:
     """Check that adapted probabilities belong to the rows of a matrix; return those of all classes."""
-    changed = (
+    changed, _ = (
         target_event(given, name=ADAPTED) if event else target_matrix(given, matrix.shape[1], name=ADAPTED, whole=False)
     )
     if len(changed) != len(matrix):

@@ -1,12 +1,13 @@
 """TargetCounts: bins of a target population without labels, whose accuracies come from labelled rows of a source."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.data.reading import Reading
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.sums import sums_at
@@ -32,6 +33,8 @@ class TargetCounts:
         Estimated share of outcome 1 in the target; NaN in bins without labelled rows.
     effective_n : ndarray, shape (n_bins,)
         Number of labelled rows of the target that the labelled rows of the source are worth.
+    target_reading : Reading
+        How the probabilities of the target were read.
 
     Examples
     --------
@@ -46,10 +49,12 @@ class TargetCounts:
     mean_confidence: Floats
     accuracy: Floats
     effective_n: Floats
+    target_reading: Reading = field(default_factory=Reading)
 
     bins, target, n, k = (property(attrgetter(f"source.{name}")) for name in ("bins", "target", "n", "k"))
     n_rows, weight, weighted = (property(attrgetter(f"source.{name}")) for name in ("n_rows", "weight", "weighted"))
     losses, log_losses, ranks = (property(attrgetter(f"source.{name}")) for name in ("losses", "log_losses", "ranks"))
+    reading = property(attrgetter("source.reading"))
     within_variance = property(attrgetter("source.within_variance"))
     within_covariance = property(attrgetter("source.within_covariance"))
 
@@ -64,13 +69,15 @@ class TargetCounts:
         self.__post_init__()  # arrays from copies and pickles are writable
 
     @classmethod
-    def from_confidences(cls, source: BinnedCounts, confidence: NDArray[Any]) -> "TargetCounts":
+    def from_confidences(
+        cls, source: BinnedCounts, confidence: NDArray[Any], reading: Reading | None = None
+    ) -> "TargetCounts":
         """Count target rows on the bins of the source; accuracies are those of the (weighted) source rows."""
         cell, middle = bin_index(confidence, source.bins), source.bins.midpoints
         rows = np.bincount(cell, minlength=len(middle))
         deviation = sums_at(cell, confidence.astype(np.float64) - middle[cell], len(middle))
         mean = middle + np.divide(deviation, rows, out=np.full(len(middle), np.nan), where=rows > 0)
-        return cls(source, rows, mean, source.accuracy, source.effective_n)
+        return cls(source, rows, mean, source.accuracy, source.effective_n, reading or Reading())
 
     @property
     def effective_k(self) -> Floats:

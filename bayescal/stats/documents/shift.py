@@ -1,15 +1,17 @@
 """Counts of source and target under label shift as plain data."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from bayescal import _checks, _files
+from bayescal.data.reading import Reading
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.classes import labels_document, labels_from_document
-from bayescal.stats.documents.sums import sums_document, sums_from_document
+from bayescal.stats.documents.sums import read_reading, sums_document, sums_from_document
 from bayescal.stats.documents.values import floats, integers, require_total
 from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.row_counts import row_counts
@@ -17,6 +19,8 @@ from bayescal.stats.shift_cells import ShiftCells
 from bayescal.stats.shift_counts import ShiftCounts
 
 NEEDED = ("classes", "cuts", "source_rows", "source", "target_rows", "target", "binned")
+#: Readings of probabilities that were used as they are.
+UNCHANGED = (Reading(), Reading())
 PARTS = ("class", "bins", "by_class", "source", "target")
 
 
@@ -29,6 +33,7 @@ def shift_document(counts: ShiftCounts) -> dict[str, Any]:
         "source": counts.source.tolist(),
         "target_rows": counts.n_target,
         "target": counts.target.tolist(),
+        **({} if counts.readings == UNCHANGED else {"readings": [asdict(each) for each in counts.readings]}),
         "binned": [
             {
                 "class": each.of,
@@ -44,7 +49,7 @@ def shift_document(counts: ShiftCounts) -> dict[str, Any]:
 
 def shift_from_document(document: Mapping[str, Any]) -> ShiftCounts:
     """Convert plain data to counts, with validation."""
-    _files.require_entries(document, list(NEEDED))
+    _files.require_entries(document, list(NEEDED), ["readings"])
     classes = labels_from_document(document["classes"])
     cells = _cells(document["cuts"], len(classes))
     source = row_counts("source", integers("source", document["source"], (len(classes), len(cells))))
@@ -56,7 +61,18 @@ def shift_from_document(document: Mapping[str, Any]) -> ShiftCounts:
         raise ValueError("`binned` must be an array: empty, of class 1 of two, or of all classes.")
     first = 1 if len(binned) == 1 else 0
     read = tuple(_binned(part, first + i, len(classes), f"binned[{i}]") for i, part in enumerate(binned))
-    return ShiftCounts(source, target, cells, classes, read)
+    readings = _readings(document.get("readings"), (int(source.sum()), int(target.sum())))
+    return ShiftCounts(source, target, cells, classes, read, readings)
+
+
+def _readings(document: Any, n_rows: tuple[int, int]) -> tuple[Reading, Reading]:
+    """Validate how the probabilities of source and target were read; a document without divided rows lacks it."""
+    if document is None:
+        return UNCHANGED
+    if not isinstance(document, list) or len(document) != 2:
+        raise ValueError("`readings` must be an array of two objects, of source and target.")
+    source, target = (read_reading(document[i], f"readings[{i}]", n_rows[i]) for i in range(2))
+    return source, target
 
 
 def _cells(cuts: Any, n_classes: int) -> ShiftCells:

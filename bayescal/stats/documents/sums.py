@@ -69,12 +69,12 @@ def sums_from_document(
     checks = {"losses": require_squared, "log_losses": require_log}
     losses_of: dict[str, Any] = {name: read_losses(document, name, counts, where, checks[name]) for name in KINDS}
     counts = replace(counts, **losses_of)
-    reading = _reading(document.get("reading"), f"{where}reading", counts.n_rows)
+    reading = read_reading(document.get("reading"), f"{where}reading", counts.n_rows)
     return replace(counts, clusters=read_clusters(document, counts, where), reading=reading)
 
 
-def _reading(document: Any, name: str, n_rows: int) -> Reading:
-    """Read how the probabilities were read, which a document without divided rows and without logits lacks."""
+def read_reading(document: Any, name: str, n_rows: int) -> Reading:
+    """Validate how the probabilities were read; a document without divided rows and without logits lacks it."""
     if document is None:
         return Reading()
     _files.require_entries(document, [field.name for field in fields(Reading)], where=f"'{name}'")
