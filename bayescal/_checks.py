@@ -90,17 +90,20 @@ def probabilities(name: str, values: Array) -> Array:
     ndarray
         `values` itself if all are in [0, 1]; otherwise a clipped copy, after one warning.
     """
-    column = values.ndim == 1
-    if column and values.min() == -np.inf and values.max() <= 0:  # a NaN is refused below
-        _refuse_outside(name, values, f"-inf is the logarithm of 0. {_rules.both_logarithms(f'`np.exp({name})`')}")
+    column, exp = values.ndim == 1, f"`np.exp({name})`"
+    # functions that take logits call the argument so
+    logits = "`logits=True`" if name.startswith("y_prob") else f"`scipy.special.expit({name})`"
+    if values.min() == -np.inf and values.max() <= 0:  # a NaN is refused below
+        meant = _rules.both_logarithms(exp, logits) if column else f"Log-probabilities? Pass {exp}."
+        _refuse_outside(name, values, f"-inf is the logarithm of 0. {meant}")
     finite(name, values)
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1:
         return values
     outside = (values < 0) | (values > 1)
     if low < -_rules.OVERSHOOT or high > 1 + _rules.OVERSHOOT:
-        logarithms = _rules.both_logarithms(f"`np.exp({name})`") if column else ""
-        _refuse_outside(name, values, _rules.scale_hint(low, high, logarithms=logarithms))
+        logarithms = _rules.both_logarithms(exp, logits) if column else ""
+        _refuse_outside(name, values, _rules.scale_hint(low, high, f"Logits? Pass {logits}.", logarithms))
     import warnings
 
     finding = Rounding(

@@ -111,7 +111,7 @@ def both_logarithms(as_probabilities: str, as_log_odds: str = "`logits=True`") -
     """Say what one column of values <= 0 may be; neither reading can be excluded, so neither is preferred."""
     return (
         f"No value is above 0: log-probabilities need {as_probabilities}, log-odds of a rare event need {as_log_odds}; "
-        "the values cannot tell which they are."
+        "the values alone do not show which."
     )
 
 
@@ -167,7 +167,10 @@ def swapped_hint(name: str, partner: str) -> str:
 
 def threshold_hint(name: str, limit: str = "0.5") -> str:
     """Say how numbers become outcomes, and which function takes them as they are."""
-    return f"An outcome is 0 or 1: choose a threshold, as in `{name} >= {limit}`. {RESPONSES}"
+    return (
+        f"An outcome is 0 or 1: choose a threshold, as in `{name} >= {limit}`; probabilities are then those of this "
+        f"event. {RESPONSES}"
+    )
 
 
 def fractions_hint(name: str, labels: Array, *, swapped: bool = False, partner: str = "y_prob") -> str:

@@ -1,9 +1,11 @@
 """A calibration curve: rows -> knots -> its posterior -> CalibrationCurve."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from bayescal import _checks
+from bayescal.analyses.one import mistakes_in
 from bayescal.data.predictions import one_model, read_rows
 from bayescal.posterior.smooth_curve import PRIOR_EXACT
 from bayescal.results.calibration_curve import CalibrationCurve, curve_of
@@ -111,7 +113,8 @@ def calibration_curve(
     one_model("y_prob", y_prob, "calibration_curve(y_true, p)")
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
-    return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, reading=rows.reading)
+    found = curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, reading=rows.reading)
+    return replace(found, mistakes=mistakes_in(rows))
 
 
 #: Alias of `CalibrationCurve.from_counts`.

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal.analyses.one import count_rows
+from bayescal.analyses.one import count_rows, mistakes_in
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.estimands.decompositions import corp_parts, mean_log_loss, mean_squared_error, murphy_parts
 from bayescal.estimands.isotonic import isotonic_fit
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
+from bayescal.results.remarks import mistake_remarks
 from bayescal.stats.binned import BinnedCounts
 
 
@@ -178,8 +179,8 @@ def murphy_decomposition(counts: BinnedCounts) -> MurphyDecomposition:
     weighted = _weighted(counts.weighted, counts.effective_rows)
     question = f"Brier score, Murphy decomposition of {counts.target}, {counts.bins}, N = {counts.n_rows}{weighted}"
     parts: dict[str, Any] = murphy_parts(counts)
-    reading, n = counts.reading, counts.n_rows
-    return MurphyDecomposition(score_name="Brier score", question=question, n_rows=n, reading=reading, **parts)
+    parts |= {"n_rows": counts.n_rows, "reading": counts.reading, "mistakes": mistake_remarks(counts)}
+    return MurphyDecomposition(score_name="Brier score", question=question, **parts)
 
 
 def _validated(rows: Columns | TopLabels) -> Predictions:
@@ -192,9 +193,10 @@ def _corp(rows: Predictions, score_name: str) -> CorpDecomposition:
     weighted = _weighted(weight is not None, effective)
     question = f"{score_name}, CORP decomposition of {rows.target}, N = {len(rows.outcome)}{weighted}"
     mean_loss = mean_log_loss if score_name == "log score" else mean_squared_error
-    parts = corp_parts(isotonic_fit(rows.confidence, rows.outcome, weight), mean_loss)
+    parts: dict[str, Any] = corp_parts(isotonic_fit(rows.confidence, rows.outcome, weight), mean_loss)
     n = len(rows.outcome)
-    return CorpDecomposition(score_name=score_name, question=question, n_rows=n, reading=rows.reading, **parts)
+    stated: dict[str, Any] = {"n_rows": n, "reading": rows.reading, "mistakes": mistakes_in(rows)}
+    return CorpDecomposition(score_name=score_name, question=question, **stated, **parts)
 
 
 def _weighted(weighted: bool, effective_rows: float) -> str:

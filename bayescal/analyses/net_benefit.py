@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 from bayescal import _checks
 from bayescal._invalid import prefixed, quoted
+from bayescal.analyses.one import mistakes_in
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
 from bayescal.data.frames import by_column
@@ -16,6 +18,7 @@ from bayescal.data.predictions import Predictions, read_rows
 from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefits import GroupedNetBenefit
+from bayescal.results.remarks import of_several
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.threshold_counts import ThresholdCounts
@@ -159,7 +162,9 @@ def net_benefit(
     clusters = None if cluster is None else Clusters.from_column(cluster, n_rows)
     counts = ThresholdCounts.from_predictions(rows, thresholds, clusters)
     if by is None:
-        return _of_counts(counts, pseudo_rows, harm, prevalence, draws, rng)
+        found = _of_counts(counts, pseudo_rows, harm, prevalence, draws, rng)
+        mistakes = {name: mistakes_in(of_model) for name, of_model in rows.items()}
+        return replace(found, mistakes=tuple(of_several(mistakes) if named else mistakes[UNNAMED]))
     groups = Groups.from_column(by, n_rows)
     parts = _by_group(rows, groups, counts.thresholds, clusters)
     return _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)

@@ -17,6 +17,7 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.many import compiled_form
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import mistake_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of, require_several_clusters
 from bayescal.stats.contract import Counts, require_counts
@@ -30,6 +31,8 @@ MODELS: dict[str, Callable[..., Posterior]] = {
 DEFAULT_MODEL = "shrinkage"
 #: Maximum of draws times bins: 0.8 GB for each of mass, accuracy and confidence.
 MOST_DRAWN = 100_000_000
+#: Bins of the counts by which mistakes in the arguments are recognised.
+MISTAKE_BINS = 15
 
 
 def count_rows(
@@ -51,6 +54,11 @@ def count_rows(
     columns = rows.confidence, rows.outcome, rows.weight
     ranks = Ranks.of_rows(*columns)
     return replace(counts, ranks=ranks if clusters is None else ranks.in_clusters(*columns, clusters.of_row))
+
+
+def mistakes_in(rows: Predictions) -> tuple[str, ...]:
+    """Ask about outcomes or hard predictions in place of probabilities, and a reversed event; see `mistake_remarks`."""
+    return mistake_remarks(count_rows(rows, MISTAKE_BINS, "equal-width", ranked=True))
 
 
 def evaluate_one(

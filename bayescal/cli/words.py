@@ -46,8 +46,14 @@ CALLS = {
     "`y_prob[:, 1]`": "--prob with the column of class 1",
     "`np.exp(y_prob)`": "`logprob=True`",
     "`np.exp(y_prob_target)`": "`logprob=True`",
+    " `cumulative_difference_subpopulation` takes real responses, and compares a group with all rows.": "",
     ": `y_prob / y_prob.sum(axis=1, keepdims=True)`": "",
     ": `y_prob_target / y_prob_target.sum(axis=1, keepdims=True)`": "",
+}
+#: Comparisons that messages suggest -> words, with the column and the value.
+COMPARISONS = {
+    r"Drop these rows from all columns: `(\w+) != ([^`]+)`": "Remove the rows of the file in which {column} is {value}",
+    r"choose a threshold, as in `(\w+) >= ([^`]+)`": "write a column of 0 and 1, such as {column} >= {value}",
 }
 PER_ROW = ("y_true", "y_prob", "weights", "time", "event", "risk")
 NO_ROWS: "Mapping[str, Rows]" = MappingProxyType({})
@@ -225,6 +231,10 @@ def _with_options(text: str, called: Mapping[str, str]) -> str:
     """Write options in place of arguments, which the library marks with backticks, with or without a value."""
     for call, words in CALLS.items():
         text = text.replace(call, words)
+    for pattern, words in COMPARISONS.items():
+        if found := re.search(pattern, text):
+            column = called.get(found[1], f"`{found[1]}`")
+            text = text.replace(found[0], words.format(column=column, value=found[2]))
     for argument, name in called.items():
         text = text.replace(f"`{argument}`", name)
     return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, text)

@@ -48,21 +48,30 @@ def _indicators(name: str, array: Array) -> str:
 def masks(name: str, shape: tuple[int, ...], labels: tuple[int, ...] | None = None) -> str:
     """Return a hint for masks of images, whose pixels are rows; empty for fewer than three dimensions.
 
-    `labels` is the shape of the labels, if `shape` has one axis more, for the classes.
+    `labels` is the shape of the labels, which may lack the axis of the classes.
     """
     if len(shape) < 3:
         return ""
-    flat, pixels = f"`{name}.reshape(-1)`", int(np.prod(shape[1:]))
-    if labels is not None and len(shape) == len(labels) + 1 and shape[0] == labels[0]:
-        pixels = int(np.prod(labels[1:]))
-        if shape[:-1] == labels:
+    flat, images = f"`{name}.reshape(-1)`", shape
+    beside = "" if labels is None else ", with `y_true.reshape(-1)`"
+    if labels is not None and len(labels) == len(shape) - 1:
+        images = labels
+        if shape[1:] == labels and shape[:-1] != labels and shape[:1] + shape[2:] != labels:
+            flat = f"`numpy.moveaxis({name}, 0, -1).reshape(-1, {shape[0]})`"
+            return f" The classes of one image? Pass pixels as rows: {flat}{beside}."
+        if shape[:-1] == labels and shape[-1] > 1:
             flat = f"`{name}.reshape(-1, {shape[-1]})`"
-        elif shape[:1] + shape[2:] == labels:
+        elif shape[:1] + shape[2:] == labels and shape[1] > 1:
             flat = f"`numpy.moveaxis({name}, 1, -1).reshape(-1, {shape[1]})`"
+    dependent = f"`cluster=numpy.repeat(numpy.arange({shape[0]}), {int(np.prod(images[1:]))})`"
+    if len(images) == 2:  # one image, or sequences
+        return (
+            f" Pass pixels, or members of sequences, as rows: {flat}{beside}. Members of one sequence depend on each "
+            f"other: for {shape[0]} sequences {dependent}."
+        )
     return (
-        f" Masks of {shape[0]} images? Pass pixels as rows: {flat}"
-        + (", with `y_true.reshape(-1)`" if labels is not None else "")
-        + f". Pixels of one image depend on each other: `cluster=numpy.repeat(numpy.arange({shape[0]}), {pixels})`."
+        f" Masks of {shape[0]} images? Pass pixels as rows: {flat}{beside}. Pixels of one image depend on each other: "
+        f"{dependent}."
     )
 
 
@@ -139,6 +148,8 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str 
     unknown = names[number] != labels
     if unknown.any():
         shown = f"{quoted(names.tolist()[:SHOWN])}" + (f", ... ({len(names)} labels)" if len(names) > SHOWN else "")
+        if names.dtype.kind in "iuf" and np.array_equal(names, np.arange(len(names))):  # class numbers
+            hint = _rules.ignored_hint(name, labels, len(names) - 1) or hint
         _checks.refuse(name, f"must be labels from {source} {shown}", unknown, labels, hint=hint)
     return number
 

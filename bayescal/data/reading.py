@@ -33,20 +33,28 @@ class Reading:
         Largest difference of their sums from 1.
     not_above_half : int
         Number of rows whose probability was given as a logit <= 0.
+    like_probabilities : int
+        Number of rows whose probability was given as a logit in [0, 1].
 
     Examples
     --------
     >>> Reading(divided=3, deviation=0.001) + Reading(divided=1, deviation=0.002)
-    Reading(divided=4, deviation=0.002, not_above_half=0)
+    Reading(divided=4, deviation=0.002, not_above_half=0, like_probabilities=0)
     """
 
     divided: int = 0
     deviation: float = 0.0
     not_above_half: int = 0
+    like_probabilities: int = 0
 
     def __add__(self, other: "Reading") -> "Reading":
         deviation = max(self.deviation, other.deviation)
-        return Reading(self.divided + other.divided, deviation, self.not_above_half + other.not_above_half)
+        return Reading(
+            self.divided + other.divided,
+            deviation,
+            self.not_above_half + other.not_above_half,
+            self.like_probabilities + other.like_probabilities,
+        )
 
 
 def reading_of(counts: Any) -> Reading:
@@ -57,7 +65,8 @@ def reading_of(counts: Any) -> Reading:
 
 def reading_of_logits(logit: Array) -> Reading:
     """Return the reading of one column of logits."""
-    return Reading(not_above_half=int(np.count_nonzero(logit <= 0)))
+    inside = np.count_nonzero((logit >= 0) & (logit <= 1))
+    return Reading(not_above_half=int(np.count_nonzero(logit <= 0)), like_probabilities=int(inside))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +161,10 @@ def precision(n_classes: int, dtype: Any) -> float:
 
 
 def divided(matrix: Array) -> Array:
-    """Return a matrix of the same type whose rows are divided by their sums."""
-    return np.asarray((matrix / _sums(matrix)[:, None]).astype(matrix.dtype, copy=False))
+    """Return a matrix of the same type whose rows are divided by their sums, if these are not 1 up to precision."""
+    sums = _sums(matrix)
+    sums[np.abs(sums - 1) <= precision(matrix.shape[1], matrix.dtype)] = 1.0
+    return np.asarray((matrix / sums[:, None]).astype(matrix.dtype, copy=False))
 
 
 def unit_rows(name: str, matrix: Array, *, whole: bool = True) -> tuple[Array, Reading]:
@@ -182,7 +193,7 @@ def unit_rows(name: str, matrix: Array, *, whole: bool = True) -> tuple[Array, R
     Examples
     --------
     >>> unit_rows("y_prob", np.array([[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]]))[1]
-    Reading(divided=1, deviation=0.01..., not_above_half=0)
+    Reading(divided=1, deviation=0.01..., not_above_half=0, like_probabilities=0)
     """
     deviation = np.abs(_sums(matrix) - 1)
     if (deviation <= _rules.row_sum_tolerance(matrix.dtype)).all():

@@ -48,11 +48,14 @@ class CurvePosterior:
         Prior probability of exact calibration in the draws.
     contradicted : bool
         Whether rows contradict a score of exactly 0 or 1.
+    within : bool
+        Whether such rows are in a knot that also has other scores.
     """
 
     counts: MergedCounts
     prior_exact: float = PRIOR_EXACT
     contradicted: bool = False
+    within: bool = False
 
     @property
     def prior(self) -> str:
@@ -135,7 +138,7 @@ class CurvePosterior:
         share = float(expit(log_odds + self._log_bayes_factor))
         if not self.contradicted and self._saturated.log_exact >= self._saturated.log_evidence:
             return share, 0.0
-        return 0.0, share if self.apart.any() else 0.0
+        return 0.0, share if self.apart.any() and not self.within else 0.0
 
     def _within(self, family: str, prior: dict[str, float]) -> dict[str, float]:
         """Probabilities of the sub-models of a family, by their marginal likelihoods."""
@@ -197,7 +200,7 @@ _FAMILY_WEIGHTS = np.array([weight for weight, _ in FAMILIES.values()]) / sum(we
 
 
 def curve_posterior(
-    counts: MergedCounts, *, prior_exact: float = PRIOR_EXACT, contradicted: bool = False
+    counts: MergedCounts, *, prior_exact: float = PRIOR_EXACT, contradicted: bool = False, within: bool = False
 ) -> CurvePosterior:
     r"""Compute the posterior of a calibration curve at its knots, as a pool of smooth curves and the shrinkage model.
 
@@ -221,6 +224,8 @@ def curve_posterior(
         Prior probability of exact calibration, in [0, 1), for the draws.
     contradicted : bool, default False
         Whether rows contradict a score of exactly 0 or 1. The likelihood of exact calibration is then 0.
+    within : bool, default False
+        Whether such rows are in a knot that also has other scores, so that not all other knots can be exact.
 
     Returns
     -------
@@ -274,4 +279,4 @@ def curve_posterior(
     >>> {family: round(sum(inside.values()), 2) for family, inside in posterior.families.items()}
     {'exact': 0.0, 'smooth': 0.23, 'independent': 0.19, 'shared': 0.49, 'noise': 0.09}
     """
-    return CurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True), contradicted)
+    return CurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True), contradicted, within)

@@ -230,8 +230,9 @@ def _require_logits(counts: LogitCounts) -> None:
     if zeros or ones:
         raise ValueError(
             f"`y_prob` must not be exactly 0 for rows with outcome 1 ({zeros} of {counts.n_rows} rows), nor exactly 1 "
-            f"for rows with outcome 0 ({ones} rows): no finite intercept and slope explains them. Pass `floor=1e-6` to "
-            "keep probabilities that far from 0 and 1, or look at these rows; the slope depends on the floor."
+            f"for rows with outcome 0 ({ones} rows): no finite intercept and slope explains them. Hard predictions? "
+            "Pass probabilities. Otherwise look at these rows, or pass `floor=1e-6` to keep probabilities that far "
+            "from 0 and 1; the slope depends on the floor."
         )
     if not len(counts.n):
         raise ValueError(

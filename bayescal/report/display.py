@@ -12,6 +12,7 @@ from bayescal.data.alignment import same_rows
 from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.columns import class_numbers, column
 from bayescal.data.frames import column_names, to_array
+from bayescal.data.marks import own_hints
 from bayescal.evaluate import evaluate
 from bayescal.report.drawing import axes_or_new
 from bayescal.report.overlay import add_evaluation
@@ -370,7 +371,8 @@ def _evaluated(y_true: Any, y_prob: Any, *, n_bins: Any, strategy: str, **option
     _checks.one_of("strategy", strategy, STRATEGIES)
     given = isinstance(n_bins, Bins) or np.ndim(n_bins) > 0
     bins = n_bins if given else _checks.whole_number("n_bins", n_bins)
-    evaluation = evaluate(y_true, y_prob, bins=bins, binning=STRATEGIES[strategy], **options)
+    with own_hints():
+        evaluation = evaluate(y_true, y_prob, bins=bins, binning=STRATEGIES[strategy], **options)
     assert isinstance(evaluation, Evaluation)  # neither groups nor classwise
     return evaluation
 

@@ -18,13 +18,13 @@ from bayescal.posterior.curve_pool import PRIOR_ODDS, CurvePosterior, curve_post
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.posterior.smooth_curve import PRIOR_EXACT
 from bayescal.results import wording
-from bayescal.results.calibration_curve_remarks import of_bins, of_outcomes, of_quantiles
+from bayescal.results.calibration_curve_remarks import of_bins, of_gaps, of_outcomes, of_quantiles
 from bayescal.results.foreign_names import CALIBRATION_CURVE, no_attribute
 from bayescal.results.remarks import reading_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.grid import steps_of_counts
-from bayescal.stats.knots import merge_to_knots
+from bayescal.stats.knots import AT_END, merge_to_knots
 from bayescal.stats.merged import MergedCounts
 from bayescal.stats.ordered import Steps
 
@@ -34,6 +34,8 @@ Floats = NDArray[np.float64]
 BINS, ROWS_PER_BIN, LEAST_ROWS = 30, 10, 100
 #: Cells of the distribution of scores, for plots.
 CELLS = 1000
+#: Share of the rows that is a rounding error.
+NEGLIGIBLE = 1e-9
 #: Errors by attribute: symbol in tables, and share of the population with an error of at least this size (None: mean).
 ERRORS: Mapping[str, tuple[str, float | None]] = {
     "ici": ("ICI", None),
@@ -94,6 +96,8 @@ class CalibrationCurve(_presented.Presented):
         weights.
     reading : Reading
         How the probabilities were read.
+    mistakes : tuple of str
+        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
 
     Examples
     --------
@@ -116,6 +120,7 @@ class CalibrationCurve(_presented.Presented):
     counted: str = ""
     contradicted: float = 0.0
     reading: Reading = field(default_factory=Reading)
+    mistakes: tuple[str, ...] = ()
 
     _columns = ("mean", "sd", "eti95_lb", "eti95_ub")
 
@@ -402,8 +407,10 @@ class CalibrationCurve(_presented.Presented):
             for row in self.table()
         ]
         shares = {family: sum(inside.values()) for family, inside in self.posterior.families.items()}
-        listed = ", ".join(f"{WORDS[family]} {_share(p)}" for family, p in shares.items())
-        remarks = (f"Shares of the draws: {listed}.", *self.remarks)
+        words = WORDS | ({EXACT: "all other knots exact"} if self.contradicted else {})
+        listed = ", ".join(f"{words[family]} {_share(p)}" for family, p in shares.items())
+        of_ends = ((self.score == 0) | (self.score == 1)).all()  # the shares are those of the prior
+        remarks = (*([] if of_ends else [f"Shares of the draws: {listed}."]), *self.remarks)
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, remarks)
 
     @property
@@ -412,8 +419,10 @@ class CalibrationCurve(_presented.Presented):
         error = np.abs(self.bins.accuracy.mean(axis=0) - self.score)
         return (
             *reading_remarks(self.reading, self.counts.n_rows),
+            *self.mistakes,
             *of_outcomes(self.counts, self.contradicted),
             *of_bins(self.counts, self.wanted, counted=bool(self.counted)),
+            *of_gaps(self.score),
             *of_quantiles(error, self.counts.share, {"E50": (self.e50, 0.5), "E90": (self.e90, 0.1)}),
         )
 
@@ -427,7 +436,9 @@ def curve_of(
     _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
     wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
     against = _contradicted(steps)
-    posterior = curve_posterior(merge_to_knots(steps, wanted), prior_exact=prior_exact, contradicted=against > 0)
+    knots = merge_to_knots(steps, wanted)
+    within = against > 0 and _contradicted_within(knots, against if steps.weighted else against / effective)
+    posterior = curve_posterior(knots, prior_exact=prior_exact, contradicted=against > 0, within=within)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
     drawn = posterior.sample(draws, rng=rng)
@@ -439,6 +450,14 @@ def _contradicted(steps: Steps) -> float:
     """Return the number of rows with score 0 and outcome 1, or 1 and 0; with weights, their share of the weight."""
     against = float(steps.deviation[steps.score == 0].sum() - steps.deviation[steps.score == 1].sum())
     return against / float(steps.weight.sum()) if steps.weighted else against
+
+
+def _contradicted_within(knots: MergedCounts, share: float) -> bool:
+    """Return whether a part of the share of rows that contradict their score is outside the knots at 0 and 1."""
+    c = knots.mean_confidence
+    at_end = np.minimum(c, 1 - c) <= AT_END
+    inside = knots.share * np.abs(knots.accuracy - np.round(c))
+    return share - float(inside[at_end].sum()) > NEGLIGIBLE
 
 
 def enough_rows(effective: float) -> bool:

@@ -15,6 +15,8 @@ UNEQUAL, FEW_BINS = 2.0, 10
 #: standard deviations. It is steep if the mean errors of NEAR more and NEAR less of the rows differ by more than STEEP
 #: standard deviations and by a factor of at least 2.
 FLAT, STEEP, NEAR = 1.0, 1.5, 0.05
+#: Distance of neighbouring knots above which a remark states that the curve is interpolated.
+GAP = 0.25
 #: Largest error of an observed rate by rounding.
 ROUNDING = 1e-9
 
@@ -48,6 +50,21 @@ def of_bins(counts: MergedCounts, wanted: int, *, counted: bool) -> list[str]:
         f"The curve has {n_knots} knot{'s' * (n_knots > 1)}, and the largest holds {100 * largest:.0f} % of the rows, "
         f"because {whole} are not divided; coverage was measured with bins of equal mass.{advice}"
     ]
+
+
+def of_gaps(score: Floats) -> list[str]:
+    """Name the widest range without rows between knots, where the curve is interpolated.
+
+    Examples
+    --------
+    >>> of_gaps(np.array([0.0, 0.1, 1.0]))
+    ['No row has a score between 0.1 and 1: the curve is interpolated there.']
+    """
+    if len(score) < 2 or np.diff(score).max() <= GAP:
+        return []
+    widest = int(np.diff(score).argmax())
+    low, high = score[widest : widest + 2]
+    return [f"No row has a score between {low:.3g} and {high:.3g}: the curve is interpolated there."]
 
 
 def of_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tuple[Draws, float]]) -> list[str]:

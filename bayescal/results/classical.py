@@ -49,12 +49,15 @@ class ClassicalCurves(_presented.Presented):
         Target and rows, in words.
     reading : Reading
         How the probabilities were read.
+    mistakes : tuple of str
+        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
     """
 
     score: Floats
     fitted: Mapping[str, Floats]
     question: str
     reading: Reading = field(default_factory=Reading)
+    mistakes: tuple[str, ...] = ()
 
     _index = ("curve",)
     _columns = tuple(SYMBOLS)
@@ -108,7 +111,7 @@ class ClassicalCurves(_presented.Presented):
                 f"Not defined for these rows: {', '.join(NAMES[key] for key in missing)}. Too few scores are distinct, "
                 "or scores separate the outcomes."
             )
-        return (*reading_remarks(self.reading, len(self.score)), *texts)
+        return (*reading_remarks(self.reading, len(self.score)), *self.mistakes, *texts)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
@@ -139,6 +142,8 @@ class CalibrationTests(_presented.Presented):
         Indices of rows with score 0 and outcome 1, or score 1 and outcome 0, which a calibrated classifier never has.
     reading : Reading
         How the probabilities were read.
+    mistakes : tuple of str
+        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
     """
 
     z: float
@@ -148,6 +153,7 @@ class CalibrationTests(_presented.Presented):
     question: str
     contradicted: NDArray[np.int64]
     reading: Reading = field(default_factory=Reading)
+    mistakes: tuple[str, ...] = ()
 
     _index = ("statistic",)
     _columns = ("value", "df", "p_value")
@@ -192,6 +198,7 @@ class CalibrationTests(_presented.Presented):
         found, groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
         texts = [
             *reading_remarks(self.reading, int(found.n.sum())),
+            *self.mistakes,
             "Both test exact calibration. A P-value does not state how large the errors are: with many rows small "
             "errors give small P-values, and with few rows large errors give large ones. `calibration_curve` estimates "
             "the errors.",

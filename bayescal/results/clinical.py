@@ -30,7 +30,7 @@ from bayescal.results.foreign_names import CLINICAL, no_attribute
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefit_words import readings_by_model, remarks_of
 from bayescal.results.recalibration import Recalibration
-from bayescal.results.remarks import of_several, rare_error, reading_remarks
+from bayescal.results.remarks import mistake_remarks, of_several, rare_error, reading_remarks
 
 #: Parts of the table: keys of quantities, and the value that the best predictions have.
 OVERALL = {"auc": 1.0, "brier_score": 0.0}
@@ -100,9 +100,10 @@ class ModelParts:
             "Intercept and slope": self.recalibration.remarks,
             "ICI, E50 and E90": () if curve is None else curve.remarks,
         }
-        reading = reading_remarks(reading_of(ev.counts), ev.counts.n_rows)  # of the rows, which all parts share
-        own = (f"{words}: {text}" for words, texts in of_parts.items() for text in texts if text not in reading)
-        return (*reading, *of_auc, *own)
+        # of the rows, which all parts share; `of_auc` says what a remark on the ECE says of the AUC
+        of_rows = (*reading_remarks(reading_of(ev.counts), ev.counts.n_rows), *mistake_remarks(ev.counts))
+        own = (f"{words}: {text}" for words, texts in of_parts.items() for text in texts if text not in of_rows)
+        return (*(text for text in of_rows if not (of_auc and text.startswith("The AUC"))), *of_auc, *own)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from bayescal import _render
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import few_labelled_rows, reading_remarks, remarks_of
+from bayescal.results.remarks import few_labelled_rows, mistake_remarks, reading_remarks, remarks_of
 from bayescal.results.weight_report import WeightReport
 from bayescal.stats.target_counts import TargetCounts
 
@@ -72,7 +72,12 @@ class CovariateShiftEvaluation(Evaluation):
 def _remarks(counts: TargetCounts, model: str) -> list[str]:
     """Return the remarks on labelled rows, on bins without them, and on what cannot be seen."""
     of_target = [f"Target: {text}" for text in reading_remarks(counts.target_reading, counts.n_target_rows)]
-    texts = [*remarks_of(counts, model), *of_target, *few_labelled_rows(counts.labelled_rows, counts, model)]
+    texts = [
+        *remarks_of(counts, model),
+        *mistake_remarks(counts.source),
+        *of_target,
+        *few_labelled_rows(counts.labelled_rows, counts, model),
+    ]
     if counts.uncovered > 0:
         weak = " Intervals may contain the truth less often than stated." * (counts.uncovered > MOST_UNCOVERED)
         texts.append(

@@ -111,6 +111,8 @@ class MurphyDecomposition(_Decomposition):
         Number of rows.
     reading : Reading
         How the probabilities were read.
+    mistakes : tuple of str
+        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
 
     Examples
     --------
@@ -129,6 +131,7 @@ class MurphyDecomposition(_Decomposition):
     within_bin_covariance: float
     n_rows: int
     reading: Reading = field(default_factory=Reading)
+    mistakes: tuple[str, ...] = ()
 
     @property
     def _signs(self) -> dict[str, int]:
@@ -144,6 +147,7 @@ class MurphyDecomposition(_Decomposition):
             "Parts of the observed score. Sampling noise increases reliability and resolution, especially if bins have "
             "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`.",
             *reading_remarks(self.reading, self.n_rows),
+            *self.mistakes,
         ]
 
 
@@ -171,6 +175,8 @@ class CorpDecomposition(_Decomposition):
         Number of rows.
     reading : Reading
         How the probabilities were read.
+    mistakes : tuple of str
+        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
 
     Examples
     --------
@@ -185,6 +191,7 @@ class CorpDecomposition(_Decomposition):
     uncertainty: float
     n_rows: int
     reading: Reading = field(default_factory=Reading)
+    mistakes: tuple[str, ...] = ()
 
     @property
     def _signs(self) -> dict[str, int]:
@@ -195,4 +202,5 @@ class CorpDecomposition(_Decomposition):
             "Parts of the observed score. Isotonic regression also fits noise, so miscalibration and discrimination "
             "are too large on average, especially with few rows.",
             *reading_remarks(self.reading, self.n_rows),
+            *self.mistakes,
         ]

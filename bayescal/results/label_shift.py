@@ -18,7 +18,7 @@ from bayescal.posterior.over_priors import OverPriors, over_priors
 from bayescal.results import wording
 from bayescal.results.class_priors import UNLABELLED, ClassPriors
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import few_labelled_rows, of_several
+from bayescal.results.remarks import few_labelled_rows, mistake_remarks, of_several
 from bayescal.stats.contract import Counts
 from bayescal.stats.label_shift import LabelShiftedCounts
 
@@ -197,7 +197,7 @@ class LabelShiftEvaluation(Evaluation):
             "taken from the other bins and the prior.",
         )
         few = few_labelled_rows(self.counts.n_rows, self.counts, self.model)
-        return (*super().remarks, *few, *(own if lost >= UNLABELLED else ()))
+        return (*super().remarks, *mistake_remarks(self.counts.rows.source), *few, *(own if lost >= UNLABELLED else ()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

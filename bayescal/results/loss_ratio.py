@@ -46,6 +46,8 @@ class LossRatio(_presented.Presented):
         Number of draws.
     draws_seed : int
         Seed of the draws.
+    mistakes : tuple of str
+        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
 
     Notes
     -----
@@ -62,6 +64,7 @@ class LossRatio(_presented.Presented):
     c_emp: float
     n_draws: int
     draws_seed: int
+    mistakes: tuple[str, ...] = ()
 
     _index = ("threshold",)
 
@@ -229,6 +232,7 @@ class LossRatio(_presented.Presented):
             "changed rows: test rows whose decision changes. Intervals are given the recalibration: they do not "
             "contain the noise of the validation rows.",
             *readings_by_model(self.counts)[:1],
+            *self.mistakes,
         ]
         if self.few_changed.any():
             remarks.append(

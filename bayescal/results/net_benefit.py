@@ -60,6 +60,8 @@ class NetBenefit(_presented.Presented):
         Number of draws.
     draws_seed : int
         Seed of the draws.
+    mistakes : tuple of str
+        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class NetBenefit(_presented.Presented):
     prevalence: float | None
     n_draws: int
     draws_seed: int
+    mistakes: tuple[str, ...] = ()
 
     _index = ("model", "threshold")
 
@@ -392,7 +395,11 @@ class NetBenefit(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about rows and clusters, which are printed below the table; empty if none is known."""
-        return (*remarks_of(self.counts, self.prevalence), *of_clusters(self.counts, self.design_effects))
+        return (
+            *self.mistakes,
+            *remarks_of(self.counts, self.prevalence),
+            *of_clusters(self.counts, self.design_effects),
+        )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.

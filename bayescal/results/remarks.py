@@ -114,6 +114,8 @@ def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:
         )
     if n >= ROWS_JUDGED and reading.not_above_half == n:
         texts.append("All logits are <= 0: no probability exceeds 0.5; log-probabilities need exp instead.")
+    if n >= ROWS_JUDGED and reading.like_probabilities == n:
+        texts.append("All logits lie in [0, 1], as probabilities do; as logits, they are probabilities of 0.5 to 0.73.")
     return tuple(texts)
 
 
@@ -157,8 +159,8 @@ def _certain(counts: BinnedCounts) -> str | None:
     if error - float(counts.losses.squares.sum()) <= CERTAIN * weight:
         if wrong > NEARLY or not (both or counts.target == "top-label"):
             return (
-                "All probabilities are exactly 0 or 1, as hard predictions are. Pass the probabilities from which they "
-                "were made."
+                "All probabilities are exactly 0 or 1. If they are hard predictions, pass the probabilities from which "
+                "they were made."
             )
         n = counts.n_rows
         equal = f"{n - round(error)} of {n}" if not counts.weighted else f"{_render.percent(1 - wrong)} of the"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal.data.marks import own_hints
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
@@ -170,7 +171,8 @@ class LogitCounts:
         3
         """
         columns = Columns.read(y_true, y_prob, weights, names=("y_true", "y_prob"), target="event")
-        return cls.from_predictions(columns, step=step)
+        with own_hints():
+            return cls.from_predictions(columns, step=step)
 
     @classmethod
     def from_predictions(cls, predictions: Predictions | Columns, *, step: float = STEP) -> "LogitCounts":

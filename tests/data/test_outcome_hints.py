@@ -149,6 +149,6 @@ def test_bfloat16_names_its_conversion() -> None:
 
 
 def test_functions_without_the_keyword_logits_do_not_name_it() -> None:
-    with pytest.raises(InvalidRows, match=r"`np\.exp\(score\)`, .*`scipy\.special\.expit`; the") as problem:
+    with pytest.raises(InvalidRows, match=r"`np\.exp\(score\)`, .*`scipy\.special\.expit\(score\)`; the") as problem:
         bc.cumulative_difference(Y, -P)
     assert "logits=True" not in str(problem.value)

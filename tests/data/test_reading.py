@@ -104,7 +104,8 @@ def test_the_result_says_how_many_rows_were_divided_and_equals_that_of_the_divid
     off = int((np.abs(sums - 1) > 5e-4).sum())
     said = f"{off} of 200 rows sum to 1 only up to rounding (largest deviation {np.abs(sums - 1).max():.2g})"
     for target in ("top-label", "classwise"):
-        own, clean = (evaluate(y, each, target=target, rng=1, draws=200) for each in (matrix, matrix / sums))
+        divided = np.where(np.abs(sums - 1) > 5e-4, matrix / sums, matrix)
+        own, clean = (evaluate(y, each, target=target, rng=1, draws=200) for each in (matrix, divided))
         assert said in str(own)
         assert said not in str(clean)
         assert own.ece.mean() == clean.ece.mean()

@@ -7,7 +7,10 @@ import bayescal as bc
 from bayescal import BinnedCounts, evaluate
 from bayescal.results.remarks import mistake_remarks
 
-OUTCOMES, HARD = "Were outcomes passed as probabilities?", "All probabilities are exactly 0 or 1, as hard predictions"
+OUTCOMES, HARD = (
+    "Were outcomes passed as probabilities?",
+    "All probabilities are exactly 0 or 1. If they are hard predictions",
+)
 REVERSED = "Are these the probabilities of the other outcome?"
 
 
@@ -104,3 +107,44 @@ def test_rows_in_clusters_give_less_evidence() -> None:
     within = evaluate(y, p, cluster=cluster, rng=1, draws=20)
     assert any("AUC" in text for text in alone.remarks)
     assert not any("AUC" in text for text in within.remarks)
+
+
+_RNG = np.random.default_rng(3)
+SCORE = _RNG.random(300).clip(0.05, 0.95)
+OUTCOME = (_RNG.random(300) < SCORE).astype(int)
+
+
+def printed(result: object) -> str:
+    return " ".join(str(result).split())
+
+
+OF_ONE_COLUMN = {
+    "evaluate": lambda y, p: bc.evaluate(y, p, rng=1),
+    "compare": lambda y, p: bc.compare(y, {"a": p, "b": SCORE}, rng=1),
+    "bins": lambda y, p: bc.bin_sensitivity(y, p, draws=50, rng=1),
+    "curve": lambda y, p: bc.calibration_curve(y, p, rng=1),
+    "classical": bc.classical_calibration_curves,
+    "tests": bc.calibration_tests,
+    "CORP": bc.brier_decomposition,
+    "Murphy": lambda y, p: bc.brier_decomposition(y, p, method="murphy"),
+    "net benefit": lambda y, p: bc.net_benefit(y, p, 0.5, rng=1),
+    "net benefit of two": lambda y, p: bc.net_benefit(y, {"a": p, "b": SCORE}, 0.5, rng=1),
+    "recalibration": lambda y, p: bc.recalibration(y, p, floor=1e-6, rng=1),
+    "clinical summary": lambda y, p: bc.clinical_summary(y, p, thresholds=[0.5], floor=1e-6, rng=1),
+    "loss ratio": lambda y, p: bc.loss_ratio(y, p, OUTCOME[::-1], SCORE, rng=1),
+    "label shift": lambda y, p: bc.evaluate_shifted(y, p, p[::2], shift="label", rng=1),
+    "covariate shift": lambda y, p: bc.evaluate_shifted(y, p, p, shift="covariate", weights=np.ones(300), rng=1),
+}
+#: These have no sums of losses, or refuse the rows.
+NOT_HARD = {"recalibration", "label shift", "classical"}
+
+
+@pytest.mark.parametrize("name", OF_ONE_COLUMN)
+def test_every_result_of_one_column(name: str) -> None:
+    """One remark for each mistake, and none for calibrated probabilities."""
+    of = OF_ONE_COLUMN[name]
+    signs = ("clearly below 0.5", "event coded the other way", "All probabilities are exactly 0 or 1")
+    assert not any(sign in printed(of(OUTCOME, SCORE)) for sign in signs)
+    assert sum(sign in printed(of(OUTCOME, 1 - SCORE)) for sign in signs) == 1
+    if name not in NOT_HARD:
+        assert signs[2] in printed(of(OUTCOME, (SCORE > 0.5).astype(float)))

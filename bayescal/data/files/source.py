@@ -316,10 +316,14 @@ class Source(ABC):
     def _refuse_positive(self, column: str) -> NoReturn:
         """Raise an error about logarithms of probabilities that are above 0."""
         value, text, table = self._sql(column, "log"), self._text(column), self._table([column])
-        ((count, size, (row, shown)),) = self._ask(
-            "SELECT count(*) FILTER (bad), count(*), min((row, text)) FILTER (bad) FROM (SELECT "
-            f"row_number() OVER () - 1 AS row, {text} AS text, {value} > {OVERSHOOT} AS bad FROM {table})"
+        ((count, size, (row, shown), low, high),) = self._ask(
+            "SELECT count(*) FILTER (bad), count(*), min((row, text)) FILTER (bad), min(value), max(value) FROM "
+            f"(SELECT row_number() OVER () - 1 AS row, {text} AS text, {value} AS value, {value} > {OVERSHOOT} AS bad "
+            f"FROM {table})"
         )
+        hint = "Logits? Pass `logits=True` in place of `logprob=True`."
+        if low >= 0 and high <= 1 + OVERSHOOT:
+            hint = "Probabilities? Leave out `logprob=True`."
         raise InvalidRows(
             Finding(
                 argument=column,
@@ -331,7 +335,7 @@ class Source(ABC):
                 place=f"in {self.place(row)}",
                 value=shown,
                 shown=shown,
-                hint="Logits? Pass `logits=True` in place of `logprob=True`.",
+                hint=hint,
             )
         )
 

@@ -78,9 +78,10 @@ def read_reading(document: Any, name: str, n_rows: int) -> Reading:
     if document is None:
         return Reading()
     _files.require_entries(document, [field.name for field in fields(Reading)], where=f"'{name}'")
-    for key in ("divided", "not_above_half"):
+    counted = ("divided", "not_above_half", "like_probabilities")
+    for key in counted:
         number = np.atleast_1d(integers(f"{name}.{key}", document[key], ()))
         within(f"{name}.{key}", "be at most the number of rows", number, np.array([n_rows]), number)
     deviation = floats(f"{name}.deviation", document["deviation"], ())
     _checks.between(f"{name}.deviation", np.atleast_1d(deviation), 0.0, 1.0)
-    return Reading(int(document["divided"]), float(deviation), int(document["not_above_half"]))
+    return Reading(deviation=float(deviation), **{key: int(document[key]) for key in counted})

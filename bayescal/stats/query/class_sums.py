@@ -126,7 +126,8 @@ class _ClassQuery:
         chosen += [named_column(frame, name).alias(f"p{k}") for k, name in enumerate(self.columns.values())]
         if self.row_sums is not None and self.row_sums.accepted:
             total = self._total(named_column(frame, name) for name in self.columns.values())
-            chosen[1:] = [p / total for p in chosen[1:]]
+            divisor = nw.when((total - 1).abs() > self.precision).then(total).otherwise(nw.lit(1.0))
+            chosen[1:] = [p / divisor for p in chosen[1:]]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).alias(WEIGHTS))
         return frame.select(*chosen)
