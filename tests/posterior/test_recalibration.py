@@ -278,7 +278,7 @@ def test_one_outcome_only(outcome):
     ("y", "p", "message"),
     [
         ([1, 0, 1], [0.0, 0.3, 0.6], r"exactly 0 for rows with outcome 1 \(1 of 3 rows\)"),
-        ([1, 0, 0], [0.2, 0.3, 1.0], r"exactly 1 for rows with outcome 0 \(1 rows\).*Pass `floor=1e-6`"),
+        ([1, 0, 0], [0.2, 0.3, 1.0], r"exactly 1 for rows with outcome 0 \(1 rows\).*pass `floor=1e-6`"),
         ([0, 1], [0.0, 1.0], "values strictly between 0 and 1"),
         ([0, 1, 1], [0.4, 0.4, 0.4], "at least two distinct values"),
     ],
