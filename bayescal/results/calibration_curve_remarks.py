@@ -93,8 +93,8 @@ def of_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tuple[D
             continue
         if drawn.mean() - at(part) > FLAT * sd:
             texts.append(
-                f"{symbol} and Emax may be too large: about the largest errors, which differ by less than their noise, "
-                "a quantile of noisy errors exceeds that of the errors."
+                f"{symbol} and Emax may be too large: the largest errors differ by less than their noise, and a "
+                "quantile of noisy errors is larger than that of the true errors."
             )
         elif more - less > STEEP * sd and less < more / 2:
             texts.append(

@@ -229,8 +229,8 @@ class LossRatio(_presented.Presented):
         ]
         remarks = [
             "Loss per row: t for a false positive, 1 - t for a false negative; observed ratio: of the test rows; "
-            "changed rows: test rows whose decision changes. Intervals are given the recalibration: they do not "
-            "contain the noise of the validation rows.",
+            "changed rows: test rows whose decision changes. Intervals are conditional on the fitted "
+            "recalibration; they leave out the noise of the validation rows.",
             *readings_by_model(self.counts)[:1],
             *self.mistakes,
         ]

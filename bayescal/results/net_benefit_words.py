@@ -327,7 +327,7 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
         at = [f"{ranges(counts.thresholds, m)} ({_render.name(name)})" for name, m in marked.items() if m.any()]
         if at:
             texts.append(
-                f"Fewer than {FEW} treated rows have outcome {outcome}, and they decide, at {'; '.join(at)}: mean and "
-                "interval of the net benefit depend on the prior there; compare the observed value."
+                f"Fewer than {FEW} treated rows with outcome {outcome} determine most of the uncertainty at "
+                f"{'; '.join(at)}: mean and interval depend on the prior there; compare the observed value."
             )
     return tuple(texts)

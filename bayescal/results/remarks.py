@@ -373,9 +373,9 @@ def hidden_errors(counts: Counts) -> str | None:
     low, high = (counts.bins.edges[at + side] for side in (0, 1))
     equal_mass = "bins of equal mass (`binning='equal-mass'`), " * (counts.bins.kind == "equal-width")
     return (
-        f"At least half of the rows are in the bin from {low:.3g} to {high:.3g}, inside which probabilities differ. "
-        "The ECE and the probability of exact calibration concern only the mean of a bin: errors that cancel inside "
-        f"this one may be as large as the ECE. See {equal_mass}more bins, or `calibration_curve`."
+        f"At least half of the rows, with different probabilities, are in the bin from {low:.3g} to {high:.3g}. The "
+        "ECE and the probability of exact calibration concern only the mean of a bin: errors that cancel inside this bin "
+        f"may be as large as the ECE. Try {equal_mass}more bins, or `calibration_curve`."
     )
 
 

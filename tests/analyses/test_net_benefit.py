@@ -439,11 +439,11 @@ def test_few_treated_rows_that_decide(t, zeros, ones, few):
     p = np.repeat([(1 + t) / 2, t / 2], [zeros + ones, 4000])
     found = bc.net_benefit(y, p, t, draws=10, rng=1)
     assert found.few_treated["model"][:, 0].tolist() == few
-    said = [remark for remark in found.sheet().remarks if "and they decide" in remark]
+    said = [remark for remark in found.sheet().remarks if "determine most of the uncertainty" in remark]
     assert len(said) == any(few) * (not found.few_rows["model"][0])
     if said:
         assert said[0].startswith(
-            f"Fewer than 5 treated rows have outcome {few.index(True)}, and they decide, at {t:g}"
+            f"Fewer than 5 treated rows with outcome {few.index(True)} determine most of the uncertainty at {t:g}"
         )
 
 
