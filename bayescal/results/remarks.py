@@ -374,8 +374,8 @@ def hidden_errors(counts: Counts) -> str | None:
     equal_mass = "bins of equal mass (`binning='equal-mass'`), " * (counts.bins.kind == "equal-width")
     return (
         f"At least half of the rows, with different probabilities, are in the bin from {low:.3g} to {high:.3g}. The "
-        "ECE and the probability of exact calibration concern only the mean of a bin: errors that cancel inside this bin "
-        f"may be as large as the ECE. Try {equal_mass}more bins, or `calibration_curve`."
+        "ECE and the probability of exact calibration concern only the mean of a bin: errors that cancel inside this "
+        f"bin may be as large as the ECE. Try {equal_mass}more bins, or `calibration_curve`."
     )
 
 
