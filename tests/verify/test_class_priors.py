@@ -19,7 +19,7 @@ def test_wrong_samplers_are_caught():
     """The others run in `make verify` only."""
     every = controls("class frequencies")
     assert len(every) == 6
-    found = run_controls(chosen=[every[0], every[3]], rng=1)
+    found = run_controls(chosen=[every[0]], rng=1)
     assert found.survivors == []
     assert found.false_alarms == []
 
