@@ -172,7 +172,7 @@ def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: b
 
 def _limits(high: Floats, low: Floats) -> tuple[float, float]:
     top = 1.05 * max(float(high.max()), 1e-6)
-    return -min(max(-float(low.min()), BELOW_LEAST * top), BELOW_MOST * top), top
+    return -min(max(-float(low.min(initial=0.0)), BELOW_LEAST * top), BELOW_MOST * top), top
 
 
 def _ended(points: DecisionCurvePoints, dc: NetBenefit) -> DecisionCurvePoints:
@@ -185,7 +185,8 @@ def _ended(points: DecisionCurvePoints, dc: NetBenefit) -> DecisionCurvePoints:
         {name: np.where(reached[name], each, np.nan) for name, each in values.items()}
         for values in (points.mean, points.low, points.high)
     )
-    return replace(points, mean=mean, low=low, high=high)
+    shown = np.concatenate([*high.values(), points.treat_all]), np.concatenate(list(low.values()))
+    return replace(points, mean=mean, low=low, high=high, limits=_limits(*(each[np.isfinite(each)] for each in shown)))
 
 
 def plot_decision_curve(
@@ -201,13 +202,14 @@ def plot_decision_curve(
 
     A model is useful where its curve lies above both other lines. A bar at the bottom marks the thresholds at which
     this is so with at least the probability `prob`, joint over the three strategies, which bands that overlap do not
-    show. Thresholds with too few rows on a side (`few_rows`) have no bar.
+    show. Thresholds with too few rows on a side (`few_rows`) have no bar. A curve ends at the last threshold that 5
+    rows reach: beyond it, the net benefit depends on the prior.
 
     Parameters
     ----------
     dc : NetBenefit or ClinicalSummary
         From `net_benefit`, with at least two thresholds; or from `clinical_summary`, whose `thresholds` are then marked
-        and stated, and whose curves end at the last threshold that 5 rows reach.
+        and stated.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure.
     at : float or array-like of float, optional
@@ -248,9 +250,8 @@ def plot_decision_curve(
         if at is not None:
             raise ValueError("`at` is for a NetBenefit; a summary marks its own `thresholds`.")
     _require_curve(dc)
-    points = decision_curve_points(dc, prob, standardized=standardized)
+    points = _ended(decision_curve_points(dc, prob, standardized=standardized), dc)
     if summary is not None:
-        points = _ended(points, dc)
         if summary.net_benefit is not None:
             of = summary.net_benefit
             chosen_at = chosen_points(of, of.thresholds, standardized=standardized)

@@ -50,7 +50,11 @@ def test_what_is_drawn(n_models):
     ax = plot_decision_curve(dc, Figure().subplots())
     lines = drawn(ax)
     assert set(lines) == {"treat none", "treat all", *(f"model {i}" for i in range(n_models))}
-    np.testing.assert_array_equal(lines["model 0"].get_ydata(), dc.net_benefit["model 0"].mean())
+    score = np.sort(np.random.default_rng(1).beta(1, 2, 300))  # those of the first model
+    reached = dc.thresholds <= score[-5]
+    assert not reached.all()
+    mean = np.where(reached, dc.net_benefit["model 0"].mean(), np.nan)
+    np.testing.assert_array_equal(lines["model 0"].get_ydata(), mean)
     np.testing.assert_array_equal(lines["treat all"].get_ydata(), dc.treat_all.mean())
     assert not lines["treat none"].get_ydata().any()
     bands = [each for each in ax.collections if each.get_gid().startswith("band")]
