@@ -8,6 +8,7 @@ from bayescal import _render
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefit_words import decimals_of, of_draws, shown
 from bayescal.results.of_groups import OfGroups
+from bayescal.results.remarks import of_several
 
 HEADER = ("rows", "model", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)")
 
@@ -73,7 +74,7 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         kept = [(label, each, row) for label, each in named for row in each.table() if row["threshold"] in listed]
         d = decimals_of([row for *_, row in kept])
         cells = [[label, *_cells(each, row, d)] for label, each, row in kept]
-        remarks = [f"{label}: {remark}" for label, each in named[:-1] for remark in each.remarks]
+        remarks = of_several({f"group {_render.name(label)}": each.remarks for label, each in self.groups.items()})
         if len(listed) < len(every):
             remarks.insert(0, f"The table shows {len(listed)} of {len(every)} thresholds; `table()` has all.")
         return _render.Sheet(self.sentence(), self.spec, (self.name, *HEADER), cells, remarks)
