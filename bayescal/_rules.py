@@ -154,8 +154,8 @@ def ignored_hint(name: str, labels: Array, largest: float) -> str:
     for label in IGNORED:
         marked = labels == label
         rest = labels[~marked]
-        whole = len(rest) and marked.any() and (rest >= 0).all() and (rest <= largest).all() and (rest % 1 == 0).all()
-        if whole and (label == IGNORED[0] or len(np.unique(rest)) > 1):
+        inside = len(rest) and marked.any() and (rest >= 0).all() and (rest <= largest).all()
+        if inside and (label == IGNORED[0] or (len(np.unique(rest)) > 1 and (rest % 1 == 0).all())):
             return f"Does {label} mark rows to be left out? Drop these rows from all columns: `{name} != {label}`."
     return ""
 

@@ -106,3 +106,23 @@ def test_a_value_above_0_is_no_log_probability(files, tmp_path):
     said = run("report", path, "--label", "y", "--prob", "s", "--logprob").stderr
     assert "column 's' must hold logarithms of probabilities, which are at most 0; 2 of 300 values do not" in said
     assert "first in line 9: 0.25. Logits? Pass --logits in place of --logprob." in said
+
+
+def test_probabilities_are_no_log_probabilities(files, tmp_path):
+    rows = files[1]
+    path = write(tmp_path / "p.csv", y=rows["y"], p=np.exp(rows["s"]))
+    said = run("report", path, "--label", "y", "--prob", "p", "--logprob").stderr
+    assert said.rstrip().endswith("Probabilities? Leave out --logprob.")
+
+
+def test_outcomes_are_explained_by_their_column(files, tmp_path):
+    rows = files[1]
+    p, credit, ignored = np.exp(rows["s"]), np.array(rows["y"], float), np.array(rows["y"])
+    credit[4], ignored[4] = 0.5, -100
+    path = write(tmp_path / "outcomes.csv", p=p, credit=credit, ignored=ignored)
+    said = run("report", path, "--label", "credit", "--prob", "p").stderr
+    assert "write a column of 0 and 1, such as column 'credit' >= 0.5; probabilities are then those of this" in said
+    assert "cumulative" not in said
+    assert "y_true" not in said
+    said = run("report", path, "--label", "ignored", "--prob", "p").stderr
+    assert "Remove the rows of the file in which column 'ignored' is -100." in said

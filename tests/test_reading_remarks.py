@@ -122,3 +122,11 @@ def test_counts_of_both_sides_keep_their_readings(side, tmp_path):
     counted = bc.count_shift_files(*files, label="label", prob_prefix="p_", cells=cells)
     assert counted.readings == counts.readings
     assert f"{['Source', 'Target'][side]}: {N_OFF} of 120 rows" in printed(bc.class_priors_counts(counted, rng=1))
+
+
+@pytest.mark.parametrize("name", [name for name in OF_LOGITS if name != "loss ratio"])
+def test_probabilities_given_as_logits_are_stated(name):
+    remark = "All logits lie in [0, 1], as probabilities do; as logits, they are probabilities of 0.5 to 0.73."
+    p = np.linspace(0.01, 0.99, 120)
+    assert remark in printed(OF_LOGITS[name](p))
+    assert remark not in printed(OF_LOGITS[name](p * 2))

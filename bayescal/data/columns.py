@@ -86,7 +86,11 @@ def numbers(name: str, array: Array) -> Array:
         first = str(array.flat[0])
         hint = _checks.of_percentages(first) or "Convert them to float first."
         raise TypeError(f"{rule} strings, such as {quoted(first)}. {hint}")
-    hint = "Hard predictions? Pass probabilities, or `.astype(float)`." if array.dtype.kind == "b" else "Convert it to float first."
+    hint = (
+        "Hard predictions? Pass probabilities, or `.astype(float)`."
+        if array.dtype.kind == "b"
+        else "Convert it to float first."
+    )
     raise TypeError(f"{rule} dtype {array.dtype}. {hint}")
 
 

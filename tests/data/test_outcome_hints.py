@@ -152,3 +152,37 @@ def test_functions_without_the_keyword_logits_do_not_name_it() -> None:
     with pytest.raises(InvalidRows, match=r"`np\.exp\(score\)`, .*`scipy\.special\.expit\(score\)`; the") as problem:
         bc.cumulative_difference(Y, -P)
     assert "logits=True" not in str(problem.value)
+
+
+def test_ignored_labels_are_named_before_a_threshold_would_make_them_outcomes() -> None:
+    credit = np.where(np.arange(N) % 3 == 0, 0.5, Y.astype(float))
+    credit[7] = -100
+    said = message_of(credit, P)
+    assert "Does -100 mark rows to be left out?" in said
+    assert ">=" not in said
+    assert "`y_true != -100`" in message_of(np.r_[-100, Y[1:]], P, classes=(0, 1))
+
+
+def test_one_image_with_classes_first_has_no_clusters() -> None:
+    y_true, y_prob = np.zeros((6, 5), int), np.full((3, 6, 5), 1 / 3)
+    said = message_of(y_true, y_prob)
+    flat, labels = (eval(call, {"numpy": np, "y_true": y_true, "y_prob": y_prob})
+                    for call in re.findall(r"`([^`]*)`", said) if "(" in call)  # fmt: skip
+    assert (flat.shape, labels.shape) == ((30, 3), (30,))
+    assert "cluster" not in said
+
+
+def test_class_numbers_beside_ignored_labels_and_infinite_logarithms() -> None:
+    labels = np.resize([0, 1, 2], N)
+    labels[3] = -100
+    assert "Does -100 mark rows" in message_of(labels, MATRIX, classes=(0, 1, 2))
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.eye(3)[np.resize([0, 1, 2], N)])
+    assert "-inf is the logarithm of 0. Log-probabilities? Pass `np.exp(y_prob)`." in message_of(labels.clip(0), logs)
+
+
+def test_counts_without_logits_name_expit() -> None:
+    for count in (bc.BinnedCounts.from_arrays, bc.LogitCounts.from_arrays, bc.ThresholdCounts.from_arrays):
+        with pytest.raises(InvalidRows, match=r"`np\.exp\(.*scipy\.special\.expit") as problem:
+            count(Y, np.log(P))
+        assert "logits=True" not in str(problem.value)

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import betaln, logsumexp, softmax
 
+import bayescal as bc
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
 from bayescal.posterior.curve_pool import FAMILIES, curve_posterior
@@ -139,3 +140,15 @@ def test_prior_exact():
     for wrong in (1, -0.1, "half"):
         with pytest.raises((ValueError, TypeError), match="`prior_exact`"):
             curve_posterior(simulated(), prior_exact=wrong)
+
+
+def test_no_draw_has_exact_knots_if_one_of_them_holds_a_contradicted_row():
+    """Two rows of score 0, one with outcome 1, share a knot with other scores; 60 rows of score 1 are apart."""
+    rng = np.random.default_rng(3)
+    score = np.r_[0, 0, rng.uniform(0.02, 0.6, 200), np.ones(60)]
+    outcome = (rng.random(len(score)) < score).astype(int)
+    for zero, one, exact in ((1, 1, False), (1, 0, False), (0, 0, True)):
+        outcome[[0, -1]] = zero, one
+        cv = bc.calibration_curve(outcome, score, rng=1)
+        assert cv.p_calibrated == 0
+        assert (sum(cv.posterior.families["exact"].values()) > 0.05) is exact
