@@ -91,7 +91,7 @@ def test_rounding_is_clipped_with_one_warning_and_a_copy():
 )
 def test_hints_for_scales(values, hint):
     with pytest.raises(ValueError, match=r"must lie in \[0, 1\]") as caught:
-        _checks.probabilities("p", np.array(values))
+        _checks.probabilities("y_prob", np.array(values))
     assert hint in str(caught.value)
 
 

@@ -353,8 +353,8 @@ def hidden_errors(counts: Counts) -> str | None:
     --------
     >>> from bayescal import BinnedCounts
     >>> text = hidden_errors(BinnedCounts.from_arrays([1, 1, 1, 1, 1, 0] * 100, [0.95, 0.95, 0.95, 1, 1, 1] * 100))
-    >>> print(text.split(",")[0])
-    At least half of the rows are in the bin from 0.933 to 1
+    >>> print(text.split(". ")[0])
+    At least half of the rows, with different probabilities, are in the bin from 0.933 to 1
     """
     occupied = counts.occupied
     if not isinstance(counts, HasSpread) or not occupied.any():

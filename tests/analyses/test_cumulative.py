@@ -402,7 +402,7 @@ def test_top_label_results_name_their_target():
 @pytest.mark.parametrize(
     ("outcome", "score", "error", "words"),
     [
-        ([0, 1], [-2.0, 3.0], InvalidRows, r"Logits\? Pass probabilities, as in `scipy.special.expit\(logits\)`"),
+        ([0, 1], [-2.0, 3.0], InvalidRows, r"Logits\? Pass `scipy.special.expit\(score\)`"),
         (
             ["no", "yes"],
             [0.2, 0.7],
