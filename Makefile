@@ -27,7 +27,7 @@ help:
 	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types and tests; ten minutes"
 	@echo "make notebooks  run the lessons, compare their outputs with the stored ones, check their statements; two minutes"
-	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
+	@echo "make spark      Spark, and the rule of comparison of all engines on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
 	@echo "make pictures   run the Python of the README and the docs; write its output, its pictures and the index of quantities"
 	@echo "make lessons    run the notebooks, check their statements, write their outputs; a minute or two"
@@ -69,7 +69,7 @@ lessons: .venv/ready
 # another group of packages, so that `make test` needs neither pyspark nor Java
 spark: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/spark.txt
-	BAYESCAL_SPARK=1 $(RUN) pytest -q tests/data/test_engines.py
+	BAYESCAL_SPARK=1 $(RUN) pytest -q tests/data/test_engines.py -k 'pyspark or comparison_rule'
 
 docs: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/docs.txt
@@ -84,40 +84,15 @@ pictures: .venv/ready
 explore: .venv/ready
 	$(RUN) python docs/make/explore.py $(SHORT)
 
+# studies of coverage; their short forms run two at a time
+STUDIES := intervals errors differences hostile populations saturated scores auc cumulative_coverage \
+    subpopulation_coverage recalibration net_benefit net_benefit_clusters loss_ratio survival \
+    survival_comparison survival_weak survival_clusters label_shift several_data_sets pooling clusters classwise \
+    classwise_means bin_sensitivity planning monitoring decompositions cumulative cumulative_weak \
+    cumulative_screens calibration_curve covariate_shift
+
 coverage: .venv/ready
-	$(RUN) python docs/make/intervals.py $(SHORT)
-	$(RUN) python docs/make/errors.py $(SHORT)
-	$(RUN) python docs/make/differences.py $(SHORT)
-	$(RUN) python docs/make/hostile.py $(SHORT)
-	$(RUN) python docs/make/populations.py $(SHORT)
-	$(RUN) python docs/make/saturated.py $(SHORT)
-	$(RUN) python docs/make/scores.py $(SHORT)
-	$(RUN) python docs/make/auc.py $(SHORT)
-	$(RUN) python docs/make/cumulative_coverage.py $(SHORT)
-	$(RUN) python docs/make/subpopulation_coverage.py $(SHORT)
-	$(RUN) python docs/make/recalibration.py $(SHORT)
-	$(RUN) python docs/make/net_benefit.py $(SHORT)
-	$(RUN) python docs/make/net_benefit_clusters.py $(SHORT)
-	$(RUN) python docs/make/loss_ratio.py $(SHORT)
-	$(RUN) python docs/make/survival.py $(SHORT)
-	$(RUN) python docs/make/survival_comparison.py $(SHORT)
-	$(RUN) python docs/make/survival_weak.py $(SHORT)
-	$(RUN) python docs/make/survival_clusters.py $(SHORT)
-	$(RUN) python docs/make/label_shift.py $(SHORT)
-	$(RUN) python docs/make/several_data_sets.py $(SHORT)
-	$(RUN) python docs/make/pooling.py $(SHORT)
-	$(RUN) python docs/make/clusters.py $(SHORT)
-	$(RUN) python docs/make/classwise.py $(SHORT)
-	$(RUN) python docs/make/classwise_means.py $(SHORT)
-	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
-	$(RUN) python docs/make/planning.py $(SHORT)
-	$(RUN) python docs/make/monitoring.py $(SHORT)
-	$(RUN) python docs/make/decompositions.py $(SHORT)
-	$(RUN) python docs/make/cumulative.py $(SHORT)
-	$(RUN) python docs/make/cumulative_weak.py $(SHORT)
-	$(RUN) python docs/make/cumulative_screens.py $(SHORT)
-	$(RUN) python docs/make/calibration_curve.py $(SHORT)
-	$(RUN) python docs/make/covariate_shift.py $(SHORT)
+	printf '%s\n' $(STUDIES) | xargs -P $(if $(QUICK),2,1) -I{} $(RUN) python docs/make/{}.py $(SHORT)
 	$(RUN) python docs/make/what_was_measured.py $(SHORT)
 
 verify: .venv/ready
