@@ -65,7 +65,7 @@ def test_one_bin_against_quadrature(confidence):
     peak = np.log(successes / (n - successes)) - start
     top = 0.0
     top = float(np.log(ratio(peak))) if ratio(peak) > 0 else 0.0
-    grid = np.linspace(peak - 4, peak + 4, 801)
+    grid = np.linspace(peak - 4, peak + 4, 321)
     weight = np.array([ratio(s) * shift_density(s) if abs(s) > 1e-9 else 0.0 for s in grid])
     slab = np.log(np.trapezoid(weight, grid)) + top
     segments = Segments(np.array([n]), np.array([successes]), np.array([base]), np.array([confidence]))
