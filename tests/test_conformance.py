@@ -51,10 +51,7 @@ def ids(cases):
     return [case["id"] for case in cases]
 
 
-# --- the file
-
-
-# that the file is what its definitions give is checked by `make conformance QUICK=1`
+# --- the file; `make conformance QUICK=1` compares it with its definitions
 
 
 def test_cases_cover_what_the_page_promises():
