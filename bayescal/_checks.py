@@ -92,7 +92,8 @@ def probabilities(name: str, values: Array) -> Array:
     """
     column, exp = values.ndim == 1, f"`np.exp({name})`"
     # functions that take logits call the argument so
-    logits = "`logits=True`" if name.startswith("y_prob") else f"`scipy.special.expit({name})`"
+    inverse = f"`scipy.special.expit({name})`" if column else f"`scipy.special.softmax({name}, axis=1)`"
+    logits = "`logits=True`" if name.startswith("y_prob") else inverse
     if values.min() == -np.inf and values.max() <= 0:  # a NaN is refused below
         meant = _rules.both_logarithms(exp, logits) if column else f"Log-probabilities? Pass {exp}."
         _refuse_outside(name, values, f"-inf is the logarithm of 0. {meant}")

@@ -17,6 +17,7 @@ EVENT = "Pass whether the event happened, as in `y_true == label`."
 #: What to pass in place of logits.
 EXPIT = "`scipy.special.expit`"
 PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`."
+OF_CLASSES = "Logits? Pass probabilities, as in `scipy.special.softmax(logits, axis=1)`."
 
 
 def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
@@ -73,7 +74,8 @@ def own_hints(
         if "`classes=" in hint:
             hint = instead
         elif "`logits=" in hint:
-            hint = hint.replace("`logits=True`", EXPIT) if "np.exp" in hint else PROBABILITIES
+            of_logits = OF_CLASSES if len(problem.finding.first or ()) == 2 else PROBABILITIES
+            hint = hint.replace("`logits=True`", EXPIT) if "np.exp" in hint else of_logits
         elif ("swapped?" in hint or "choose a threshold" in hint) and swapped is not None:
             hint = swapped
         for theirs, own in (names or {}).items():

@@ -12,6 +12,7 @@ from bayescal._invalid import quoted
 from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.columns import column, numbers, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
+from bayescal.data.marks import own_hints
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading, reading_of_logits, unit_rows
@@ -255,6 +256,17 @@ def both_columns(p: Array) -> Floats:
     """Return the probabilities of both classes of an event, shape (n_rows, 2)."""
     p = p.astype(np.float64, copy=False)
     return np.stack([1 - p, p], axis=1)
+
+
+def stated_probabilities(values: Any, name: str, n_classes: int | None, *, whole: bool = True) -> Floats:
+    """Validate probabilities for a function without the keyword `logits`; return those of all classes.
+
+    `n_classes` is None for the probabilities of an event; `whole` as for `unit_rows`.
+    """
+    with own_hints():
+        if n_classes is None:
+            return target_event(values, name=name)[0]
+        return target_matrix(values, n_classes, name=name, whole=whole)[0]
 
 
 def target_event(values: Any, logits: bool = False, name: str = TARGET) -> tuple[Floats, Reading]:

@@ -160,13 +160,13 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         """
         from bayescal.data.class_names import refuse_contradiction
         from bayescal.data.frames import column_names
-        from bayescal.data.shifted import is_event, target_event, target_matrix
+        from bayescal.data.shifted import is_event, stated_probabilities
 
         name = "y_prob"
         one_column = len(self) == 2 and is_event(name, y_prob)
         if not one_column:
             refuse_contradiction(column_names(y_prob), self.classes)
-        matrix, _ = target_event(y_prob, name=name) if one_column else target_matrix(y_prob, len(self), name=name)
+        matrix = stated_probabilities(y_prob, name, None if one_column else len(self))
         changed = adapted(matrix, self.mean() / self.source)
         return changed[:, 1] if one_column else changed
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.data.columns import column
 from bayescal.data.frames import to_array
+from bayescal.data.marks import own_hints
 from bayescal.draws import Draws, fingerprint
 from bayescal.posterior.recalibration import NAMES, RecalibrationPosterior
 from bayescal.results.foreign_names import RECALIBRATION, no_attribute
@@ -191,7 +192,8 @@ class Recalibration(_presented.Presented):
         given = column("y_prob", to_array("y_prob", y_prob))
         if not len(given):
             return np.empty(0), np.empty(0), np.empty(0)
-        values = _checks.probabilities("y_prob", given).astype(np.float64)
+        with own_hints():
+            values = _checks.probabilities("y_prob", given).astype(np.float64)
         if self.floor is not None:
             values = np.clip(values, self.floor, 1 - self.floor)
         distinct, place = np.unique(values, return_inverse=True)

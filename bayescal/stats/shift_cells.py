@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal.data.frames import to_array
-from bayescal.data.shifted import is_event, target_event, target_matrix
+from bayescal.data.shifted import is_event, stated_probabilities
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,11 +87,8 @@ class ShiftCells:
                [0.7]])
         """
         n_ranges = _checks.whole_number("n_ranges", n_ranges)
-        if is_event("y_prob", y_prob):
-            matrix, _ = target_event(y_prob, name="y_prob")
-        else:
-            matrix, _ = target_matrix(y_prob, to_array("y_prob", y_prob).shape[1], name="y_prob")
-        return cls._of_ranges(matrix, n_ranges)
+        n_classes = None if is_event("y_prob", y_prob) else to_array("y_prob", y_prob).shape[1]
+        return cls._of_ranges(stated_probabilities(y_prob, "y_prob", n_classes), n_ranges)
 
     @classmethod
     def _of_ranges(cls, matrix: Floats, n_ranges: int) -> "ShiftCells":

@@ -25,6 +25,7 @@ from bayescal.data.shifted import (
     is_certain,
     refuse_certain,
     rounded_to,
+    stated_probabilities,
     target_event,
     target_matrix,
 )
@@ -285,9 +286,7 @@ class _Files:
 
 def _of_same_rows(given: Any, matrix: Floats, event: bool) -> Floats:
     """Check that adapted probabilities belong to the rows of a matrix; return those of all classes."""
-    changed, _ = (
-        target_event(given, name=ADAPTED) if event else target_matrix(given, matrix.shape[1], name=ADAPTED, whole=False)
-    )
+    changed = stated_probabilities(given, ADAPTED, None if event else matrix.shape[1], whole=False)
     if len(changed) != len(matrix):
         raise ValueError(f"`{ADAPTED}` must have one value per row; it has {len(changed)} for {len(matrix)} rows.")
     return changed

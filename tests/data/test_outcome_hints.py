@@ -181,8 +181,35 @@ def test_class_numbers_beside_ignored_labels_and_infinite_logarithms() -> None:
     assert "-inf is the logarithm of 0. Log-probabilities? Pass `np.exp(y_prob)`." in message_of(labels.clip(0), logs)
 
 
-def test_counts_without_logits_name_expit() -> None:
-    for count in (bc.BinnedCounts.from_arrays, bc.LogitCounts.from_arrays, bc.ThresholdCounts.from_arrays):
-        with pytest.raises(InvalidRows, match=r"`np\.exp\(.*scipy\.special\.expit") as problem:
-            count(Y, np.log(P))
+WITHOUT_LOGITS = {
+    "BinnedCounts.from_arrays": lambda p: bc.BinnedCounts.from_arrays(Y, p),
+    "LogitCounts.from_arrays": lambda p: bc.LogitCounts.from_arrays(Y, p),
+    "ThresholdCounts.from_arrays": lambda p: bc.ThresholdCounts.from_arrays(Y, p),
+    "equal_mass_edges": lambda p: bc.equal_mass_edges(p, 5),
+    "CalibrationDisplay.from_predictions": lambda p: bc.CalibrationDisplay.from_predictions(Y, p),
+    "ClassPriors.adapt": lambda p: bc.class_priors(Y, P, P, draws=50, rng=1).adapt(p),
+    "LabelShiftEvaluation.adapt": lambda p: bc.evaluate_shifted(Y, P, P, shift="label", draws=50, rng=1).adapt(p),
+    "ShiftCells.of_confidences": lambda p: bc.ShiftCells.of_confidences(p, 3),
+    "Recalibration.recalibrated": lambda p: bc.recalibration(Y, P, draws=50, rng=1).recalibrated(p),
+    "LogisticRecalibration.fit": lambda p: bc.LogisticRecalibration().fit(p, Y),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_LOGITS)
+def test_functions_without_logits_name_the_inverse(name: str) -> None:
+    """Of one column of values <= 0, and of log-odds of both signs."""
+    for values, hint in ((np.log(P), r"`np\.exp\(.*scipy\.special\.expit"), (np.log(P) + 1, r"scipy\.special\.expit")):
+        with pytest.raises(InvalidRows, match=hint) as problem:
+            WITHOUT_LOGITS[name](values)
         assert "logits=True" not in str(problem.value)
+
+
+@pytest.mark.parametrize("name", ["CalibrationDisplay.from_predictions", "ShiftCells.of_confidences"])
+def test_matrices_of_functions_without_logits_name_the_softmax(name: str) -> None:
+    """A sigmoid of each entry has rows that do not sum to 1."""
+    calls = {
+        "CalibrationDisplay.from_predictions": lambda x: bc.CalibrationDisplay.from_predictions(Y, x),
+        "ShiftCells.of_confidences": lambda x: bc.ShiftCells.of_confidences(x, 3),
+    }
+    with pytest.raises(InvalidRows, match=r"scipy\.special\.softmax\(logits, axis=1\)"):
+        calls[name](np.log(MATRIX) + 1)
