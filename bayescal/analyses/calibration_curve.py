@@ -1,11 +1,10 @@
 """A calibration curve: rows -> knots -> its posterior -> CalibrationCurve."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from bayescal import _checks
-from bayescal.analyses.one import mistakes_in
+from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import one_model, read_rows
 from bayescal.posterior.smooth_curve import PRIOR_EXACT
 from bayescal.results.calibration_curve import CalibrationCurve, curve_of
@@ -113,8 +112,7 @@ def calibration_curve(
     one_model("y_prob", y_prob, "calibration_curve(y_true, p)")
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
-    found = curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, reading=rows.reading)
-    return replace(found, mistakes=mistakes_in(rows))
+    return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, of_rows=remarks_on(rows))
 
 
 #: Alias of `CalibrationCurve.from_counts`.

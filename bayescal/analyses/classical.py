@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
 from bayescal import _checks
-from bayescal.analyses.one import mistakes_in
+from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.calibration_tests import hosmer_lemeshow_of, spiegelhalter_z
 from bayescal.estimands.classical_curves import CURVES
@@ -88,7 +88,7 @@ def classical_calibration_curves(
         )
     fitted = {key: fit(score, outcome) for key, fit in CURVES.items()}
     question = f"{rows.target} calibration curves, N = {len(score)}"
-    return ClassicalCurves(score, fitted, question, rows.reading, mistakes_in(rows))
+    return ClassicalCurves(score, fitted, question, remarks_on(rows))
 
 
 @_checks.explained(HINT, n_groups="groups", g="groups", bins="groups", outcome="y_true", score="y_prob")
@@ -178,8 +178,7 @@ def calibration_tests(
         p_hosmer_lemeshow=float(gammaincc(found.df / 2, found.chi_squared / 2)),
         question=f"{rows.target} tests of exact calibration, N = {len(score)}",
         contradicted=np.flatnonzero(np.abs(outcome - score) == 1),
-        reading=rows.reading,
-        mistakes=mistakes_in(rows),
+        of_rows=remarks_on(rows),
     )
 
 

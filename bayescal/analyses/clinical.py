@@ -168,11 +168,11 @@ def _require_predictions(rows: Predictions) -> None:
 
 
 def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draws: int, seeds: list[int]) -> ModelParts:
-    counts, steps = count_rows(rows, bins, binning, ranked=True), OrderedSums.from_rows(rows)
+    counts = count_rows(rows, bins, binning, ranked=True)
     return ModelParts(
         evaluate_one(counts, draws=draws, rng=seeds[0]),
         recalibration_counts(LogitCounts.from_predictions(rows), floor=floor, draws=draws, rng=seeds[1]),
-        curve_of(steps, rows.target, draws=draws, rng=seeds[2], prior_exact=PRIOR_EXACT, reading=rows.reading)
+        curve_of(OrderedSums.from_rows(rows), rows.target, draws=draws, rng=seeds[2], prior_exact=PRIOR_EXACT)
         if enough_rows(counts.effective_rows)
         else None,
     )

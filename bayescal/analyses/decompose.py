@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal.analyses.one import count_rows, mistakes_in
+from bayescal.analyses.one import count_rows, remarks_on
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.estimands.decompositions import corp_parts, mean_log_loss, mean_squared_error, murphy_parts
 from bayescal.estimands.isotonic import isotonic_fit
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
-from bayescal.results.remarks import mistake_remarks
+from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
 
 
@@ -178,9 +178,8 @@ def murphy_decomposition(counts: BinnedCounts) -> MurphyDecomposition:
         raise ValueError("`counts` must have at least one row of positive weight; a score needs rows.")
     weighted = _weighted(counts.weighted, counts.effective_rows)
     question = f"Brier score, Murphy decomposition of {counts.target}, {counts.bins}, N = {counts.n_rows}{weighted}"
-    parts: dict[str, Any] = murphy_parts(counts)
-    parts |= {"n_rows": counts.n_rows, "reading": counts.reading, "mistakes": mistake_remarks(counts)}
-    return MurphyDecomposition(score_name="Brier score", question=question, **parts)
+    of_rows, parts = row_remarks(counts), murphy_parts(counts)
+    return MurphyDecomposition(score_name="Brier score", question=question, of_rows=of_rows, **parts)
 
 
 def _validated(rows: Columns | TopLabels) -> Predictions:
@@ -193,10 +192,8 @@ def _corp(rows: Predictions, score_name: str) -> CorpDecomposition:
     weighted = _weighted(weight is not None, effective)
     question = f"{score_name}, CORP decomposition of {rows.target}, N = {len(rows.outcome)}{weighted}"
     mean_loss = mean_log_loss if score_name == "log score" else mean_squared_error
-    parts: dict[str, Any] = corp_parts(isotonic_fit(rows.confidence, rows.outcome, weight), mean_loss)
-    n = len(rows.outcome)
-    stated: dict[str, Any] = {"n_rows": n, "reading": rows.reading, "mistakes": mistakes_in(rows)}
-    return CorpDecomposition(score_name=score_name, question=question, **stated, **parts)
+    parts = corp_parts(isotonic_fit(rows.confidence, rows.outcome, weight), mean_loss)
+    return CorpDecomposition(score_name=score_name, question=question, of_rows=remarks_on(rows), **parts)
 
 
 def _weighted(weighted: bool, effective_rows: float) -> str:

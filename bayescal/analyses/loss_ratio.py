@@ -9,7 +9,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.analyses.cumulative import cumulative_difference_of
-from bayescal.analyses.one import mistakes_in
+from bayescal.analyses.one import remarks_on
 from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecalibration
 from bayescal.data.predictions import Predictions
 from bayescal.results.loss_ratio import LossRatio
@@ -109,7 +109,7 @@ def loss_ratio(
     )
     method = f"{recalibration} recalibration on {len(validation)} validation rows"
     seed = int(_checks.generator(rng).integers(2**63))
-    found = LossRatio(counts, method, cumulative_difference_of(rows).kuiper, draws, seed, mistakes_in(rows))
+    found = LossRatio(counts, method, cumulative_difference_of(rows).kuiper, draws, seed, remarks_on(rows))
     nothing = found.observed[0] == 0
     if nothing.any():
         at = counts.thresholds[nothing]

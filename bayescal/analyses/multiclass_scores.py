@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.remarks import reading_remarks
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ class ProperScore:
             mean_square=float(np.average(losses**2, weights=weight)),
             prior_loss=self.prior_loss,
             largest=self.largest,
-            reading=rows.reading,
+            remarks=reading_remarks(rows.reading, len(losses)),
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayescal import _checks
 from bayescal._invalid import prefixed, quoted
-from bayescal.analyses.one import mistakes_in
+from bayescal.analyses.one import remarks_on
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
 from bayescal.data.frames import by_column
@@ -161,13 +161,14 @@ def net_benefit(
     n_rows = len(next(iter(rows.values())))
     clusters = None if cluster is None else Clusters.from_column(cluster, n_rows)
     counts = ThresholdCounts.from_predictions(rows, thresholds, clusters)
+    on = {name: remarks_on(of_model) for name, of_model in rows.items()}
+    of_rows = tuple(of_several(on)) if named else on[UNNAMED]
     if by is None:
-        found = _of_counts(counts, pseudo_rows, harm, prevalence, draws, rng)
-        mistakes = {name: mistakes_in(of_model) for name, of_model in rows.items()}
-        return replace(found, mistakes=tuple(of_several(mistakes) if named else mistakes[UNNAMED]))
+        return replace(_of_counts(counts, pseudo_rows, harm, prevalence, draws, rng), of_rows=of_rows)
     groups = Groups.from_column(by, n_rows)
     parts = _by_group(rows, groups, counts.thresholds, clusters)
-    return _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
+    found = _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
+    return replace(found, overall=replace(found.overall, of_rows=of_rows))
 
 
 def _by_group(

@@ -17,7 +17,7 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.many import compiled_form
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import mistake_remarks
+from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of, require_several_clusters
 from bayescal.stats.contract import Counts, require_counts
@@ -56,9 +56,9 @@ def count_rows(
     return replace(counts, ranks=ranks if clusters is None else ranks.in_clusters(*columns, clusters.of_row))
 
 
-def mistakes_in(rows: Predictions) -> tuple[str, ...]:
-    """Ask about outcomes or hard predictions in place of probabilities, and a reversed event; see `mistake_remarks`."""
-    return mistake_remarks(count_rows(rows, MISTAKE_BINS, "equal-width", ranked=True))
+def remarks_on(rows: Predictions) -> tuple[str, ...]:
+    """State how probabilities were read, and ask about mistakes; see `row_remarks`."""
+    return row_remarks(count_rows(rows, MISTAKE_BINS, "equal-width", ranked=True))
 
 
 def evaluate_one(

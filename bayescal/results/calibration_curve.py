@@ -1,7 +1,7 @@
 """CalibrationCurve: a calibration curve with its band, and the errors ICI, E50, E90 and Emax."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.data.columns import column, numbers
-from bayescal.data.reading import Reading
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.curve_rates import rates_at
 from bayescal.estimands.errors import ece, max_error
@@ -20,7 +19,7 @@ from bayescal.posterior.smooth_curve import PRIOR_EXACT
 from bayescal.results import wording
 from bayescal.results.calibration_curve_remarks import of_bins, of_gaps, of_outcomes, of_quantiles
 from bayescal.results.foreign_names import CALIBRATION_CURVE, no_attribute
-from bayescal.results.remarks import reading_remarks
+from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.grid import steps_of_counts
@@ -94,10 +93,8 @@ class CalibrationCurve(_presented.Presented):
     contradicted : float, default 0
         Number of rows with a score of exactly 0 and outcome 1, or 1 and 0; their share of the weight if rows have
         weights.
-    reading : Reading
-        How the probabilities were read.
-    mistakes : tuple of str
-        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
 
     Examples
     --------
@@ -119,8 +116,7 @@ class CalibrationCurve(_presented.Presented):
     distribution: Floats
     counted: str = ""
     contradicted: float = 0.0
-    reading: Reading = field(default_factory=Reading)
-    mistakes: tuple[str, ...] = ()
+    of_rows: tuple[str, ...] = ()
 
     _columns = ("mean", "sd", "eti95_lb", "eti95_ub")
 
@@ -169,7 +165,12 @@ class CalibrationCurve(_presented.Presented):
             )
         refuse_clusters(counts, "counts", "a calibration curve")
         _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
-        options: dict[str, Any] = {"draws": draws, "rng": rng, "prior_exact": prior_exact, "reading": counts.reading}
+        options: dict[str, Any] = {
+            "draws": draws,
+            "rng": rng,
+            "prior_exact": prior_exact,
+            "of_rows": row_remarks(counts),
+        }
         return curve_of(steps_of_counts(counts), counts.target, counted=str(counts.bins), **options)
 
     @property
@@ -418,8 +419,7 @@ class CalibrationCurve(_presented.Presented):
         """Warnings about the curve and its intervals, which are printed below the table; empty if none is known."""
         error = np.abs(self.bins.accuracy.mean(axis=0) - self.score)
         return (
-            *reading_remarks(self.reading, self.counts.n_rows),
-            *self.mistakes,
+            *self.of_rows,
             *of_outcomes(self.counts, self.contradicted),
             *of_bins(self.counts, self.wanted, counted=bool(self.counted)),
             *of_gaps(self.score),
@@ -428,7 +428,14 @@ class CalibrationCurve(_presented.Presented):
 
 
 def curve_of(
-    steps: Steps, target: str, *, draws: int, rng: Any, prior_exact: float, reading: Reading, counted: str = ""
+    steps: Steps,
+    target: str,
+    *,
+    draws: int,
+    rng: Any,
+    prior_exact: float,
+    counted: str = "",
+    of_rows: tuple[str, ...] = (),
 ) -> CalibrationCurve:
     """Draw the curve of rows in the order of their scores; arguments as for `calibration_curve`."""
     draws = _checks.whole_number("draws", draws, 2)
@@ -443,7 +450,7 @@ def curve_of(
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
     drawn = posterior.sample(draws, rng=rng)
     span = (float(steps.lower[0]), float(steps.upper[-1]))
-    return CalibrationCurve(posterior, drawn, target, wanted, span, distribution, counted, against, reading)
+    return CalibrationCurve(posterior, drawn, target, wanted, span, distribution, counted, against, of_rows)
 
 
 def _contradicted(steps: Steps) -> float:

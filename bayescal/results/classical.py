@@ -1,7 +1,7 @@
 """Classical point estimates and tests of calibration, for comparison with posteriors: curves, Z and chi-squared."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _presented, _render
-from bayescal.data.reading import Reading
 from bayescal.estimands.calibration_tests import HosmerLemeshow
 from bayescal.estimands.classical_curves import errors_of
 from bayescal.results.foreign_names import CALIBRATION_TESTS, CLASSICAL, no_attribute
-from bayescal.results.remarks import reading_remarks
 from bayescal.results.wording import SMALLEST_P
 
 Floats = NDArray[np.float64]
@@ -47,17 +45,14 @@ class ClassicalCurves(_presented.Presented):
         Event rates of each curve at the rows; NaN if a curve does not exist.
     question : str
         Target and rows, in words.
-    reading : Reading
-        How the probabilities were read.
-    mistakes : tuple of str
-        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
     """
 
     score: Floats
     fitted: Mapping[str, Floats]
     question: str
-    reading: Reading = field(default_factory=Reading)
-    mistakes: tuple[str, ...] = ()
+    of_rows: tuple[str, ...] = ()
 
     _index = ("curve",)
     _columns = tuple(SYMBOLS)
@@ -111,7 +106,7 @@ class ClassicalCurves(_presented.Presented):
                 f"Not defined for these rows: {', '.join(NAMES[key] for key in missing)}. Too few scores are distinct, "
                 "or scores separate the outcomes."
             )
-        return (*reading_remarks(self.reading, len(self.score)), *self.mistakes, *texts)
+        return (*self.of_rows, *texts)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
@@ -140,10 +135,8 @@ class CalibrationTests(_presented.Presented):
         Target and rows, in words.
     contradicted : ndarray of int
         Indices of rows with score 0 and outcome 1, or score 1 and outcome 0, which a calibrated classifier never has.
-    reading : Reading
-        How the probabilities were read.
-    mistakes : tuple of str
-        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
     """
 
     z: float
@@ -152,8 +145,7 @@ class CalibrationTests(_presented.Presented):
     p_hosmer_lemeshow: float
     question: str
     contradicted: NDArray[np.int64]
-    reading: Reading = field(default_factory=Reading)
-    mistakes: tuple[str, ...] = ()
+    of_rows: tuple[str, ...] = ()
 
     _index = ("statistic",)
     _columns = ("value", "df", "p_value")
@@ -197,8 +189,7 @@ class CalibrationTests(_presented.Presented):
         """Questions that the statistics cannot answer, and warnings."""
         found, groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
         texts = [
-            *reading_remarks(self.reading, int(found.n.sum())),
-            *self.mistakes,
+            *self.of_rows,
             "Both test exact calibration. A P-value does not state how large the errors are: with many rows small "
             "errors give small P-values, and with few rows large errors give large ones. `calibration_curve` estimates "
             "the errors.",

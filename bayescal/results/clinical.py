@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from bayescal import _checks, _presented, _render
-from bayescal.data.reading import reading_of
 from bayescal.results.calibration_curve import LEAST_ROWS, CalibrationCurve
 from bayescal.results.clinical_words import (
     DASH,
@@ -28,9 +27,9 @@ from bayescal.results.clinical_words import (
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.foreign_names import CLINICAL, no_attribute
 from bayescal.results.net_benefit import NetBenefit
-from bayescal.results.net_benefit_words import readings_by_model, remarks_of
+from bayescal.results.net_benefit_words import remarks_of
 from bayescal.results.recalibration import Recalibration
-from bayescal.results.remarks import mistake_remarks, of_several, rare_error, reading_remarks
+from bayescal.results.remarks import of_several, rare_error, row_remarks
 
 #: Parts of the table: keys of quantities, and the value that the best predictions have.
 OVERALL = {"auc": 1.0, "brier_score": 0.0}
@@ -101,7 +100,7 @@ class ModelParts:
             "ICI, E50 and E90": () if curve is None else curve.remarks,
         }
         # of the rows, which all parts share; `of_auc` says what a remark on the ECE says of the AUC
-        of_rows = (*reading_remarks(reading_of(ev.counts), ev.counts.n_rows), *mistake_remarks(ev.counts))
+        of_rows = row_remarks(ev.counts)
         own = (f"{words}: {text}" for words, texts in of_parts.items() for text in texts if text not in of_rows)
         return (*(text for text in of_rows if not (of_auc and text.startswith("The AUC"))), *of_auc, *own)
 
@@ -302,8 +301,7 @@ class ClinicalSummary(_presented.Presented):
         if self.net_benefit is None:
             texts.append(NO_THRESHOLDS)
         else:
-            read = readings_by_model(self.net_benefit.counts)
-            texts += [text for text in remarks_of(self.net_benefit.counts) if text not in read]
+            texts += remarks_of(self.net_benefit.counts)
         return (*texts, SHARED) if several else tuple(texts)
 
     @property

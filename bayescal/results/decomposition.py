@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bayescal import _presented, _render
-from bayescal.data.reading import Reading
-from bayescal.results.remarks import reading_remarks
 
 #: Part -> its sign in the sum.
 MURPHY = {
@@ -25,6 +23,7 @@ class _Decomposition(_presented.Presented):
     score: float
     score_name: str
     question: str
+    of_rows: tuple[str, ...] = field(default=(), kw_only=True)
 
     _index = ("part",)
     _columns = ("sign", "value")
@@ -33,7 +32,8 @@ class _Decomposition(_presented.Presented):
     def _signs(self) -> dict[str, int]:
         raise NotImplementedError
 
-    def _remarks(self) -> list[str]:
+    @property
+    def _remark(self) -> str:
         raise NotImplementedError
 
     @property
@@ -69,7 +69,7 @@ class _Decomposition(_presented.Presented):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [[_words(name), sign, value] for name, sign, value in self._cells()]
-        return _render.Sheet(self.sentence(), self.spec, ("part", "sign", "value"), rows, self._remarks())
+        return _render.Sheet(self.sentence(), self.spec, ("part", "sign", "value"), rows, [*self.of_rows, self._remark])
 
     def _cells(self) -> list[list[str]]:
         return [[row["part"], row["sign"], self._number(row["value"])] for row in self._records(0.95)]
@@ -107,12 +107,8 @@ class MurphyDecomposition(_Decomposition):
         Mean variance of the confidences within bins.
     within_bin_covariance : float
         Twice the mean covariance of confidence and outcome within bins.
-    n_rows : int
-        Number of rows.
-    reading : Reading
-        How the probabilities were read.
-    mistakes : tuple of str
-        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
 
     Examples
     --------
@@ -129,9 +125,6 @@ class MurphyDecomposition(_Decomposition):
     uncertainty: float
     within_bin_variance: float
     within_bin_covariance: float
-    n_rows: int
-    reading: Reading = field(default_factory=Reading)
-    mistakes: tuple[str, ...] = ()
 
     @property
     def _signs(self) -> dict[str, int]:
@@ -142,13 +135,12 @@ class MurphyDecomposition(_Decomposition):
         """Resolution - within-bin variance + within-bin covariance, so that three parts add up to the score."""
         return self.resolution - self.within_bin_variance + self.within_bin_covariance
 
-    def _remarks(self) -> list[str]:
-        return [
+    @property
+    def _remark(self) -> str:
+        return (
             "Parts of the observed score. Sampling noise increases reliability and resolution, especially if bins have "
-            "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`.",
-            *reading_remarks(self.reading, self.n_rows),
-            *self.mistakes,
-        ]
+            "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`."
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,12 +163,8 @@ class CorpDecomposition(_Decomposition):
         Score of the constant forecast minus the score after isotonic regression; at least 0, larger is better.
     uncertainty : float
         Score of the constant forecast, whose probability is the observed share of outcome 1.
-    n_rows : int
-        Number of rows.
-    reading : Reading
-        How the probabilities were read.
-    mistakes : tuple of str
-        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
 
     Examples
     --------
@@ -189,18 +177,14 @@ class CorpDecomposition(_Decomposition):
     miscalibration: float
     discrimination: float
     uncertainty: float
-    n_rows: int
-    reading: Reading = field(default_factory=Reading)
-    mistakes: tuple[str, ...] = ()
 
     @property
     def _signs(self) -> dict[str, int]:
         return CORP
 
-    def _remarks(self) -> list[str]:
-        return [
+    @property
+    def _remark(self) -> str:
+        return (
             "Parts of the observed score. Isotonic regression also fits noise, so miscalibration and discrimination "
-            "are too large on average, especially with few rows.",
-            *reading_remarks(self.reading, self.n_rows),
-            *self.mistakes,
-        ]
+            "are too large on average, especially with few rows."
+        )

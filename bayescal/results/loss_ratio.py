@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.foreign_names import LOSS_RATIO, no_attribute
-from bayescal.results.net_benefit_words import counting, ranges, readings_by_model, shown, thresholds_and_rows
+from bayescal.results.net_benefit_words import counting, ranges, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
 
 Floats = NDArray[np.float64]
@@ -46,8 +46,8 @@ class LossRatio(_presented.Presented):
         Number of draws.
     draws_seed : int
         Seed of the draws.
-    mistakes : tuple of str
-        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
 
     Notes
     -----
@@ -64,7 +64,7 @@ class LossRatio(_presented.Presented):
     c_emp: float
     n_draws: int
     draws_seed: int
-    mistakes: tuple[str, ...] = ()
+    of_rows: tuple[str, ...] = ()
 
     _index = ("threshold",)
 
@@ -231,8 +231,7 @@ class LossRatio(_presented.Presented):
             "Loss per row: t for a false positive, 1 - t for a false negative; observed ratio: of the test rows; "
             "changed rows: test rows whose decision changes. Intervals are conditional on the fitted "
             "recalibration; they leave out the noise of the validation rows.",
-            *readings_by_model(self.counts)[:1],
-            *self.mistakes,
+            *self.of_rows,
         ]
         if self.few_changed.any():
             remarks.append(

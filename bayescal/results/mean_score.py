@@ -1,15 +1,13 @@
 """MultiClassScore: the mean loss of rows, with a posterior given the sums of losses and of their squares."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _presented, _render
-from bayescal.data.reading import Reading
 from bayescal.draws import Draws
-from bayescal.results.remarks import reading_remarks
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,8 +34,8 @@ class MultiClassScore(_presented.Presented):
         Loss of the second half row of the prior, see below.
     largest : float
         Largest possible loss; infinite for the log score.
-    reading : Reading
-        How the probabilities were read.
+    remarks : tuple of str
+        How the probabilities were read, if not as they are.
 
     Notes
     -----
@@ -72,7 +70,7 @@ class MultiClassScore(_presented.Presented):
     mean_square: float
     prior_loss: float
     largest: float
-    reading: Reading = field(default_factory=Reading)
+    remarks: tuple[str, ...] = ()
 
     _columns = ("mean", "sd", "low", "high", "plug_in")
 
@@ -205,8 +203,3 @@ class MultiClassScore(_presented.Presented):
         header = ("", "mean", "sd", "2.5 %", "97.5 %", "observed")
         rows = [[row["quantity"], *map(self._number, list(row.values())[1:])] for row in self._records(0.95)]
         return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """How the probabilities were read, if not as they are."""
-        return reading_remarks(self.reading, self.n_rows)

@@ -60,8 +60,8 @@ class NetBenefit(_presented.Presented):
         Number of draws.
     draws_seed : int
         Seed of the draws.
-    mistakes : tuple of str
-        Remarks on outcomes or hard predictions in place of probabilities, and on a reversed event.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class NetBenefit(_presented.Presented):
     prevalence: float | None
     n_draws: int
     draws_seed: int
-    mistakes: tuple[str, ...] = ()
+    of_rows: tuple[str, ...] = ()
 
     _index = ("model", "threshold")
 
@@ -396,7 +396,7 @@ class NetBenefit(_presented.Presented):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about rows and clusters, which are printed below the table; empty if none is known."""
         return (
-            *self.mistakes,
+            *self.of_rows,
             *remarks_of(self.counts, self.prevalence),
             *of_clusters(self.counts, self.design_effects),
         )

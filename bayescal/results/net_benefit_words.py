@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bayescal import _render
 from bayescal.draws import Draws
 from bayescal.estimands.net_benefit import gain_of_treating
-from bayescal.results.remarks import CLUSTERS, of_several, reading_remarks, rows_in_clusters
+from bayescal.results.remarks import CLUSTERS, rows_in_clusters
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED
 
@@ -271,19 +271,6 @@ def of_clusters(counts: ThresholdCounts, effects: Mapping[str, Floats] | None) -
     return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
 
 
-def readings_by_model(counts: ThresholdCounts) -> list[str]:
-    """State how the probabilities of the models were read; see `reading_remarks`.
-
-    Examples
-    --------
-    >>> readings_by_model(ThresholdCounts.from_arrays([0, 1], {"new": [0.2, 0.7], "old": [0.6, 0.6]}, 0.5))
-    []
-    """
-    readings = dict(zip(counts.models, counts.readings, strict=False))  # empty if not known
-    found = {_render.name(name): reading_remarks(each, counts.n_rows) for name, each in readings.items()}
-    return of_several(found) if len(found) > 1 else [text for texts in found.values() for text in texts]
-
-
 def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tuple[str, ...]:
     """Return one remark for each outcome with few rows, and for thresholds at which a model has few rows.
 
@@ -302,8 +289,7 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
         for side, marked in zip(few, sides, strict=True):
             if marked.any():
                 few[side].append(f"{ranges(counts.thresholds, marked)} ({_render.name(name)})")
-    texts = readings_by_model(counts)
-    clusters = "" if counts.clusters is None else " clusters"
+    texts, clusters = [], "" if counts.clusters is None else " clusters"
     for outcome, rows in enumerate(counts.by_outcome(counting(counts))):
         if rows < FEW:
             of_rows = "No row has" if rows == 0 else f"Fewer than {FEW} rows have"

@@ -74,7 +74,8 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         kept = [(label, each, row) for label, each in named for row in each.table() if row["threshold"] in listed]
         d = decimals_of([row for *_, row in kept])
         cells = [[label, *_cells(each, row, d)] for label, each, row in kept]
-        remarks = of_several({f"group {_render.name(label)}": each.remarks for label, each in self.groups.items()})
+        of_groups = {f"group {_render.name(label)}": each.remarks for label, each in self.groups.items()}
+        remarks = [*self.overall.of_rows, *of_several(of_groups)]
         if len(listed) < len(every):
             remarks.insert(0, f"The table shows {len(listed)} of {len(every)} thresholds; `table()` has all.")
         return _render.Sheet(self.sentence(), self.spec, (self.name, *HEADER), cells, remarks)

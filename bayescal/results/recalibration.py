@@ -14,7 +14,7 @@ from bayescal.data.marks import own_hints
 from bayescal.draws import Draws, fingerprint
 from bayescal.posterior.recalibration import NAMES, RecalibrationPosterior
 from bayescal.results.foreign_names import RECALIBRATION, no_attribute
-from bayescal.results.remarks import mistake_remarks, reading_remarks
+from bayescal.results.remarks import row_remarks
 from bayescal.stats.logits import LogitCounts
 
 Floats = NDArray[np.float64]
@@ -286,7 +286,7 @@ class Recalibration(_presented.Presented):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the rows, which are printed below the table; empty if no problem is known."""
         counts = self.counts
-        remarks = [*reading_remarks(counts.binned.reading, counts.n_rows), *mistake_remarks(counts.binned)]
+        remarks = list(row_remarks(counts.binned))
         events = float(counts.binned.weight[1].sum())
         if events == 0 or float(counts.binned.weight[0].sum()) == 0:
             one = 0 if events == 0 else 1

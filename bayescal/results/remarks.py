@@ -72,16 +72,17 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
     >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 10, [0.2, 0.7] * 10), "shrinkage")
     ('With fewer than 30 effective rows the interval depends mostly on the prior.',)
     """
-    about_rows = (
-        *cluster_remarks(counts),
-        *reading_remarks(reading_of(counts), counts.n_rows),
-        *mistake_remarks(counts),
-    )
+    about_rows = (*cluster_remarks(counts), *row_remarks(counts))
     if not counts.n_rows:
         return about_rows
     of_model = _REMARKS if model == "shrinkage" else ()
     texts = (remark(counts) for remark in (hidden_errors, *of_model))
     return (*about_rows, *(text for text in texts if text is not None))
+
+
+def row_remarks(counts: Counts) -> tuple[str, ...]:
+    """State how the probabilities were read, and ask about mistakes: `reading_remarks` and `mistake_remarks`."""
+    return (*reading_remarks(reading_of(counts), counts.n_rows), *mistake_remarks(counts))
 
 
 def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
 from bayescal.data.columns import refuse_scale
 from bayescal.data.predictions import Predictions
-from bayescal.data.reading import Reading
 from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clustered_cells import ClusteredCells, add_cells, cells_of_clusters
@@ -62,8 +60,6 @@ class ThresholdCounts:
         Sum of squared weights, by outcome.
     clusters : ClusteredCells, optional
         The rows by cluster, if rows of one cluster may depend on each other; None if all rows are independent.
-    readings : tuple of Reading, optional
-        How the probabilities of each model were read; empty if not known.
 
     Examples
     --------
@@ -81,7 +77,6 @@ class ThresholdCounts:
     weight: Floats
     weight_sq: Floats
     clusters: ClusteredCells | None = None
-    readings: tuple[Reading, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
@@ -196,8 +191,7 @@ class ThresholdCounts:
         square = None if first.weight is None else first.weight**2
         squares = sums_at(first.outcome.astype(np.intp), square, 2)
         by_cluster = cells_of_clusters(list(rows.values()), clusters, bins_between(at))
-        readings = tuple(each.reading for each in rows.values())
-        return cls(at, names, cells, n, weight, squares, by_cluster, readings)
+        return cls(at, names, cells, n, weight, squares, by_cluster)
 
     @classmethod
     def from_frame(
@@ -343,7 +337,7 @@ class ThresholdCounts:
         cells[:, :-1] = np.searchsorted(place, self.cells[:, :-1], side="left")
         joint = merged(cells, self.n, self.weight, len(chosen) + 1)
         clusters = None if self.clusters is None else self.clusters.at(place)
-        return ThresholdCounts(chosen, self.models, *joint, self.weight_sq, clusters, self.readings)
+        return ThresholdCounts(chosen, self.models, *joint, self.weight_sq, clusters)
 
     def __add__(self, other: object) -> "ThresholdCounts":
         if isinstance(other, int) and other == 0:  # sum() starts with 0
@@ -364,8 +358,7 @@ class ThresholdCounts:
         )
         squares = self.weight_sq + other.weight_sq
         joint, clusters = merged(cells, n, weight, self.n_bins), add_cells(self.clusters, other.clusters)
-        readings = tuple(map(add, self.readings, other.readings))
-        return ThresholdCounts(self.thresholds, self.models, *joint, squares, clusters, readings)
+        return ThresholdCounts(self.thresholds, self.models, *joint, squares, clusters)
 
     __radd__ = __add__
 

@@ -129,6 +129,7 @@ OF_ONE_COLUMN = {
     "Murphy": lambda y, p: bc.brier_decomposition(y, p, method="murphy"),
     "net benefit": lambda y, p: bc.net_benefit(y, p, 0.5, rng=1),
     "net benefit of two": lambda y, p: bc.net_benefit(y, {"a": p, "b": SCORE}, 0.5, rng=1),
+    "net benefit of groups": lambda y, p: bc.net_benefit(y, p, 0.5, by=np.arange(300) % 3, rng=1),
     "recalibration": lambda y, p: bc.recalibration(y, p, floor=1e-6, rng=1),
     "clinical summary": lambda y, p: bc.clinical_summary(y, p, thresholds=[0.5], floor=1e-6, rng=1),
     "loss ratio": lambda y, p: bc.loss_ratio(y, p, OUTCOME[::-1], SCORE, rng=1),
