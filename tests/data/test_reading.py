@@ -1,6 +1,10 @@
 """Rows of a matrix that sum to 1 up to rounding, and numbers that are logarithms of probabilities."""
 
+import duckdb
 import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -260,3 +264,33 @@ def test_a_file_names_log_probabilities_only_if_no_block_has_other_values(tmp_pa
         bc.count_file(path, label="y", prob="s")
     with pytest.raises(InvalidRows, match=rf"at most 0; 1 of {n} values does not, first in line {n + 1}: 0\.5"):
         bc.count_file(path, label="y", prob="s", logprob=True)
+
+
+@pytest.mark.parametrize("engine", ["arrays", "pandas", "polars", "duckdb", "file"])
+def test_rows_that_sum_to_one_stay_in_their_bins(engine, tmp_path) -> None:
+    """Dividing them by 1 + 2e-16 would move 0.3 below an edge; each way of counting gives the bins of these rows."""
+    rng = np.random.default_rng(5)
+    exact = rng.dirichlet(np.ones(5), 2000)
+    y, matrix = (exact.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1), exact.round(2)
+    whole = np.abs(matrix.sum(axis=1) - 1) < 1e-9
+    own = matrix / np.where(whole, 1.0, matrix.sum(axis=1))[:, None]
+    assert 100 < whole.sum() < 1900
+    columns = [f"p{k}" for k in range(5)]
+    table = pa.table({"y": y, **{name: matrix[:, k] for k, name in enumerate(columns)}})
+    options = {"label": "y", "probabilities": dict(enumerate(columns)), "bins": 10}
+    if engine == "arrays":
+        counts = bc.ClasswiseCounts.from_arrays(y, matrix, bins=10)
+    elif engine == "file":
+        pq.write_table(table, tmp_path / "rows.parquet")
+        counts = bc.count_file(tmp_path / "rows.parquet", label="y", prob_prefix="p", target="classwise", bins=10)
+    else:
+        frames = {
+            "pandas": table.to_pandas,
+            "polars": lambda: pl.from_arrow(table),
+            "duckdb": lambda: duckdb.from_arrow(table),
+        }
+        counts = bc.ClasswiseCounts.from_frame(frames[engine](), **options)
+    for k in range(5):
+        index = np.minimum(np.searchsorted(np.arange(11) / 10, own[:, k], side="right") - 1, 9)
+        cells = np.stack([np.bincount(index[(y == k) == z], minlength=10) for z in (False, True)])
+        np.testing.assert_array_equal(counts[k].cells, cells)
