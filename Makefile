@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
+.PHONY: help demo test slow lint types pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
 .PHONY: lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
@@ -26,6 +26,7 @@ PINNED := $(UV) pip install -q --python .venv --no-deps
 help:
 	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types and tests; ten minutes"
+	@echo "make slow       the tests that take longest, most of them of samplers; ten minutes"
 	@echo "make notebooks  run the lessons, compare their outputs with the stored ones, check their statements; two minutes"
 	@echo "make spark      Spark, and the rule of comparison of all engines on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
@@ -60,6 +61,9 @@ types: .venv/ready
 pytest: .venv/ready
 	$(RUN) pytest -q $(PARALLEL)
 
+slow: .venv/ready
+	$(RUN) pytest -q $(PARALLEL) -m slow $$(grep -rl '^@pytest.mark.slow' tests)
+
 notebooks: .venv/ready
 	$(RUN) python docs/make/lessons.py --check
 
@@ -69,7 +73,7 @@ lessons: .venv/ready
 # another group of packages, so that `make test` needs neither pyspark nor Java
 spark: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/spark.txt
-	BAYESCAL_SPARK=1 $(RUN) pytest -q tests/data/test_engines.py -k 'pyspark or comparison_rule'
+	BAYESCAL_SPARK=1 $(RUN) pytest -q tests/data/test_engines.py -m '' -k 'pyspark or comparison_rule'
 
 docs: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/docs.txt

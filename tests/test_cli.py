@@ -633,6 +633,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_a_stopped_process_leaves_no_half_file(tiny, name):

@@ -53,6 +53,7 @@ def found(monkeypatch):
     return install
 
 
+@pytest.mark.slow
 def test_a_file_is_verified_with_mcmc(file, tmp_path):
     """The whole way, three bins."""
     saved = tmp_path / "out.json"

@@ -35,6 +35,7 @@ def words(done):
     return " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_it_is_the_summary_of_the_library(file, tmp_path, weights):
     out = {kind: tmp_path / f"out.{kind}" for kind in ("json", "html", "tex", "png")}

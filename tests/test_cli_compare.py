@@ -152,6 +152,7 @@ def test_scores_of_matrices_are_not_compared(estimand):
     assert "one class at a time as an event: --prob with" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimand", [*registered()])
 def test_every_estimand_is_shown(one, rows, estimand):
     found = bc.compare(rows["won"], {"a": rows["a"], "b": rows["b"]}, rng=1)

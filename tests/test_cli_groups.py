@@ -45,6 +45,7 @@ def refused(*arguments):
     return done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 @pytest.mark.parametrize("by", ["fold", "site"])
 @pytest.mark.parametrize("weights", [None, "w"])
@@ -170,6 +171,7 @@ def test_a_group_whose_weights_are_all_zero(tmp_path):
     assert f"column 'w' must not all be zero in a group; they are in all {n} rows of group 'north'" in said
 
 
+@pytest.mark.slow
 def test_every_group_is_printed_and_every_output_written(tmp_path):
     frame = rows().assign(day=lambda of: [f"d{i % 40:02d}" for i in range(len(of))])
     outputs = [f"out.{suffix}" for suffix in ("json", "html", "png", "nc")]

@@ -28,6 +28,7 @@ def run(*arguments):
     return CliRunner().invoke(app, given, env={"COLUMNS": "200", "TERM": "dumb"})
 
 
+@pytest.mark.slow
 def test_it_is_the_evaluation_of_the_library(files):
     folder, y, p, p_target = files
     out = {kind: folder / f"out.{kind}" for kind in ("json", "html", "png", "nc")}
@@ -46,6 +47,7 @@ def test_it_is_the_evaluation_of_the_library(files):
     assert all(path.stat().st_size > 1000 for path in out.values())
 
 
+@pytest.mark.slow
 def test_several_classes(tmp_path):
     rng = np.random.default_rng(2)
     y = rng.integers(3, size=200)
@@ -127,6 +129,7 @@ def test_weights_that_are_not_reliable_are_reported_once(weighted):
     assert "column 'w' of 'source.csv' must leave at least 30 effective rows" in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_evidence_comes_with_the_evaluation_or_alone(weighted):
     folder, frame, p_target = weighted
     y, p = frame["y"].to_numpy(), frame["p"].to_numpy()

@@ -163,6 +163,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 @pytest.mark.parametrize("case", BAD)
 def test_messages_are_about_all_rows(case, suffix, rows, tmp_path, monkeypatch):
@@ -197,6 +198,7 @@ def in_blocks_and_at_once(monkeypatch, *arguments):
 
 
 # a block may weigh nothing, or (weights that decay with time) less than what can be squared
+@pytest.mark.slow
 @pytest.mark.parametrize("early", [0.0, 1e-150, 5e-324])
 @pytest.mark.parametrize(
     "arguments",
@@ -436,6 +438,7 @@ def test_no_bar_where_nobody_looks(rows, tmp_path):
     assert quiet.stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("command", [["report", "--json", "x.json"], ["count", "-o", "x.json"]])
 def test_ctrl_c_while_a_file_is_read_leaves_nothing(command, rows, tmp_path):

@@ -451,6 +451,7 @@ def mutations_of(name, path, most):
             yield saved, kind, where, changed if isinstance(changed, bytes) else text_of(changed).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAVED)
 def test_a_changed_document_is_refused_or_possible(name, tmp_path):
     path, seen = tmp_path / "state.json", {}
@@ -462,6 +463,7 @@ def test_a_changed_document_is_refused_or_possible(name, tmp_path):
     assert {outcome for kind, outcome in seen if kind in always} == {"refused"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["binned", "weighted pair", "days"])
 def test_the_command_line_says_what_is_wrong_with_a_changed_document(name, tmp_path):
     """The message is one line that names the file; for `report`, a file without a schema is a file of rows."""

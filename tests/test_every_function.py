@@ -36,6 +36,7 @@ def test_every_function_is_called():
     assert functions - every.ELSEWHERE <= called
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=INPUTS, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(
@@ -57,6 +58,7 @@ def test_the_package_is_pickled_by_its_name(module):
         assert module.loads(module.dumps(bc, protocol=protocol)) is bc
 
 
+@pytest.mark.slow
 def test_results_in_processes_of_joblib_have_the_same_bits():
     """From functions of a script, which joblib sends by value, with the package that they name."""
     environment = {**os.environ, "BAYESCAL_COMPILE": "never", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

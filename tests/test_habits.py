@@ -367,6 +367,7 @@ def evaluations(**options):
     ]
 
 
+@pytest.mark.slow
 def test_short_work_shows_no_bar(monkeypatch, capsys):
     evaluations()
     assert capsys.readouterr() == ("", "")
@@ -376,6 +377,7 @@ def test_short_work_shows_no_bar(monkeypatch, capsys):
     assert sys.stderr.written == ""
 
 
+@pytest.mark.slow
 def test_long_work_shows_a_bar_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
@@ -389,6 +391,7 @@ def test_long_work_shows_a_bar_on_a_terminal(monkeypatch, capsys):
     assert sys.stderr.written == ""
 
 
+@pytest.mark.slow
 def test_a_bar_that_is_asked_for_without_a_terminal_is_lines(capsys):
     first, *_ = evaluations(progress=True)
     out, err = capsys.readouterr()

@@ -139,6 +139,7 @@ def test_names_have_an_end(length):
 # --- Python
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", TRIPLES, ids=range(len(TRIPLES)))
 def test_models(names, capsys):
     y, p = rows()
@@ -222,6 +223,7 @@ def assert_answered(done, *names):
         assert _render.name(name)[:8] in done.output, ascii(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [NAMES[key] for key in WORST], ids=WORST)
 def test_columns_on_the_command_line(tmp_path, name):
     """Use a Parquet file, which can store every name."""

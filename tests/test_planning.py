@@ -64,6 +64,7 @@ def test_the_recommended_size_meets_the_goal_as_often_as_asked():
     assert (high - low <= 0.05).mean() == pytest.approx(0.8, abs=0.08)
 
 
+@pytest.mark.slow
 def test_the_default_model_meets_its_goal_as_often_as_asked():
     """Rows one by one from truths of the pilot's posterior; 50 data sets: sd 2.8 of 40, and the plan's own 2.5."""
     pilot = curved_pilot()
@@ -268,6 +269,7 @@ def test_an_evaluation_is_told_where_its_counts_are():
         labels_needed(ev, width=0.1)
 
 
+@pytest.mark.slow
 def test_two_names_of_one_model_never_settle_which_is_smaller():
     """Both ECEs are equal in every draw: no number of rows says which is smaller, and that is no verdict."""
     rng = np.random.default_rng(1)
@@ -586,6 +588,7 @@ def test_the_auc_exceeds_its_limit_as_often_as_asked():
     assert np.mean(met) == pytest.approx(0.7, abs=0.12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["brier_score", "log_score", "auc"])
 def test_rows_for_the_sign_of_a_difference_are_those_of_the_normal_assurance(name):
     y, p, q = rows_of_two()

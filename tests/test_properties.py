@@ -181,6 +181,7 @@ def _read_only(array):
     return array
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
 @settings(max_examples=15)
 @given(rows=ROWS, n_bins=N_BINS)
@@ -195,6 +196,7 @@ def test_all_containers_give_the_same_counts(make, rows, n_bins):
     ) == BinnedCounts.from_arrays(outcome, confidence, bins=n_bins, weights=np.array(weight))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4", ">f8"])
 @pytest.mark.parametrize("label", [bool, np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float64])
 @settings(max_examples=8)

@@ -72,6 +72,7 @@ def printed(result: object) -> str:
     return " ".join(str(result).split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_MATRIX)
 def test_divided_rows_are_stated(name):
     text = printed(OF_MATRIX[name](ROUNDED))
@@ -80,6 +81,7 @@ def test_divided_rows_are_stated(name):
     assert "the rows were divided by their sums" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_LOGITS)
 def test_logits_of_which_none_is_positive_are_stated(name):
     remark = "All logits are <= 0: no probability exceeds 0.5; log-probabilities need exp instead."
@@ -91,6 +93,7 @@ def test_logits_of_which_none_is_positive_are_stated(name):
     assert remark not in printed(OF_LOGITS[name](mixed))
 
 
+@pytest.mark.slow
 def test_exact_rows_have_no_remark():
     for name, result_of in OF_MATRIX.items():
         assert "divided by their sums" not in printed(result_of(_MATRIX)), name
@@ -124,6 +127,7 @@ def test_counts_of_both_sides_keep_their_readings(side, tmp_path):
     assert f"{['Source', 'Target'][side]}: {N_OFF} of 120 rows" in printed(bc.class_priors_counts(counted, rng=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in OF_LOGITS if name != "loss ratio"])
 def test_probabilities_given_as_logits_are_stated(name):
     remark = "All logits lie in [0, 1], as probabilities do; as logits, they are probabilities of 0.5 to 0.73."

@@ -66,6 +66,7 @@ def here():
     return names["results"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_text_in_jupyter_is_the_text_of_a_terminal(kernel, here, name):
     """By default, rich displays the table of `str(result)` in a notebook and returns a string without it."""

@@ -125,6 +125,7 @@ def test_a_rule_names_the_values_that_break_it(column):
                 assert (found.argument, found.rule, found.count, found.first) == (column, words, 1, (1,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", CASES)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_has_the_rules_of_the_table(form, column, tmp_path, monkeypatch):

@@ -32,7 +32,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("bayescal", "tests", "pyproject.toml")
-OPTIONS = ("-q", "-p", "no:benchmark", "--hypothesis-seed=0")
+OPTIONS = ("-q", "-m", "", "-p", "no:benchmark", "--hypothesis-seed=0")
 OPTIONS += ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # hypothesis is loaded before pytest starts
 ENVIRONMENT = {"BAYESCAL_COMPILE": "never", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
 #: Packages that the tests load: importing them takes longer than most tests.

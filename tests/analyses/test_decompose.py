@@ -28,6 +28,7 @@ def random_set(rng):
     return y, p, weights
 
 
+@pytest.mark.slow
 def test_parts_add_up_on_1000_random_sets():
     rng = np.random.default_rng(15)
     for _ in range(1000):

@@ -272,6 +272,7 @@ def test_hypotheses_are_averaged(shifted):
     assert found.adapted.p_calibrated > found.p_calibrated
 
 
+@pytest.mark.slow
 def test_several_classes():
     y, p, p_target, y_target = several(1500, np.random.default_rng(3))
     found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, draws=800, classes=["a", "b", "c"][:0] or None)
@@ -287,6 +288,7 @@ def test_several_classes():
         found[7]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["column", "matrix"])
 def test_equal_scores_of_another_precision_are_equal(shape):
     """Scores of one decimal: 0.7 in float32 is below 0.7, and must be in its cell and bin. All of it as in float32."""
@@ -475,6 +477,7 @@ def test_classes_that_are_hardly_told_apart_are_named():
     assert (high - low > 0.6).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "expected"), [(24, [True, True]), (60, [True, False]), (400, [False, False])])
 def test_few_labelled_rows_are_mentioned_however_many_the_target_has(n, expected):
     y, p, p_target, _ = event(n, 0.5, np.random.default_rng(10), n_target=3000)
@@ -524,6 +527,7 @@ def test_cells_without_labelled_rows():
         remarks(501)
 
 
+@pytest.mark.slow
 def test_bins_without_labelled_rows_are_mentioned_for_each_class():
     rng = np.random.default_rng(9)
     y, p, p_target, _ = several(600, rng)

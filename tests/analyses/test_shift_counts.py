@@ -37,6 +37,7 @@ def same_bits(one, other):
 OPTIONS = {"shift": "label", "draws": 400, "rng": 3}
 
 
+@pytest.mark.slow
 def test_an_event_has_the_bits_of_its_rows():
     y, p, p_target = event()
     how = {"cells": ShiftCells.of_confidences(p, 3), "bins": 8}
@@ -52,6 +53,7 @@ def test_an_event_has_the_bits_of_its_rows():
     assert "of the adapted predictions" in both.adapted.sentence()
 
 
+@pytest.mark.slow
 def test_several_classes_have_the_bits_of_their_rows():
     y, p, p_target = several()
     cells = ShiftCells.predicted_class(3)
@@ -69,6 +71,7 @@ def test_several_classes_have_the_bits_of_their_rows():
     assert "ECE adapted" in str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [event, several])
 def test_batches_differ_from_one_pass_by_rounding_only(data):
     y, p, p_target = data()
@@ -107,6 +110,7 @@ def test_what_counts_lack_is_said():
     assert pickle.loads(pickle.dumps(found)).spec == found.spec
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [event, several])
 def test_the_area_of_bins_is_that_of_rows_within_the_error_of_the_bins(data):
     y, p, p_target = data()

@@ -151,6 +151,7 @@ def test_a_mixture_of_the_classes_fits_exactly():
     assert _beyond_label_shift(s[None], (s[0] + 3 * s[1])[None])[0] == pytest.approx(0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.1])
 def test_level_under_label_shift(share):
     """200 data sets: the number of alarms at 0.05 is plausible for a rate of 0.05, at 0.001 two-sided."""

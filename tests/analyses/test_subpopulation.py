@@ -52,6 +52,7 @@ def test_curve_and_sigma_equal_the_definition(weighted, real):
     assert sub.average_difference == pytest.approx(curve[-1], rel=1e-10, abs=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_corrected_variance_is_that_of_independent_responses(weighted):
     """Against the mean square of the end of the curve over 2500 sets, at tied scores, for half of the rows."""

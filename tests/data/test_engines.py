@@ -125,6 +125,7 @@ def by_the_rule(outcome, confidence, edges):
     return np.stack([np.bincount(index[outcome == z], minlength=len(edges) - 1) for z in (0, 1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_integers_of_the_comparison_rule(engine, dtype):
     n = 1_000_000 if SPARK else 30_000
@@ -326,6 +327,7 @@ def test_the_frames_own_names_are_not_in_the_way(engine):
 # --- two models
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pairs(engine, weighted):
     rng = np.random.default_rng(9)
@@ -612,6 +614,7 @@ print(bc.BinnedCounts.from_frame(duckdb.sql(query), by="site", bins=2)["a"].n)
 # --- counts between thresholds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("models", "weighted", "thresholds"),
     [(["new"], False, None), (["new", "old"], True, [0.05, 0.1, 0.7]), (["new", "old", "third"], False, None)],
@@ -645,6 +648,7 @@ def test_invalid_rows_between_thresholds(engine):
 # --- names that an engine takes as patterns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["*", "^p.*$", "^a (b-c[\n$"])
 @pytest.mark.parametrize("engine", ["polars", "polars lazy", "duckdb"])
 def test_a_column_is_the_one_of_its_name(engine, name):

@@ -46,6 +46,7 @@ def outcome(hostile, name):
     )
 
 
+@pytest.mark.slow
 def test_files_of_all_kinds_give_the_independent_table_or_are_refused(tmp_path, monkeypatch):
     wrong = []
     for i, hostile in enumerate(hostile_files(FILES)):
@@ -78,6 +79,7 @@ def test_apostrophes_are_text(tmp_path, monkeypatch):
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_the_command_line_counts_the_same_rows_or_says_what_is_wrong(tmp_path, monkeypatch):
     wrong, read = [], 0
     for i, hostile in enumerate(hostile_files(max(70, FILES // 10))):

@@ -29,6 +29,7 @@ def soups(count, alphabet, seed):
         yield "".join(rng.choice(alphabet, rng.integers(1, 40)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [1, 2, 7, 2**19])
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 def test_delimited_text_is_counted_as_python_reads_it(monkeypatch, chunk, delimiter):

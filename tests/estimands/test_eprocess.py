@@ -225,6 +225,7 @@ def calibrated_streams(n_streams, n_windows, rng):
     return n, k, (of_bin * c[..., None]).sum(axis=2) / np.maximum(n, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.05, 0.5])
 def test_few_calibrated_streams_ever_reach_the_threshold(level):
     """Ville's bound; if it is sharp, this test fails with probability 0.001. Bets on seen outcomes break it."""

@@ -249,6 +249,7 @@ def test_steps_along_the_frequency_keep_its_density_given_the_cells():
     assert moved.std() == pytest.approx(one.std(), rel=0.01)  # 4.5 standard errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [[12, 0, 9, 30], [0, 0, 1, 1]])
 def test_sweeps_keep_the_distribution_of_frequencies_and_cells(target):
     """Start in the posterior: cells with the rows of one class only, a class of two rows, and no row in one cell."""
@@ -342,6 +343,7 @@ def augmented(own, target, sweeps, chains, rng):
     return pi, cells
 
 
+@pytest.mark.slow
 def test_few_sweeps_suffice_with_many_target_rows_per_labelled_row():
     """Data augmentation takes 400 sweeps; after 10 its mean is 0.3 standard deviations away."""
     found = posterior(
@@ -357,6 +359,7 @@ def test_few_sweeps_suffice_with_many_target_rows_per_labelled_row():
     assert drawn.std() == pytest.approx(sd, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "target"),
     [

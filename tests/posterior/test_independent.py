@@ -143,6 +143,7 @@ def references():
     return get
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SMALL)
 @pytest.mark.parametrize("name", NAMES)
 def test_evidence_and_parameters(references, case, name):
@@ -178,6 +179,7 @@ def test_evidence_under_a_wide_prior_of_the_slope():
     assert posterior.log_evidence[NAMES[4]] == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_drawn_parameters(references, name, close_to, mcse):
     """Means of intercept, slope, tau, rho: 14 comparisons with false alarms in 1.7 million each.
@@ -310,6 +312,7 @@ def test_exact_calibration_and_the_bayes_factor():
 # --- numerics
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [1, 20, 300, 2000, 20_000, 1_000_000])
 @pytest.mark.parametrize("temperature", [1.0, 1.5])
 def test_halving_every_step_moves_nothing(n_rows, temperature):
@@ -332,6 +335,7 @@ def test_halving_every_step_moves_nothing(n_rows, temperature):
     assert abs(sd - fine_sd) < 0.1 * fine_sd / np.sqrt(2 * 4000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [20, 2000, 1_000_000])
 @pytest.mark.parametrize("name", NAMES)
 def test_draws_against_moments(n_rows, name, close_to, mcse):
@@ -452,6 +456,7 @@ EXTREMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", EXTREMES)
 def test_extremes(case):
     posterior = shrinkage_posterior(counts_of(*EXTREMES[case]))
@@ -702,6 +707,7 @@ def test_options_that_make_no_sense(options, error, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -107,6 +107,7 @@ def test_draws_of_each_sub_model_have_the_same_distribution(name):
     assert errors.std() == pytest.approx(one.ece_sd(), rel=0.04, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [3, 60, 2000, 100_000])
 @pytest.mark.parametrize("kind", KINDS)
 def test_draws_have_the_moments_of_quadrature(kind, n_rows):

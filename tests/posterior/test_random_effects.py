@@ -20,6 +20,7 @@ def by_quadrature(estimate, error, scale):
     return mean, spread, share / share.sum()
 
 
+@pytest.mark.slow
 def test_moments_and_distribution_functions_agree_with_quadrature():
     """Shares of 200 000 draws within 5 standard errors; moments to 1e-3."""
     posterior = RandomEffectsPosterior(ESTIMATE[None], ERROR[None], 0.05)

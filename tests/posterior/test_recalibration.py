@@ -52,6 +52,7 @@ def plain_grid(counts, prior, t_range, b_range, size=600):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [(2.5, 1.0), (0.3, 0.2), "jeffreys", "flat"])
 @pytest.mark.parametrize(("n", "intercept", "slope", "shape"), [(300, 0.3, 0.7, (1, 2)), (60, 0.0, 1.0, (0.5, 4))])
 def test_sums_over_a_plain_grid_give_the_same(prior, n, intercept, slope, shape):

@@ -48,6 +48,7 @@ def shift_density(shift):
     return quad(lambda u: norm.pdf(shift, scale=2.5 * u * u), 0, 1, points=[0.05, 0.2], limit=200)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 1e-6, 0.5])
 def test_one_bin_against_quadrature(confidence):
     """Shifts start from logits of at most 9.21 in size, so that contrary outcomes at 0 and 1 have a density."""

@@ -31,6 +31,7 @@ def test_rule(power, n):
     np.testing.assert_allclose(rule.kappa, 1 / rule.tau**2 - 1, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1.0, 12.5, 400.0])
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.96, 1.0])
 def test_table(n, share):

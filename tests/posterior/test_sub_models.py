@@ -313,6 +313,7 @@ def noisy(free_rate):
     return weight, accuracy - C, share, rate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free_rate", [False, True])
 def test_noise_is_that_of_a_plain_grid(free_rate, close_to):
     weight, gaps, share, rate = noisy(free_rate)

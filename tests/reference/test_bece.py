@@ -87,6 +87,7 @@ def test_the_exact_method_tells_the_two_variance_rules_apart(counts_of):
     assert wide.ece_mean() / narrow.ece_mean() == pytest.approx(0.9516, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_monte_carlo_of_the_reference_maker(records, ece_draws, close_to, mcse):
     """400 000 draws on both sides: mean, sd, eleven quantiles and five probabilities, under three weightings."""
     for record in records("bece_mc"):

@@ -349,6 +349,7 @@ def pictures():
 KINDS = ["reliability", "posterior", "forest", "two", "three"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [None, "constrained", "tight", "tight_layout()"])
 @pytest.mark.parametrize("size", [(6.4, 4.8), (11, 9)], ids=str)
 def test_words_of_a_grid_are_apart(layout, size):
@@ -362,6 +363,7 @@ def test_words_of_a_grid_are_apart(layout, size):
         assert_words_apart(figure)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_picture_stays_in_its_quarter(kind):
     """With matplotlib's defaults, subplots extend from 0.125 to 0.9 in x and from 0.11 to 0.88 in y."""

@@ -154,6 +154,7 @@ def test_what_is_drawn_is_what_is_stored(fitted):
     )
 
 
+@pytest.mark.slow
 def test_a_second_display_is_added_to_the_axes(fitted):
     other = LogisticRegression(max_iter=5000).fit(X[TRAIN], Y[TRAIN])
     first = bc.CalibrationDisplay.from_estimator(fitted, X[TEST], Y[TEST], **FEW)

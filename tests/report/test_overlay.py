@@ -232,6 +232,7 @@ def colours_of(figure):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "keyword"), KEYWORDS)
 def test_a_colour_is_used_and_a_wrong_one_is_named(name, keyword):
     plot, _ = PLOTS[name]

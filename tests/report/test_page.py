@@ -167,6 +167,7 @@ def read(kind):
 # --- one file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_is_complete_and_needs_nothing_else(kind):
     text, parts = text_of(kind), read(kind)
@@ -189,6 +190,7 @@ def test_identifiers_are_unique_and_references_lead_somewhere(kind):
     assert set(re.findall(r'(?:href="|url\()#([\w-]+)', text)) == set(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_result_gives_the_same_bytes(kind, tmp_path):
     """Whatever the settings of matplotlib are; drawing changes neither them nor the figures of pyplot."""
@@ -333,6 +335,7 @@ def test_nothing_is_lost_and_nothing_is_an_element():
         assert character == "\n" or character.isprintable(), ascii(character)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [NAMES[:2], NAMES[2:7], NAMES[7:12], NAMES[12:]], ids=range(4))
 def test_names_of_classifiers_and_classes(names):
     y, p = rows()

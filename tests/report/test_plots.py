@@ -398,6 +398,7 @@ def test_classwise_has_a_posterior_and_no_diagram() -> None:
 CASES = ["uniform", "rare", "squeezed", "one bin", "three rows", "sure", "million"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", [plot_reliability, plot_posterior])
 @pytest.mark.parametrize("size", [(4, 4), (5, 6), (8, 8)], ids=str)
 @pytest.mark.parametrize("bins", [2, 15, 100])
@@ -407,6 +408,7 @@ def test_words_are_apart(plot: object, size: tuple[float, float], bins: int) -> 
         assert_words_apart(plot(evaluation, axes(size, layout)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", [plot_reliability, plot_posterior])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])

@@ -140,6 +140,7 @@ OF_ONE_COLUMN = {
 NOT_HARD = {"recalibration", "label shift", "classical"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_ONE_COLUMN)
 def test_every_result_of_one_column(name: str) -> None:
     """One remark for each mistake, and none for calibrated probabilities."""

@@ -114,6 +114,7 @@ def test_draws_do_not_depend_on_the_number_of_threads(monkeypatch):
     np.testing.assert_array_equal(one.rms_error.values, three.rms_error.values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("bins", [15, [0, 0.1, 0.35, 1]])
@@ -132,6 +133,7 @@ def test_float32_and_labels_that_are_numbers(engine):
     assert_close(found, ClasswiseCounts.from_arrays(label, matrix, bins=40))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("change", "message"),

@@ -52,6 +52,7 @@ def awkward(n_bins, dtype):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("bins", [1, 2, 15, 100, 1000, 100_001, CUSTOM])
 def test_the_same_bits(bins, dtype, both):
@@ -68,6 +69,7 @@ def test_the_same_bits(bins, dtype, both):
     np.testing.assert_array_equal(one.cells.sum(axis=0), np.bincount(plain, minlength=len(made)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_confidence_near_an_edge_is_found_without_company(dtype, both):
     """A block is compared with the edges if any of its rows is near one; here each is the only row."""
@@ -100,6 +102,7 @@ def test_the_heaviest_row_may_be_in_any_span(both, monkeypatch):
             assert sums.cells.sum() == len(weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float32])
 def test_outcomes_of_any_dtype(dtype, both):
     one, other = both(lambda: accumulate(np.full(300, 0.4), np.ones(300, dtype), None, make_bins(2))[0])
@@ -144,6 +147,7 @@ def test_a_fraction_is_no_outcome(both):
     assert both(lambda: accumulate(np.full(11, 0.5), outcome, None, make_bins(15))) == [None, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("size", [2, 3, 10, FEW_CLASSES, FEW_CLASSES + 1, 100])
 def test_top_label(size, dtype, both):
@@ -233,6 +237,7 @@ def test_compiled_loops_are_taken_for_matrices_unasked(size, monkeypatch):
     assert taken == [size]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bins", [15, CUSTOM])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_all_classes_in_one_pass(bins, dtype, both):

@@ -83,6 +83,7 @@ def test_a_file_is_counted_as_its_rows_are(suffix, rows, tmp_path, blocks):
     assert found.weighted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_matrices_and_equal_mass(suffix, rows, tmp_path, blocks):
     path = write(rows, tmp_path, suffix)

@@ -71,6 +71,7 @@ def test_one_step_is_near_the_exact_likelihood(priors, at):
         assert abs(k / n - mode) < 0.2 * abs(alone.accuracy[at] - mode)
 
 
+@pytest.mark.slow
 def test_masses_of_rows_on_both_sides_vary_less():
     """Simulated rows: masses vary as those of `effective_rows` rows, which are more than those of the target."""
     rng, priors = np.random.default_rng(1), np.array([0.75, 0.25])

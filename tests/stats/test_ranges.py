@@ -39,6 +39,7 @@ def test_empty_ranges_are_zero():
     assert all((values == 0).all() for values in vars(found).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extended", [True, False])
 @pytest.mark.parametrize("sigma", [0, 3, 12])
 def test_members_and_others_of_cells(monkeypatch, extended, sigma):

@@ -39,6 +39,7 @@ def columns_of(p):
     return {"p": p} if p.ndim == 1 else {f"p_{name}": p[:, k] for k, name in enumerate("abc"[: p.shape[1]])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_files_have_the_counts_of_rows(tmp_path, monkeypatch, kind):
     """In blocks of 16 384 rows, with the default cells, which need a pass over the source."""
@@ -76,6 +77,7 @@ def test_a_matrix_has_its_columns_by_name(tmp_path):
     assert len(found.binned) == 3
 
 
+@pytest.mark.slow
 def test_a_second_pass_counts_adapted_probabilities(tmp_path):
     for y, p, p_target in (event(2000, 2000), several(2000)):
         files = written(tmp_path, y if p.ndim == 1 else np.array(list("abc"))[y], p, p_target)

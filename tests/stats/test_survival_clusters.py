@@ -61,6 +61,7 @@ def excess_by_bin(rows):
 CASES = [{}, {"causes": 2}, {"ties": 5}, {"causes": 2, "ties": 5}, {"lost_bin": True, "few": True}, {"lost_bin": True}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_residuals_of_clusters_are_derivatives_by_the_weight_of_the_cluster(case):
     rows, cluster = simulated(**case)
@@ -96,6 +97,7 @@ def test_losses_of_clusters_are_derivatives_of_the_brier_score(case):
     assert not sums.log_losses.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES[:5])
 def test_the_design_effect_of_the_auc_follows_from_its_derivatives(case):
     """The ratio of the variance over clusters to that over rows, with the factors that rows without censoring have."""

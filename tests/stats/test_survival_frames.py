@@ -160,6 +160,7 @@ def test_a_file_is_counted_in_blocks(tmp_path, monkeypatch, kind, weights):
     assert [step.rows for step in steps] == [16_384, 32_768, 40_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, "w"])
 @pytest.mark.parametrize(
     ("labels", "expected"),

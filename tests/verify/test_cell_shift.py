@@ -18,6 +18,7 @@ def test_ranks_are_uniform():
     assert sbc(CellShiftSimulator(), runs=200, rng=1).rejected(ERROR_RATE) == []
 
 
+@pytest.mark.slow
 def test_wrong_samplers_are_caught():
     """The others run in `make verify` only."""
     every = {control.name: control for control in controls("shift of cells")}

@@ -15,6 +15,7 @@ def test_ranks_are_uniform():
     assert sbc(ClassPriorSimulator(), runs=150, rng=1).rejected(ERROR_RATE) == []
 
 
+@pytest.mark.slow
 def test_wrong_samplers_are_caught():
     """The others run in `make verify` only."""
     every = controls("class frequencies")

@@ -259,6 +259,7 @@ def test_true_bins_of_other_populations():
     np.testing.assert_array_equal(sampled.gap, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimand", ["l2_error", "max_error", "signed_error"])
 def test_methods_are_those_of_the_estimand(estimand, close_to, mcse):
     """The bootstrap again row by row, and the model from its draws."""

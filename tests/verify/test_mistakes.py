@@ -1,6 +1,7 @@
 """The registry of mistakes: none is lost, each has its problem, and each is one."""
 
 import numpy as np
+import pytest
 
 from bayescal.verify.mistakes import controls, problems, unspoilt
 
@@ -90,6 +91,7 @@ def test_problems_and_samplers():
     assert {control.problem for control in every} == set(problems())
 
 
+@pytest.mark.slow
 def test_every_control_draws_from_its_own_problem():
     """Each differs from the right sampler given the same seed, and keeps the shape."""
     given = {}

@@ -88,6 +88,7 @@ def drawn(request):
     return alpha, posterior(alpha).sample(N_DRAWS, rng=20), empty.sample(N_DRAWS, rng=21)
 
 
+@pytest.mark.slow
 def test_masses_are_dirichlet(drawn):
     """Margins are Beta(a_b, A - a_b) with a_b = 2 alpha + n_b; so is the sum of two bins."""
     alpha, bins, prior = drawn
@@ -188,6 +189,7 @@ def test_shifts_that_are_seen_all_but_surely(exact, shift):
     assert moved_by(exact, shift) > SEEN
 
 
+@pytest.mark.slow
 def test_power_beside_the_tests_above(drawn):
     """The very draws that pass, shifted by 0.02 to 0.03 sd or 5 % too wide, fail."""
     alpha, bins, prior = drawn

@@ -148,6 +148,7 @@ def test_parameters_behind_the_bins_are_ranked():
 # --- our samplers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -167,6 +168,7 @@ def test_the_dirichlet_sampler_is_calibrated(options):
     assert sbc(dirichlet_simulator(**options), runs=1000, rng=10).rejected(ERROR_RATE) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "runs", "ranked"),
     [
@@ -212,6 +214,7 @@ def wider(simulator, factor):
     return sample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "factor"), [(100, 1.25), (1000, 1.05), (1000, 0.95)])
 def test_an_error_of_the_width_is_seen(runs, factor):
     """At an error rate of 1e-6, on each of three seeds: so a single run of the test sees it with high probability."""

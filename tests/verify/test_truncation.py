@@ -44,6 +44,7 @@ def by_mpmath(n, observed, s):
         return float(mean), float(mp.sqrt(integral(lambda c: (c - mean) ** 2) / whole))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "observed"), [(1, 0.05), (10, 0.25), (100, 0.05), (10_000, 0.05)])
 def test_moments_by_mpmath(n, observed):
     found = confidence_posterior(n, observed)
