@@ -91,10 +91,9 @@ class Workshop:
 
     def __init__(self, folder: Path, sizes: Sizes) -> None:
         self.folder, self.sizes = folder, sizes
-        self.environment = os.environ | {
-            "NUMBA_CACHE_DIR": str(folder / "compiled"),
-            "PYTHONWARNINGS": "ignore",
-        }
+        self.environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+        if sizes != QUICK:  # else what is compiled already may be used
+            self.environment["NUMBA_CACHE_DIR"] = str(folder / "compiled")
 
     def start(self, job: Row, **environment: str) -> subprocess.Popen[str]:
         """Start a job."""
