@@ -16,7 +16,7 @@ HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas")
 
 SUPPORT = {
     "_checks", "_invalid", "_rules", "draws", "_arviz", "_presented", "_render", "_export", "_files", "_locks",
-    "_loops", "_compiled", "_progress", "_version", "_moved", "_jit",
+    "_loops", "_compiled", "_progress", "_version", "_jit",
 }  # fmt: skip
 CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "evaluate"]
 #: Layer -> layers it may import (itself included).
@@ -220,7 +220,7 @@ def test_modules_that_are_imported_by_their_name():
         for node in ast.walk(ast.parse((PACKAGE / path).read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
                 found.add((path, ast.unparse(node.args[0])))
-    assert {(path, name) for path, name in found if path != "_moved.py"} == {
+    assert found == {
         ("__init__.py", "'bayescal.estimands.names'"),
         ("_presented.py", "f'bayescal.report.{name}'"),
         ("estimands/registry.py", "'bayescal.estimands'"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _checks, _files, _moved, _presented, _render
+from bayescal import _checks, _files, _presented, _render
 from bayescal._locks import ProcessLock
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
@@ -293,7 +293,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         labels, counts = [held.start(k) for k in chosen], [held.counts[k] for k in chosen]
         return evaluate_groups(labels, counts, overall, name="window", rng=rng, **options)
 
-    @_moved.keywords(reference="baseline")
     def change(
         self,
         baseline: Span | BinnedCounts | None = None,

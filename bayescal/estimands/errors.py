@@ -5,7 +5,7 @@ from functools import wraps
 
 import numpy as np
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.registry import estimand
 
@@ -48,7 +48,6 @@ EXAMPLE = BinDraws(
     formula=r"\sum_b m_b |\theta_b - \mu_b|",
     synonyms=("estimated calibration error", "l_1 calibration error"),
 )
-@_moved.keywords(bins="bin_draws")
 @_of_bins
 def ece(bin_draws: BinDraws) -> Draws:
     r"""Draw the Expected Calibration Error, :math:`\sum_b m_b |\theta_b - \mu_b|`.
@@ -90,7 +89,6 @@ def ece(bin_draws: BinDraws) -> Draws:
     return Draws(_weighted(bin_draws, np.abs(bin_draws.gap)), "ece")
 
 
-@_moved.keywords(bins="bin_draws")
 @_of_bins
 def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     r"""Draw the l_p calibration error, :math:`(\sum_b m_b |\theta_b - \mu_b|^p)^{1/p}`.
@@ -146,7 +144,6 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     formula=r"\left(\sum_b m_b (\theta_b - \mu_b)^2\right)^{1/2}",
     synonyms=("root mean square calibration error", "RMSCE", "l_2 calibration error"),
 )
-@_moved.keywords(bins="bin_draws")
 @_of_bins
 def l2_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the l_2 (root mean square) calibration error, :math:`(\sum_b m_b (\theta_b - \mu_b)^2)^{1/2}`.
@@ -194,7 +191,6 @@ COMMON = 0.1
     formula=r"\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge 0.1\}",
     synonyms=("largest error of at least 10 % of the population", "maximum calibration error without rare bins"),
 )
-@_moved.keywords(bins="bin_draws")
 @_of_bins
 def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
     r"""Draw the 90th percentile of the absolute error (E90), the largest error that 10 % of the population have.
@@ -276,7 +272,6 @@ def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
     formula=r"\sum_b m_b (\theta_b - \mu_b)",
     synonyms=("calibration in the large (as a difference)", "mean bias", "miscalibration bias"),
 )
-@_moved.keywords(bins="bin_draws")
 @_of_bins
 def signed_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: mean outcome minus mean confidence.
@@ -314,7 +309,6 @@ def signed_error(bin_draws: BinDraws) -> Draws:
 
 
 @estimand("over-confidence", stated="stated too high", of_total=True, formula=r"\sum_b m_b \max(\mu_b - \theta_b, 0)")
-@_moved.keywords(bins="bin_draws")
 @_of_bins
 def overconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too high confidence, :math:`\sum_b m_b \max(\mu_b - \theta_b, 0)`.
@@ -344,7 +338,6 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
 
 
 @estimand("under-confidence", stated="stated too low", of_total=True, formula=r"\sum_b m_b \max(\theta_b - \mu_b, 0)")
-@_moved.keywords(bins="bin_draws")
 @_of_bins
 def underconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too low confidence, :math:`\sum_b m_b \max(\theta_b - \mu_b, 0)`.

@@ -13,8 +13,7 @@ from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.estimands.estimand import Estimand
 
-#: Names in use for attributes of `Evaluation` (those of release 0.1.0 too), entries of its data tree,
-#: dimensions and table columns.
+#: Names in use for attributes of `Evaluation`, entries of its data tree, dimensions and table columns.
 RESERVED = frozenset(
     {
         "accuracy",
@@ -25,7 +24,6 @@ RESERVED = frozenset(
         "bin_draws",
         "bin_draws_seed",
         "bins",
-        "bins_seed",
         "chain",
         "classifier",
         "confidence",
@@ -47,7 +45,6 @@ RESERVED = frozenset(
         "model",
         "null",
         "null_bin_draws",
-        "null_bins",
         "of",
         "own_remarks",
         "p_calibrated",
@@ -60,7 +57,6 @@ RESERVED = frozenset(
         "priors",
         "question",
         "reference",
-        "reference_seed",
         "regret",
         "remarks",
         "row",

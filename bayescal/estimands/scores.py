@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.clustered import covariance_over_clusters, mean_loss_draws
 from bayescal.estimands.estimand import Estimand
@@ -47,7 +47,6 @@ _LOG = _Score(
 )
 
 
-@_moved.keywords(bins="bin_draws")
 def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draw the Brier score, the mean of (outcome - confidence)^2 over the population.
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.truncated_normal import (
@@ -29,8 +29,6 @@ PRIORS = {
     "jeffreys": lambda n_bins: 0.5,
     "uniform": lambda n_bins: 1.0,
 }
-#: Names of priors in release 0.1.0.
-FORMER = {"reference": "two-rows"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +307,7 @@ def dirichlet_posterior(
     require_counts(counts)
     _checks.one_of("formula", formula, FORMULAS)
     n_bins = len(counts.bins)
-    prior = "two-rows" if alpha is None else _moved.value(alpha, FORMER)
+    prior = "two-rows" if alpha is None else alpha
     if isinstance(prior, str):
         _checks.one_of("alpha", prior, PRIORS)
         pseudo_rows, words = np.full((2, n_bins), PRIORS[prior](n_bins)), f"{prior} prior"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _moved
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike
 from bayescal.report.density import Density, density_of
@@ -23,7 +22,6 @@ Floats = NDArray[np.float64]
 CURVE = 201
 
 
-@_moved.fields(models="classifiers", widths="ropes")
 @dataclass(frozen=True, eq=False)
 class ComparisonShapes:
     """Content of a comparison plot.

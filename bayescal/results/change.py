@@ -1,25 +1,15 @@
 """Change: the posterior of the difference between now and a baseline."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from bayescal import _moved, _render
+from bayescal import _render
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.results.compared import Compared, Floats
-from bayescal.results.evaluation import Evaluation
+from bayescal.results.compared import Compared
 from bayescal.results.verdict import SURE
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
 NOW, BASELINE = "now", "baseline"
-#: Names of the periods in release 0.1.0.
-FORMER = {"reference": BASELINE}
-
-
-class ByPeriod(_moved.ByKey):
-    """A dict whose keys are names of periods; former names are accepted."""
-
-    former = FORMER
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,20 +37,6 @@ class Change(Compared):
     spans: dict[str, str]
 
     axis = "period"
-
-    def __post_init__(self) -> None:
-        for name in ("evaluations", "spans"):
-            object.__setattr__(self, name, ByPeriod(getattr(self, name)))
-
-    def __getitem__(self, label: Any) -> Evaluation:
-        """Return the evaluation of now or of the baseline."""
-        return super().__getitem__(_moved.value(label, FORMER))
-
-    def _pair(self, first: Any, second: Any) -> tuple[int, int]:
-        return super()._pair(_moved.value(first, FORMER), _moved.value(second, FORMER))
-
-    def _by_label(self, values: Floats) -> dict[Any, float]:
-        return ByPeriod(super()._by_label(values))
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """The result in words, with its direction.

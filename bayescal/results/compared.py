@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _arviz, _checks, _moved
+from bayescal import _arviz, _checks
 from bayescal.draws import Draws
 from bayescal.estimands.names import estimand_called, hint
 from bayescal.estimands.registry import EstimandLike, as_estimand
@@ -104,12 +104,6 @@ class Compared(Evaluations):
     #: The decision table.
     table = Evaluations.pairs_table
     _index = ("first", "second")
-
-    @_moved.method("Comparison.models()", "Comparison.each()")
-    def models(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Return the rows of `each`, with the key "model" for the label. Deprecated: use `each`."""
-        rows = self.each(prob, estimand=estimand)
-        return [{"model": row.pop(self.axis), **row} for row in rows]
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every evaluation and every difference.

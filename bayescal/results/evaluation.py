@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bayescal import _arviz, _checks, _moved, _presented, _render
+from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand, UnavailableError
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 WITHIN_BINS = 1
 
 
-@_moved.fields(
-    bins="bin_draws", null_bins="null_bin_draws", bins_seed="bin_draws_seed", reference_seed="dirichlet_seed"
-)
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(_presented.Presented):
     """The posterior of how well one classifier is calibrated on one binary problem.
@@ -244,8 +241,6 @@ class Evaluation(_presented.Presented):
 
     def _dirichlet_posterior(self) -> Posterior:
         return dirichlet_posterior(self.counts)
-
-    reference = _moved.Attribute("dirichlet_ece")
 
     @property
     def p_calibrated(self) -> float:

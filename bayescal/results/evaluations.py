@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _moved, _presented
+from bayescal import _presented
 from bayescal.draws import Draws
 from bayescal.estimands.names import hint
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered
@@ -185,7 +185,6 @@ class Evaluations(Labelled, _presented.Presented):
         i, j = self._pair(first, second)
         return decided(self._gap(i, j, estimand), width)
 
-    @_moved.keywords("Comparison.rope_curve", widths="ropes")
     def rope_curve(
         self, ropes: ArrayLike, first: Any = None, second: Any = None, estimand: EstimandLike = "ece"
     ) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 from bayescal.posterior.contract import Posterior
 from bayescal.verify.named import Moments, Twin
 from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form
@@ -157,7 +157,6 @@ def agreement(
     return agreement_with_reference(posterior, chains, draws=20 * draws, rng=for_draws)
 
 
-@_moved.keywords(found="reference")
 def agreement_with_reference(
     posterior: Posterior, reference: Reference, *, draws: int = 200_000, rng: Any = None
 ) -> Agreement:
@@ -246,7 +245,3 @@ def _in_errors(difference: float, se: float, scale: float) -> float:
 
 def _largest(row: Mapping[str, Any]) -> float:
     return max(abs(row["z"]), 0.0 if np.isnan(row["z_sd"]) else abs(row["z_sd"]))
-
-
-#: Names of release 0.1.0.
-__getattr__ = _moved.functions(__name__, compare="agreement_with_reference")

@@ -23,12 +23,11 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.prior import (
     EXACT,
-    FORMER,
     NAMES,
     POOL_WEIGHT,
     SATURATED,
@@ -213,9 +212,6 @@ def shrinkage_model(
             "`with_calibrated` needs the average of sub-models, `sub_model=None`. For exact calibration alone use "
             "`calibrated_model`."
         )
-    if sub_model in FORMER:
-        _moved.warn(repr(sub_model), repr(FORMER[sub_model]))
-        sub_model = FORMER[sub_model]
     return _shrinkage(counts, sub_model, with_calibrated, family_evidence or {}, prior)
 
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import FORMER
 from bayescal.verify.named import Twin
-from bayescal.verify.quantities import of_pymc, probability_of, sub_models_of
+from bayescal.verify.quantities import of_pymc, sub_models_of
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -26,8 +25,6 @@ CHAINS = 4
 TUNE = 1500
 #: Attempts until chains are kept, their acceptance targets, and the factor by which draws increase.
 ATTEMPTS, TARGET_ACCEPT, LONGER = 3, (0.95, 0.99, 0.999), 3
-#: Names of probabilities in release 0.1.0, which described the sub-model in words -> names that contain its key.
-FORMER_NAMES = {probability_of(words): probability_of(key) for words, key in FORMER.items()}
 #: The distribution function of the ECE is compared at these quantiles of the closed form.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
@@ -92,10 +89,9 @@ class Reference:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Reference":
-        """Make a reference from the result of `to_dict`; sub-models may be named by words, as in release 0.1.0."""
-        rows = {FORMER_NAMES.get(name, name): row for name, row in stored["rows"].items()}
+        """Make a reference from the result of `to_dict`."""
         tuples = {name: tuple(stored.get(name, ())) for name in ("thresholds", "earlier")}
-        return cls(**{**stored, **tuples, "rows": rows})
+        return cls(**{**stored, **tuples})
 
 
 def reference(
@@ -310,6 +306,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:  # nutpie is optional
             continue
     return versions
-
-
-__getattr__ = _moved.functions(__name__, mirror="pymc_model")

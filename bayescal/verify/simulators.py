@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
@@ -366,8 +366,3 @@ def _cell_log_likelihood(bins: BinDraws, n: Floats, k: Floats) -> Floats:
 
     outcome = xlogy(k, bins.accuracy) + xlog1py(n - k, -bins.accuracy)
     return (xlogy(n, bins.mass) + outcome).sum(axis=-1)
-
-
-__getattr__ = _moved.functions(
-    __name__, reference_simulator="dirichlet_simulator", ReferenceSimulator="DirichletSimulator"
-)

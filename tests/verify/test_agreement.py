@@ -95,13 +95,6 @@ def test_a_reference_survives_json():
     assert Reference.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
-def test_a_reference_of_release_0_1_0_names_sub_models_by_words():
-    found, _ = load(STORED[0])
-    row = next(iter(found.rows.values()))
-    stored = {**found.to_dict(), "rows": {"ece": row, "P(off)[3]": row, "P(smooth drift, a few bins off)": row}}
-    assert list(Reference.from_dict(stored).rows) == ["ece", "P(off)[3]", "P(logistic_sparse)"]
-
-
 def test_a_reference_of_something_else_is_refused():
     found, _ = load(next(path for path in STORED if path.stem == "digits_dirichlet"))
     other = dirichlet_posterior(BinnedCounts.empty(3))

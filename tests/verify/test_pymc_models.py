@@ -597,16 +597,3 @@ def test_dims_are_named_and_a_prior_can_be_changed(counts):
 def test_what_is_wrong_is_said(counts, call, message):
     with pytest.raises(ValueError, match=message):
         call(counts)
-
-
-def test_sub_models_are_found_by_the_words_of_release_0_1_0(counts):
-    with pytest.warns(DeprecationWarning, match="`'a few bins off'` is now `'sparse'`"):
-        model = shrinkage_model(counts, "a few bins off")
-    assert [v.name for v in model.free_RVs] == [v.name for v in shrinkage_model(counts, "sparse").free_RVs]
-
-
-def test_what_is_no_counts_is_refused(counts):
-    with pytest.raises(TypeError, match="`counts` must be BinnedCounts, not list"):
-        shrinkage_model([[1, 2], [3, 4]])
-    with pytest.raises(TypeError, match="`shrinkage_model` takes no 'alpha'"):
-        shrinkage_model(counts, alpha=1)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.analyses.planning.goal_curve import Simulated
@@ -28,7 +28,6 @@ PLANNED: dict[str, Callable[..., OneClassifier | TwoClassifiers]] = {
 }
 
 
-@_moved.keywords(probability="assurance")
 @_checks.explained(
     "It takes the counts of a pilot, as in `labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`."
 )

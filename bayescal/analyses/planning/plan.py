@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bayescal import _checks, _moved, _presented, _render
+from bayescal import _checks, _presented, _render
 from bayescal.analyses.planning.goal_curve import GoalCurve, Simulated, curve_near_answer
 
 
-@_moved.fields(probability="assurance")
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(_presented.Presented):
     """The number of labelled rows that reach a goal, and its uncertainty.
@@ -75,7 +74,6 @@ class Plan(_presented.Presented):
             return None, None
         return self._rows_at(self._fit.quantile(0.025)), self._rows_at(self._fit.quantile(0.975))
 
-    @_moved.keywords(probability="assurance")
     def rows_for(self, assurance: float) -> int | None:
         """Rows that meet the goal with another assurance, from the same curve.
 

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _moved
 from bayescal.draws import BinDraws
 
 Floats = NDArray[np.float64]
 
 
-@_moved.fields(bins="bin_draws")
 @dataclass(frozen=True, eq=False)
 class ShrinkageDraws:
     """Joint posterior draws of the bins, the sub-model and its parameters.

@@ -33,7 +33,6 @@ from bayescal.posterior.shrinkage.prior import (
     SATURATED,
     SMALL,
     SUB_MODELS,
-    BySubModel,
     ShrinkagePrior,
 )
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
@@ -107,7 +106,7 @@ class ShrinkagePosterior:
     def probabilities(self) -> dict[str, float]:
         """Posterior probabilities of the sub-models, given the counts of bins that are not saturated; they sum to 1."""
         probability = posterior_probabilities(self.taking_part.families, self._evidence, self.taking_part.pooled)
-        return BySubModel({name: probability.get(name, 0.0) for name in self._evidence})
+        return {name: probability.get(name, 0.0) for name in self._evidence}
 
     @property
     def families(self) -> dict[str, dict[str, float]]:
@@ -127,7 +126,7 @@ class ShrinkagePosterior:
         exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
         saturated = self._saturated.log_evidence
         given = {name: exact + relative + saturated for name, relative in self._evidence.items()}
-        return BySubModel(given | {EXACT: exact + self._saturated.log_exact})
+        return given | {EXACT: exact + self._saturated.log_exact}
 
     @property
     def log_bayes_factor(self) -> float:
@@ -290,11 +289,11 @@ class ShrinkagePosterior:
 
         A sub-model without drift has intercept 0 and slope 1; other parameters that it lacks are NaN.
         """
-        return BySubModel({name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()})
+        return {name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()}
 
     def effective_sample_size(self) -> dict[str, float]:
         """Kish's effective sample size of 1000 importance draws (with a fixed seed), for each sub-model with drift."""
-        return BySubModel({name: sample.effective_size for name, sample in self._diagnostic_samples().items()})
+        return {name: sample.effective_size for name, sample in self._diagnostic_samples().items()}
 
     def pareto_k(self) -> dict[str, float]:
         """Pareto shape k of the importance weights of each sub-model with drift, estimated by ArviZ.
@@ -311,7 +310,7 @@ class ShrinkagePosterior:
 
         # psislw expects log-likelihoods, which are minus the log weights
         shapes = {name: array_stats.psislw(-s.log_weights)[1] for name, s in self._diagnostic_samples().items()}
-        return BySubModel({name: float(k) for name, k in shapes.items()})
+        return {name: float(k) for name, k in shapes.items()}
 
     @cached_property
     def _evidence(self) -> dict[str, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _moved
+from bayescal import _checks
 
 Floats = NDArray[np.float64]
 
@@ -57,22 +57,6 @@ WORDS = {
     "exact": "exact calibration",
     "saturated": "saturated bins",
 }
-#: Keys of release 0.1.0, which were descriptions, and their new names.
-FORMER = {
-    "smooth drift": "logistic",
-    "many bins off": "dense",
-    "a few bins off": "sparse",
-    "smooth drift, many bins off": "logistic_dense",
-    "smooth drift, a few bins off": "logistic_sparse",
-}
-
-
-class BySubModel(_moved.ByKey):
-    """Values by key of a sub-model."""
-
-    former = FORMER
-
-
 #: Smallest `sparse_shape` c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from
 #: none.
 LEAST_SHAPE = 0.05
