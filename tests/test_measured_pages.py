@@ -600,11 +600,11 @@ def test_intervals_of_pooled_groups_contain_the_truth():
     }
     coverage = [row["coverage"] for row in by_method["partial"].values()]
     assert sorted(by_method["partial"]) == list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    assert np.mean(coverage) >= 0.94
-    assert min(by_method["partial"][key]["coverage"] for key in "LMNOPQRSTUVWXYZ") >= 0.85
-    assert min(coverage) >= 0.78  # G: 100 groups of 50 rows
+    assert np.mean(coverage) >= 0.95
+    assert min(by_method["partial"][key]["coverage"] for key in "LMNOPQRSTUVWXYZ") >= 0.9
+    assert min(coverage) >= 0.88  # G: 100 groups of 50 rows
     alike = {name: np.mean([of[key]["width"] for key in "ABCDEFGHIJK"]) for name, of in by_method.items()}
-    assert alike["partial"] <= 0.85 * alike["no"]
+    assert alike["partial"] <= 0.8 * alike["no"]
     assert min(row["coverage"] for row in by_method["complete"].values()) < 0.5
 
 
