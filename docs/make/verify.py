@@ -432,10 +432,20 @@ def checked(settings: Settings) -> dict[str, list[Row]]:
 
 
 def replaced(stored: dict[str, Any], parts: dict[str, list[Row]]) -> dict[str, Any]:
-    """Put rows that ran alone into stored numbers, in the place of their former values or after the last row."""
+    """Put rows that ran alone into stored numbers, in the place of their former values or after the last row.
+
+    Stored rows of samplers that no longer exist are left out.
+    """
     numbers = dict(stored)
+    exists = {
+        "wrong_samplers": {(each.of, each.name) for each in controls()},
+        "sbc": {(each,) for each in simulators()},
+    }
     for part, rows in parts.items():
-        names, of_part = KEYS[part], [*stored[part]]
+        names = KEYS[part]
+        of_part = [
+            row for row in stored[part] if part not in exists or tuple(row[name] for name in names) in exists[part]
+        ]
         places = {tuple(row[name] for name in names): i for i, row in enumerate(of_part)}
         for row in rounded(rows):
             new, place = row | {"date": date.today().isoformat()}, places.get(tuple(row[name] for name in names))
