@@ -2,7 +2,7 @@
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow lint types pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
-.PHONY: lock latest lowest clean
+.PHONY: packages lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
 QUICK ?=
@@ -41,6 +41,7 @@ help:
 	@echo "make mutation   change the core in one place at a time and check that a test fails; for the docs; half an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
+	@echo "make packages   install what the targets above need beside make test, so that several can run at once"
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
@@ -62,7 +63,7 @@ pytest: .venv/ready
 	$(RUN) pytest -q $(PARALLEL)
 
 slow: .venv/ready
-	$(RUN) pytest -q $(PARALLEL) -m slow $$(grep -rl '^@pytest.mark.slow' tests)
+	$(RUN) pytest -q $(PARALLEL) -m slow $$(grep -rl 'pytest.mark.slow' tests)
 
 notebooks: .venv/ready
 	$(RUN) python docs/make/lessons.py --check
@@ -130,6 +131,9 @@ references: .venv/ready
 
 datasets: .venv/ready
 	$(RUN) python tests/make_datasets.py $(SHORT)
+
+packages: .venv/ready
+	$(PINNED) $(foreach group,spark docs related mutation bench conformance,-r $(REQUIREMENTS)/$(group).txt)
 
 # uv.lock contains addresses and is not committed; the requirement files contain only package names and versions
 lock: $(UV)

@@ -61,6 +61,7 @@ def test_the_page_is_below_two_megabytes_and_has_all_settings(stored):
     assert all(explore.BINS[-1] % bins == 0 for bins in explore.BINS)
 
 
+@pytest.mark.slow
 def test_stored_test_sets_equal_a_fresh_computation():
     assert explore.check(every=7, n_sets=2) == [], REBUILD
 

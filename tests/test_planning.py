@@ -39,6 +39,7 @@ def pair_of(cells):
     return bc.PairedCounts.from_arrays(a, c, b, c, bins=[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "keep", "draws"), [(0.03, True, 2000), (0.03, False, 2000), (0.015, True, 2000), (0.03, True, 200)]
 )
@@ -142,6 +143,7 @@ def test_a_pilot_that_is_enough_needs_nothing():
     assert 1 <= alone.rows < 300
 
 
+@pytest.mark.slow
 def test_one_model_under_two_names_is_equal_at_once():
     rng = np.random.default_rng(1)
     p = rng.random(200)
@@ -166,6 +168,7 @@ def test_what_is_not_reached_is_said_and_not_extrapolated():
     assert plan.rows_for(0.999) is None
 
 
+@pytest.mark.slow
 def test_weights_that_are_equal_change_nothing():
     rng = np.random.default_rng(1)
     p = rng.random(200)
@@ -208,6 +211,7 @@ def test_truths_of_a_pair_have_the_accuracies_of_both_models():
     np.testing.assert_allclose(np.minimum(shares[:, 1], shares[:, 2]), 0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_plan():
     known = {"width": 0.05, "simulations": 20, "draws": 200}
     assert (
@@ -350,6 +354,7 @@ def test_larger_values_have_a_lower_limit():
     assert "that the share is above 0.8" in plan.sentence()
 
 
+@pytest.mark.slow
 def test_errors_that_are_equal_have_equal_plans():
     """In one bin the l_2 error, the largest error and the absolute signed error equal the ECE."""
     known = {"simulations": 40, "draws": 200, "rng": 1, **ONE_BIN}
@@ -561,6 +566,7 @@ def test_a_plan_of_the_auc_keeps_the_effect_of_weights_that_depend_on_scores():
     np.testing.assert_allclose(simulated[0].rows, pilot.rows, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_auc_exceeds_its_limit_as_often_as_asked():
     """Truths by the Bayesian bootstrap of the pilot's rows (Rubin), and resampled rows; intervals by DeLong."""
     y, p, _ = rows_of_two()
@@ -638,6 +644,7 @@ def test_a_few_new_rows_of_one_outcome_meet_no_goal():
     assert plan.curve()[0]["share"] < 1
 
 
+@pytest.mark.slow
 def test_pairs_worth_half_need_twice_as_many():
     """As for one classifier: weights 0 and 2 in turn, so half of the rows count."""
     plain, w = pair_of([30, 70, 90, 210]), np.tile([0.0, 2.0], 400)

@@ -71,6 +71,7 @@ def test_every_line_has_a_study_or_a_reason(page):
             assert (DOCS / "explanation" / f"{page.PAGES.get(study.name, study.name)}.md").is_file()
 
 
+@pytest.mark.slow
 def test_the_page_shows_its_tables(page):
     text = page.PAGE.read_text(encoding="utf-8")
     for shown in page.tables().values():

@@ -230,6 +230,7 @@ def test_models_have_random_numbers_of_their_own():
     assert twice["a"].evaluation.ece.mean() != twice["b"].evaluation.ece.mean()
 
 
+@pytest.mark.slow
 def test_the_decision_curve_of_several_models_ends_with_the_last():
     """Of more than 8 models it has 19 thresholds; it ends where 5 rows of the model with the largest risks do."""
     models = {f"m{i}": P / (1 + i) for i in range(9)}
@@ -320,6 +321,7 @@ def test_exports():
     assert len(document["decision_curve"]["table"]) == 2 * len(TWO.decision_curve.thresholds)
 
 
+@pytest.mark.slow
 def test_page_and_picture_show_curves_and_decisions(tmp_path):
     text = TWO.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     for words in ("Clinical summary", "Calibration curve: new", "Calibration curve: old", "Decision curves", "c-stat"):

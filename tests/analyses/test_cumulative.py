@@ -162,6 +162,7 @@ def test_intervals_use_the_larger_sigma():
     np.testing.assert_allclose(band.high - band.low, 2 * 2.2414027 * sigma, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "rate"), [(1, 1), (3, 1), (3, 1 / 3), (10, 1)])
 def test_intervals_of_few_events_contain_the_truth(expected, rate):
     """400 sets of 1000 rows with so many expected events, and with true rates of this multiple of the scores.
@@ -360,6 +361,7 @@ def test_the_mean_range_of_equal_steps_is_the_sum_of_spitzer(n):
     assert null_mean("kolmogorov_smirnov", noise) <= null_mean("kuiper", noise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [1, 11])
 def test_the_mean_under_calibration_is_that_of_simulated_outcomes(scores):
     """1000 calibrated sets of 2000 rows with few scores; the tolerance is 4 standard errors and 2 %."""

@@ -125,6 +125,7 @@ def test_later_windows_do_not_alter_earlier_values(monitor):
     np.testing.assert_allclose(monitor.evidence(end=7).log_values, early.evidence().log_values, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_windows_before_0_have_random_numbers_of_their_own():
     """With shared numbers, scores of windows depend on each other, and calibrated streams raise alarms."""
     numbers = [-3, -2, -1, 0, 1, 2, 3]

@@ -49,6 +49,7 @@ def test_uncertain_frequencies_widen_the_interval(shifted):
     assert found.bin_draws.gap[:, 5].std() > 1.1 * found.posterior.parts[8].sample(2000, rng=1).gap[:, 5].std()
 
 
+@pytest.mark.slow
 def test_the_area_of_one_of_several_classes_has_uncertain_frequencies():
     """Scores of class 0 separate it from class 1 only, so that the area depends on the frequencies of 1 and 2.
 

@@ -104,6 +104,7 @@ def mean_score(time, event, risk, bins):
     return total / known
 
 
+@pytest.mark.slow
 def test_the_brier_score_has_the_variance_of_the_jackknife_over_clusters():
     time, event, risk, cluster = simulated(60, 6, seed=4)
     clustered = bc.evaluate_survival(time, event, risk, horizon=HORIZON, bins=3, cluster=cluster, draws=40_000, rng=1)

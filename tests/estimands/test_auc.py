@@ -130,6 +130,7 @@ def test_every_group_has_its_own_value():
         assert of_group.plug_in_of("auc") == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_engines_give_the_value_of_the_bins_within_their_error(weighted):
     outcome, p = normal_scores(3000, 0.8)

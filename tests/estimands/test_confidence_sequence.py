@@ -109,6 +109,7 @@ def test_large_counts():
     assert 0.0998 < low < 0.1 < high < 0.1002
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.05, 0.5])
 def test_intervals_hold_at_all_times_at_once(level):
     """400 streams, 30 windows of 25 rows, constant accuracies; fails with probability 0.001 if the bound is sharp.

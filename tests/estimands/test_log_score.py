@@ -216,6 +216,7 @@ def test_two_names_of_one_classifier_have_equal_draws():
 # --- coverage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [1, 1.5])
 @pytest.mark.parametrize("n_bins", [1, 15])
 def test_intervals_contain_the_truth(n_bins, slope):

@@ -133,6 +133,7 @@ def test_the_test_of_recalibration_is_a_score_test_of_logistic_regression():
     assert p_of_recalibration(matrix, y, at) == pytest.approx(chi2.sf(statistic, 2), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_p_values_of_recalibration():
     """Uniform if a temperature and biases are enough, in three classes; small if one class has another power."""
     rng, found = np.random.default_rng(11), []
@@ -201,6 +202,7 @@ def test_probabilities_that_are_too_extreme_are_recalibrated():
 OWN, NO_ROWS = np.array([[3.0, 1.0, 0.5], [0.5, 2.0, 4.0]]), np.zeros(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step",
     [

@@ -86,6 +86,7 @@ def test_the_scale_of_weights_does_not_matter():
 # --- exact moments
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", [0.02, 1.0, 200.0])
 @pytest.mark.parametrize("b", [0.02, 3.5, 40.0])
 @pytest.mark.parametrize("c", [0.0, 1e-6, 0.3, 0.999, 1.0])

@@ -46,6 +46,7 @@ def both(counts, **options):
 KINDS = ("flat", "crowded", "top", "saturated")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [1, 20, 300, 5000, 100_000, 3_000_000])
 @pytest.mark.parametrize("kind", KINDS)
 def test_probabilities_of_sub_models_agree(kind, n_rows):
@@ -263,6 +264,7 @@ def test_large_bins_have_the_other_null_distribution(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_calibration_of_the_compiled_form():
     """Simulation-based: ranks of truths from the prior among draws are uniform."""
     rng = np.random.default_rng(5)

@@ -131,6 +131,7 @@ def test_draws_do_not_depend_on_the_size_of_chunks(monkeypatch):
     np.testing.assert_allclose(posterior.sample(100, rng=1), whole, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pseudo_rows", [0.1, 1.0, 4.0, 100.0])
 def test_atoms_hold_the_mass_of_the_prior(pseudo_rows, close_to, mcse):
     """The mass of stick-breaking is Gamma(a), and its shares have E sum v^2 = 1 / (1 + a)."""

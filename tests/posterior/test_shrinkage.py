@@ -123,6 +123,7 @@ def test_exact_calibration_alone():
 # --- draws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [0, 30, 2000, 100_000])
 def test_draws_agree_with_moments(n_rows, close_to):
     counts = counted(n_rows, lambda p: 0.03 + 0.94 * p) if n_rows else BinnedCounts.empty(15)

@@ -59,6 +59,7 @@ def ece_draws(counts_of):
     return draw
 
 
+@pytest.mark.slow
 def test_exact_quadrature(records, counts_of, ece_draws, close_to, mcse):
     """Exact method to 1e-6 (its own accuracy is far better: 1e-8); sampler within five Monte Carlo errors."""
     for record in records("bece_exact"):

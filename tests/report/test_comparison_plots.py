@@ -229,6 +229,7 @@ def test_several_models_are_drawn_as_computed():
         assert forest_ax.get_position().x1 < table.get_position().x0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [LONG[:2], LONG[:3], LONG, ["A", "B"], [*"ABC"], [*"ABCDEFGH"]], ids=len)
 def test_words_do_not_lie_on_each_other(names):
     assert_words_apart(plot_comparison(comparison(names)).figure)

@@ -59,6 +59,7 @@ ESTIMATORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("words", [False, True], ids=["numbers", "words"])
 def test_numbers_of_an_estimator_are_those_of_scikit_learn(name, words):
@@ -77,6 +78,7 @@ def test_numbers_of_an_estimator_are_those_of_scikit_learn(name, words):
         assert ours.evaluation.counts.target == "event"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_bins", [1, 2, 5, 15, 40])
 @pytest.mark.parametrize("seed", range(5))
 def test_numbers_of_predictions_are_those_of_scikit_learn(n_bins, seed):

@@ -159,6 +159,7 @@ def test_a_title_stands_above_the_legend():
     assert ax.title.get_window_extent().y1 <= ax.figure.bbox.y1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(4, 4.5), (5.6, 6.4), (10, 8), (3.2, 3.4)])
 @pytest.mark.parametrize("layout", ["constrained", "tight", None])
 def test_words_stay_on_the_page(size, layout):

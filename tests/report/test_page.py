@@ -216,6 +216,7 @@ def test_colours_are_those_of_the_page():
         assert len(re.findall(rf"--{name}: #", style)) == 2, name  # one light, one dark
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other():
     before = dict(mpl.rcParams)
     with ThreadPoolExecutor(4) as pool:
@@ -246,6 +247,7 @@ def test_the_page_shows_what_printing_shows(kind):
     assert set(" ".join(numbers).split()) <= set(in_print)
 
 
+@pytest.mark.slow
 def test_a_long_table_is_whole_on_the_page():
     grouped = result("groups")
     assert len(grouped.sheet().rows) == 26
@@ -262,6 +264,7 @@ def test_a_long_table_is_whole_on_the_page():
     assert len(eight.sheet(whole=True).rows) == 28
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimand", ["ece", "brier_score", "signed_error"])
 def test_a_comparison_shows_the_tables_of_the_command_line(estimand):
     made, record = result("three"), registered()[estimand]

@@ -79,6 +79,7 @@ def test_table_and_sentence(observed, posteriors):
         assert pool == (model == "pooled")
 
 
+@pytest.mark.slow
 def test_null_mean_is_the_mean_of_calibrated_sets():
     """200 calibrated sets of 200 rows; a standard error of about 3 % of the mean."""
     plug_in, null = [], []

@@ -124,6 +124,7 @@ def test_every_engine_counts_as_arrays_do(engine, weighted, bins):
     assert_close(found, count(weighted=weighted, bins=bins))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_float32_and_labels_that_are_numbers(engine):
     label, matrix = np.searchsorted(CLASSES, Y), P.astype(np.float32)

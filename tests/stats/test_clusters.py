@@ -126,6 +126,7 @@ def test_icc_of_one_large_cluster_and_many_small_ones_is_nearly_unbiased():
     assert abs(np.mean(found) - truth) < 4 * np.std(found) / 10 + 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "alike"), [(10, 0.0), (10, 0.8), (100, 0.0), (100, 0.8)])
 def test_icc_is_nearly_unbiased(size, alike):
     """Mean over 200 data sets against a million pairs of rows, with 4 standard errors."""
@@ -286,6 +287,7 @@ def test_refusals():
         bc.evaluate_counts(counted(rows.outcome, rows.confidence, np.zeros(300, int)), rng=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alike", [0.0, 0.8])
 def test_the_null_distribution_is_that_of_calibrated_clusters(alike):
     """Ranks of simulated plug-in ECEs in their null distributions are uniform (300 data sets, level 1e-4).

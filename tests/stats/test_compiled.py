@@ -109,6 +109,7 @@ def test_outcomes_of_any_dtype(dtype, both):
     assert one.cells.tolist() == other.cells.tolist() == [[0, 0], [300, 0]]
 
 
+@pytest.mark.slow
 def test_columns_of_a_matrix_and_arrays_that_cannot_be_written(both):
     matrix = np.random.default_rng(1).random((5000, 3))
     matrix.setflags(write=False)
@@ -181,6 +182,7 @@ def test_a_matrix_with_one_bad_entry(bad, at, size, both):
     assert one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [3, FEW_CLASSES + 1])
 def test_rows_that_do_not_sum_to_one(size, both):
     matrix = np.full((1001, size), 1 / size)

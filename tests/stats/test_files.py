@@ -71,6 +71,7 @@ def same_bits(one, other):
     return all(getattr(one, s).tobytes() == getattr(other, s).tobytes() for s in SUMS) and one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_file_is_counted_as_its_rows_are(suffix, rows, tmp_path, blocks):
     path = write(rows, tmp_path, suffix)

@@ -175,6 +175,7 @@ def test_three_classes_by_hand():
     np.testing.assert_allclose(counts.share, np.array(masses) / sum(masses), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_shares_of_three_classes_vary_as_stated():
     """Simulated rows: errors of shares divided by their standard deviation are near 1 in every bin.
 

@@ -74,6 +74,7 @@ def test_merged_batches_are_one_pass(rows):
         whole + LogitCounts.empty(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [

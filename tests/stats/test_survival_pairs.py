@@ -66,6 +66,7 @@ def test_without_censoring_pseudo_outcomes_are_outcomes():
     assert np.array_equal(found.pseudo, (rows.event == 1) & (rows.time <= HORIZON))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES[:4])
 def test_influences_on_scores_are_derivatives(case):
     rows = simulated(**case)

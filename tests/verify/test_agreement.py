@@ -14,6 +14,8 @@ from bayescal.verify.agreement import LARGEST_Z, agreement, agreement_with_refer
 from bayescal.verify.pymc_models import shrinkage_model
 from bayescal.verify.references import LARGEST_R_HAT, Reference, pymc_model, reference
 
+pytestmark = pytest.mark.slow
+
 #: Graphs that are computed once, in Python: to rewrite them would take longer.
 AS_WRITTEN = Mode(linker="py", optimizer=None)
 STORED = sorted((Path(__file__).parents[1] / "reference" / "posteriors").glob("*.json"))
@@ -44,7 +46,6 @@ def test_there_is_a_reference_of_every_model():
     assert len(names) == 19
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", STORED, ids=lambda p: p.stem)
 def test_closed_forms_agree_with_the_stored_references(path):
     """By the rules of posteriordb: 10000 draws, R-hat < 1.01, no divergences, within 5 Monte Carlo standard errors.
@@ -61,7 +62,6 @@ def test_closed_forms_agree_with_the_stored_references(path):
     assert len(result.rows) >= 25
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "changes", "seen"),
     [
@@ -112,7 +112,6 @@ def counts():
     return BinnedCounts.from_arrays(rng.random(80) < confidence, confidence, bins=3)
 
 
-@pytest.mark.slow
 def test_nuts_agrees_and_says_what_it_did(counts):
     """The one test with MCMC of the quick suite: three bins, 4000 draws."""
     found = agreement(dirichlet_posterior(counts, alpha="jeffreys"), draws=4000, rng=1)
@@ -183,7 +182,6 @@ def test_chains_that_stay_bad_give_no_verdict(counts, made_up):
     assert found.verdict.startswith("No verdict: 1 divergent transitions")
 
 
-@pytest.mark.slow
 def test_chains_that_do_not_mix_are_run_longer(counts, made_up):
     """Each chain somewhere else: R-hat sees it, and more draws do not help."""
 
@@ -286,7 +284,6 @@ def test_a_rare_event_that_the_chains_never_saw_is_no_difference(counts):
     assert seen["z"] == pytest.approx(expected)
 
 
-@pytest.mark.slow
 def test_the_mirror_of_the_pool_divides_weights_by_the_evidences(counts):
     """By hand: averages of the evidences within each family, by the weights that are documented."""
     posterior = shrinkage_posterior(counts)
@@ -344,7 +341,6 @@ def test_only_posteriors_with_a_pymc_model_are_compared(counts):
         reference(dirichlet_posterior(counts), draws=2)
 
 
-@pytest.mark.slow
 def test_the_mirror_is_of_what_the_posterior_believes(counts):
     """The free variables name the model; its constants are the posterior's, so densities are those of its options."""
     for options in ({"dense_scale": 0.4}, {"mass_alpha": 3.0}, {"sub_model_weights": (1, 2, 3, 4, 5)}):

@@ -8,6 +8,8 @@ from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
 from bayescal.verify.sbc import sbc
 
+pytestmark = pytest.mark.slow
+
 ERROR_RATE = 1e-6
 
 
@@ -15,7 +17,6 @@ def test_ranks_are_uniform():
     assert sbc(ClassPriorSimulator(), runs=150, rng=1).rejected(ERROR_RATE) == []
 
 
-@pytest.mark.slow
 def test_wrong_samplers_are_caught():
     """The others run in `make verify` only."""
     every = controls("class frequencies")

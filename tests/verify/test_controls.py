@@ -9,6 +9,8 @@ from bayescal.verify.controls import broken_rules, run_controls
 from bayescal.verify.mistakes import controls, problems, unspoilt
 from bayescal.verify.mistakes.control import Control
 
+pytestmark = pytest.mark.slow
+
 #: A shrinkage posterior takes some 15 ms, so only controls that are seen in so many data sets run here.
 QUICK = 100
 #: Data sets that suffice for most of them, with p-values below 1e-9, and mistakes in the Dirichlet sampler that need
@@ -37,7 +39,6 @@ def results():
     return run_controls(error_rate=1e-6, rng=1, chosen=chosen)
 
 
-@pytest.mark.slow
 def test_every_wrong_sampler_is_caught(results, capsys):
     with capsys.disabled():
         print(f"\n{str(results).splitlines()[-1]}")
@@ -52,7 +53,6 @@ def test_the_right_sampler_is_not(results):
     assert {row["problem"] for row in results.right} == {row["problem"] for row in results.rows}
 
 
-@pytest.mark.slow
 def test_the_steps_of_the_mistakes_are_right_without_the_mistake():
     """So it is the mistake that is caught, not the way it is made."""
     assert run_controls(runs=ENOUGH["shrinkage"], error_rate=1e-6, rng=3, chosen=unspoilt()).caught == 0
@@ -98,7 +98,6 @@ def test_every_control_has_the_runs_it_says():
     assert {row["problem"]: row["runs"] for row in results.right} == {c.problem: c.runs for c in few}
 
 
-@pytest.mark.slow
 def test_workers_change_nothing():
     few = [control for control in controls() if control.name in ("float32", "half the data") and control.runs != 200]
     alone, together = (run_controls(runs=30, rng=5, chosen=few, workers=workers) for workers in (1, 2))

@@ -160,6 +160,7 @@ def test_a_models_interval_and_estimate_are_those_of_its_draws():
     assert float(ece(observed_bins(counts)).values[0]) != estimate
 
 
+@pytest.mark.slow
 def test_the_default_model_contains_a_truth_of_zero_that_the_others_miss():
     """0.95 of 60 intervals are 57; under a coverage of 0.95 fewer than 48 have a probability below 1e-5."""
     study = coverage_study(

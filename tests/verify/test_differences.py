@@ -27,6 +27,8 @@ from bayescal.verify.studies.differences import (
     true_difference,
 )
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 HONEST, BOLD, NOISY = Stated("honest"), Stated("bold", slope=2), Stated("noisy", noise=0.5)
 CELL = {"sizes": [200], "populations": ["flat"], "pairs": [(HONEST, BOLD)]}
@@ -84,7 +86,6 @@ def test_noise_is_of_each_call_and_has_its_standard_deviation(close_to, mcse):
     close_to(np.corrcoef(one, other)[0, 1], 0, 1 / 100)
 
 
-@pytest.mark.slow
 def test_without_noise_the_truth_is_that_of_quadrature():
     """Monotone statements have an inverse: bins of the confidence are intervals of the probability."""
 
@@ -190,7 +191,6 @@ def test_overall_takes_the_worst_and_the_mean_over_cells(quick_truth):
     assert found["mean_width_ratio"] == pytest.approx((2 + 1 + 1) / 3)
 
 
-@pytest.mark.slow
 def test_neither_other_methods_nor_workers_change_results(quick_truth):
     asked = {**CELL, "pairs": [(HONEST, BOLD), (NOISY, NOISY)], "repeats": 2, "draws": 50, "rng": 5}
     together = difference_study(methods=list(METHODS), **asked)
@@ -297,7 +297,6 @@ def test_the_joint_dirichlet_is_the_dirichlet_model_of_both(close_to, mcse):
         close_to(found, np.quantile(expected, q_), np.sqrt(2) * mcse.quantile(expected, q_))
 
 
-@pytest.mark.slow
 def test_the_package_covers_where_the_joint_dirichlet_does_not(quick_truth):
     """0.95 of 60 intervals are 57; under a coverage of 0.9 fewer than 42 have a probability below 2e-5."""
     study = difference_study(

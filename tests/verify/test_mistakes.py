@@ -5,6 +5,8 @@ import pytest
 
 from bayescal.verify.mistakes import controls, problems, unspoilt
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_mistakes_that_were_asked_for():
     """By name, so that none is lost."""
@@ -91,7 +93,6 @@ def test_problems_and_samplers():
     assert {control.problem for control in every} == set(problems())
 
 
-@pytest.mark.slow
 def test_every_control_draws_from_its_own_problem():
     """Each differs from the right sampler given the same seed, and keeps the shape."""
     given = {}

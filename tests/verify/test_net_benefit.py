@@ -9,6 +9,8 @@ from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
 from bayescal.verify.sbc import sbc
 
+pytestmark = pytest.mark.slow
+
 ERROR_RATE = 1e-6
 
 

@@ -10,6 +10,8 @@ from bayescal.verify.mistakes import controls, unspoilt
 from bayescal.verify.pooling import CURVE, PoolingSimulator, PoolingTwin, few_groups, prior_of
 from bayescal.verify.sbc import sbc
 
+pytestmark = pytest.mark.slow
+
 BINS = few_groups()
 
 
@@ -40,21 +42,18 @@ def test_the_density_of_the_pymc_model():
         assert model.potentials[0].eval(given, mode="FAST_COMPILE") == pytest.approx(expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("together", "alone"), [(False, 0.0), (True, 0.0), (False, 0.4)])
 def test_ranks_are_uniform(together, alone):
     """A false alarm in a thousand; seed fixed. `make verify` ranks more data sets."""
     assert sbc(PoolingSimulator(together=together, alone=alone), runs=300, rng=2).rejected(1e-3) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["outcomes flipped", "outcomes of another group", "no group alone"])
 def test_wrong_samplers_are_caught(name):
     (control,) = [each for each in controls("pooling") if each.name == name]
     assert [row["caught"] for row in run_controls(chosen=[control], runs=150, rng=1).rows] == [True]
 
 
-@pytest.mark.slow
 def test_right_draws_in_another_order_are_not_caught():
     (control,) = [each for each in unspoilt() if each.of == "pooling"]
     assert [row["caught"] for row in run_controls(chosen=[control], runs=150, rng=1).rows] == [False]

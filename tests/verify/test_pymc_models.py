@@ -15,6 +15,8 @@ from bayescal import BinnedCounts, dirichlet_posterior, shrinkage_posterior
 from bayescal.posterior.shrinkage.prior import SUB_MODELS
 from bayescal.verify.pymc_models import calibrated_model, dirichlet_model, shrinkage_model
 
+pytestmark = pytest.mark.slow
+
 RHO = np.array([0.05, 0.15, 0.3, 0.5])
 OTHERS = [
     "runs",
@@ -305,7 +307,6 @@ def test_runs_of_bins_off_are_their_definition(counts):
     assert len(set(drawn)) > 3
 
 
-@pytest.mark.slow
 def test_segments_are_drawn_as_often_as_they_are_probable(counts):
     """At one point of the shifts, over many Uniforms: off probabilities by enumeration."""
     n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
@@ -443,7 +444,6 @@ def test_exact_calibration_of_saturated_bins_is_likelihood_of_what_is_stated():
         np.testing.assert_allclose(at["p_sub_model"], [1 / (1 + odds), odds / (1 + odds)], rtol=1e-7)
 
 
-@pytest.mark.slow
 def test_the_average_of_all_sub_models_has_the_stated_weights(counts):
     n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
     third = np.full(3, 1 / 3)
@@ -474,7 +474,6 @@ def test_runs_of_many_bins_are_refused():
         shrinkage_model(BinnedCounts.empty(61), "runs")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("with_calibrated", [False, True])
 def test_the_average_is_the_mixture_of_the_sub_models(counts, with_calibrated):
     n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
@@ -534,7 +533,6 @@ def test_the_leverage_of_the_slope_is_limited():
         np.testing.assert_allclose(at["accuracy"], expit(logit(confidence) + at["intercept"] + moved), rtol=1e-9)
 
 
-@pytest.mark.slow
 def test_confidences_of_0_and_1_are_kept_inside():
     """A bin at exactly 1 with a contrary outcome: 1e-9 of probability for it, and gaps that are exactly 0."""
     counts = BinnedCounts.from_arrays([1, 1, 0], [1.0, 1.0, 1.0], bins=2)
@@ -546,7 +544,6 @@ def test_confidences_of_0_and_1_are_kept_inside():
     assert at["gap"].tolist() == [0.0]
 
 
-@pytest.mark.slow
 def test_without_rows_the_models_are_the_prior():
     model = shrinkage_model(BinnedCounts.empty(3))
     expected = np.array(list(WEIGHTS.values())) / 11.25

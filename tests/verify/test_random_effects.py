@@ -8,6 +8,8 @@ from bayescal.verify.mistakes import controls
 from bayescal.verify.random_effects import RandomEffectsSimulator, RandomEffectsTwin
 from bayescal.verify.sbc import sbc
 
+pytestmark = pytest.mark.slow
+
 ERROR_RATE = 1e-6
 
 
@@ -16,7 +18,6 @@ def test_ranks_are_uniform(n_sets):
     assert sbc(RandomEffectsSimulator(n_sets), runs=400, rng=1).rejected(ERROR_RATE) == []
 
 
-@pytest.mark.slow
 def test_wrong_samplers_are_caught():
     """Those that need 2000 data sets or more run in `make verify` only."""
     quick = [control for control in controls("random effects") if control.runs <= 1000]

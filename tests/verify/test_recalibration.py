@@ -16,6 +16,8 @@ from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
 from bayescal.verify.sbc import sbc
 
+pytestmark = pytest.mark.slow
+
 ERROR_RATE = 1e-6
 
 
@@ -27,7 +29,6 @@ def posterior():
     return recalibration_posterior(LogitCounts.from_arrays(y, p, step=1.0))
 
 
-@pytest.mark.slow
 def test_nuts_agrees(posterior):
     """Two parameters and a rate per cell, eight cells; 4000 draws."""
     found = agreement(RecalibrationTwin(posterior), draws=4000, rng=1)
@@ -69,7 +70,6 @@ def test_bisection_solves_its_equation():
     assert shift == pytest.approx(exact, abs=1e-8)
 
 
-@pytest.mark.slow
 def test_the_simulator_draws_from_the_prior():
     """The shift at the weighted mean logit has mean 0 and standard deviation 2.5, the slope 1 and 1; five errors."""
     simulator = RecalibrationSimulator(rows=40)
@@ -85,7 +85,6 @@ def test_the_simulator_draws_from_the_prior():
     assert all(each.n_rows == 40 for each in data)
 
 
-@pytest.mark.slow
 def test_the_sampler_passes_and_mistakes_do_not():
     """100 data sets; `make verify` runs all mistakes."""
     simulator = RecalibrationSimulator(rows=60, step=0.5)

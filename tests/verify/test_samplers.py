@@ -111,6 +111,7 @@ def test_masses_are_neutral(drawn):
     assert abs(correlation) < 5 / np.sqrt(N_DRAWS)
 
 
+@pytest.mark.slow
 def test_accuracies_are_beta(drawn):
     """Beta(alpha + k, alpha + n - k), down to Beta(1/15, 1/15) of an empty bin."""
     alpha, bins, prior = drawn
@@ -120,6 +121,7 @@ def test_accuracies_are_beta(drawn):
         assert distance(prior.accuracy[:, b], Beta(alpha, alpha)) < BOUND
 
 
+@pytest.mark.slow
 def test_mean_confidences_are_truncated_normal():
     """Mean (mid + sum c) / (n + 1) and variance (1/3)^2 / 12 / (n + 1), on the bin; the prior of cells does not matter.
 
@@ -139,6 +141,7 @@ def test_mean_confidences_are_truncated_normal():
     assert distance(prior.confidence[:, 1], alone) < BOUND
 
 
+@pytest.mark.slow
 def test_masses_accuracies_and_confidences_are_independent(drawn):
     """Rank correlations within five standard errors of 0: 27 of masses with others, 6 pairs of bins."""
     _, bins, _ = drawn

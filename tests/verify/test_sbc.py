@@ -12,6 +12,8 @@ from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 from bayescal.verify.stacked import JointDraws
 from bayescal.verify.uniformity import chi_square_p, ecdf_p
 
+pytestmark = pytest.mark.slow
+
 #: Probability that a right sampler fails one of the tests below that say so.
 ERROR_RATE = 1e-6
 
@@ -148,7 +150,6 @@ def test_parameters_behind_the_bins_are_ranked():
 # --- our samplers
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -168,7 +169,6 @@ def test_the_dirichlet_sampler_is_calibrated(options):
     assert sbc(dirichlet_simulator(**options), runs=1000, rng=10).rejected(ERROR_RATE) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "runs", "ranked"),
     [
@@ -214,7 +214,6 @@ def wider(simulator, factor):
     return sample
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "factor"), [(100, 1.25), (1000, 1.05), (1000, 0.95)])
 def test_an_error_of_the_width_is_seen(runs, factor):
     """At an error rate of 1e-6, on each of three seeds: so a single run of the test sees it with high probability."""

@@ -16,6 +16,8 @@ from bayescal.verify.mistakes import controls, unspoilt
 from bayescal.verify.named import Moments
 from bayescal.verify.sbc import sbc
 
+pytestmark = pytest.mark.slow
+
 POSTERIOR = simulated_curve(200, 6)
 TWIN = SmoothCurveTwin(POSTERIOR)
 
@@ -87,7 +89,6 @@ def test_the_simulator_draws_from_its_prior(close_to):
     close_to(squares.mean(axis=0), expected, squares.std(axis=0) / np.sqrt(4000))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["posterior = prior", "outcomes flipped", "errors of the wrong sign"])
 def test_wrong_samplers_are_caught(name):
     """Those that few data sets suffice for; `make verify` has all."""

@@ -181,6 +181,7 @@ def test_the_study_has_every_combination_and_scales_with_the_width():
     np.testing.assert_allclose(wide[["shift", "ece_change"]], 50 * narrow[["shift", "ece_change"]], atol=1e-15)
 
 
+@pytest.mark.slow
 def test_the_ece_changes_most_where_the_accuracy_is_worst(counts):
     """The largest over accuracies on a fine grid; never less than the shift of the mean."""
     for row in truncation_study(widths=[1.0]).rows:
