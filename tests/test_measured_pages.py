@@ -589,7 +589,7 @@ def test_weights_small_groups_and_the_weakest_cells_of_survival_predictions(scri
 
 
 def test_intervals_hold_on_difficult_populations(script):
-    """Each of 99 populations has at least 0.87; a lower share in the first data sets was measured again in fresh ones."""
+    """Each of 99 populations has at least 0.87; where the first data sets had less, fresh ones were measured."""
     numbers = numbers_of("hostile.json")
     rows = [row for row in script("pages").rows_again(numbers) if row["method"] == "shrinkage"]
     assert len(rows) == 99
