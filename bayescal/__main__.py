@@ -1,6 +1,6 @@
 """``python -m bayescal`` is the command line."""
 
-from bayescal.cli import main
+from bayescal.app import main
 
 if __name__ == "__main__":
     main()

@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 import bayescal
 from bayescal import datasets
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS
-from bayescal.cli import app, outputs
+from bayescal.app import app
+from bayescal.cli import outputs
 from bayescal.cli.keywords import parse_sub_models
 from bayescal.cli.tour import in_plain_words
 from bayescal.report.figure import picture
@@ -208,7 +209,7 @@ def test_help_is_a_page(command):
 
 def test_lines_of_a_help_are_sentences():
     """The terminal keeps the line breaks of a command's docstring, so a sentence must not have one."""
-    from bayescal.cli import app
+    from bayescal.app import app
 
     commands = [each.callback for each in app.registered_commands]
     assert len(commands) > 8
@@ -222,7 +223,7 @@ def test_version():
 
 
 def test_help_needs_nothing_heavy():
-    code = "import sys; from bayescal.cli import app; print([m for m in sys.modules if m in HEAVY])"
+    code = "import sys; from bayescal.app import app; print([m for m in sys.modules if m in HEAVY])"
     heavy = {"numpy", "scipy", "pymc", "arviz", "matplotlib", "pandas", "duckdb", "narwhals"}
     assert in_processes(f"HEAVY = {heavy}; {code}", ".").stdout == "[]\n"
 
@@ -610,7 +611,7 @@ def test_a_link_into_a_folder_that_does_not_exist(tiny):
 @pytest.mark.parametrize("arguments", [["report", "tiny.csv", *TINY, "--json", "x.json"], ["--version"], ["--help"]])
 def test_a_closed_output_is_an_error(tiny, arguments):
     """Python would print nothing and succeed; the file is written before anything is printed."""
-    code = "import sys; from bayescal.cli import main; sys.argv[0] = 'bayescal'; main()"
+    code = "import sys; from bayescal.app import main; sys.argv[0] = 'bayescal'; main()"
     line = ["sh", "-c", '"$@" >&-', "sh", sys.executable, "-c", code, *arguments]
     closed = subprocess.run(line, cwd=tiny.parent, capture_output=True, text=True, check=False)
     assert closed.returncode == 2, closed.stderr
@@ -622,7 +623,8 @@ def test_a_closed_output_is_an_error(tiny, arguments):
 # writes half a picture over an old one, and is then stopped
 STOPPED = """
 import os, signal, sys, time
-from bayescal.cli import main, outputs
+from bayescal.app import main
+from bayescal.cli import outputs
 def half(path, figure):
     path.write_bytes(b"half")
     os.kill(os.getpid(), signal.{signal})

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
+from bayescal.app import app
 from bayescal.cli import agreement as command
-from bayescal.cli import app
 from bayescal.verify.agreement import Agreement
 from bayescal.verify.references import Reference
 

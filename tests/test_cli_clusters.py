@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.datasets.clustered import simulate_clusters
 
 COLUMNS = ("--label", "y", "--prob", "p", "--cluster", "q")

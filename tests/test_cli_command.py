@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from bayescal.app import app
 from bayescal.cli import commands
 from bayescal.cli.command import Job, Result, command
 from bayescal.cli.options import ColumnOptions, ModelOptions, Options
@@ -107,7 +108,5 @@ def test_options_that_were_given():
 
 
 def test_every_command_has_a_file_of_its_name():
-    from bayescal.cli import app
-
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__"}
     assert set(typer.main.get_command(app).commands) == files

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import bayescal as bc
 from bayescal import datasets
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.estimands.registry import registered
 from bayescal.report.figure import comparison_picture
 
@@ -547,7 +547,7 @@ def test_numbers_are_not_cut_off_in_a_terminal(width):
 def test_comparing_needs_nothing_heavy(one):
     code = f"""
 import sys
-from bayescal.cli import main
+from bayescal.app import main
 sys.argv = ["bayescal", "compare", {str(one)!r}, *{ONE_FILE!r}]
 try:
     main()

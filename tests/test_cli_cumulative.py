@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.datasets.simulate import simulate
 
 ROWS = simulate(600, population="flat", rng=1)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.data.files import source
 from bayescal.data.files.predictions import open_predictions
 from bayescal.stats.files import Counting, count_groups_of_stream

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.datasets.simulate import simulate
 
 FEW = ("--simulations", "20", "--draws", "100")

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 
 FAST = ("--draws", "50")
 

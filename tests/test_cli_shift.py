@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.data.files import source
 from bayescal.data.files.predictions import open_predictions
 
@@ -395,7 +395,7 @@ def slow(self, expressions, rows):
         yield block
         time.sleep({pause})
 source.Source._fetch_blocks = slow
-from bayescal.cli import main
+from bayescal.app import main
 sys.argv = ["bayescal", *{arguments}]
 main()
 """

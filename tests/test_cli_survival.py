@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 
 
 @pytest.fixture

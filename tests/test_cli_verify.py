@@ -6,7 +6,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.cli.coverage import cell_table
 from bayescal.verify.studies.coverage import CoverageStudy, coverage_study
 

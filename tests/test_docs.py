@@ -64,7 +64,7 @@ def run_command(command):
         # samples with PyMC, which tests/test_cli_agreement.py does; here the arguments are read
         import typer
 
-        from bayescal.cli import app
+        from bayescal.app import app
 
         assert Path(arguments[1]).is_file(), command
         name, verify, rest = typer.main.get_command(app).resolve_command(None, arguments)
@@ -73,7 +73,7 @@ def run_command(command):
     if program == "bayescal":
         from typer.testing import CliRunner
 
-        from bayescal.cli import app
+        from bayescal.app import app
 
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 0, f"{command}\n{result.output}"
@@ -256,7 +256,7 @@ def test_links_to_files_lead_somewhere(page):
 def test_command_line_options_in_the_text_exist(page):
     import typer
 
-    from bayescal.cli import app
+    from bayescal.app import app
 
     group = typer.main.get_command(app)
     known = {

@@ -469,7 +469,7 @@ def test_the_command_line_says_what_is_wrong_with_a_changed_document(name, tmp_p
     """The message is one line that names the file; for `report`, a file without a schema is a file of rows."""
     from typer.testing import CliRunner
 
-    from bayescal.cli import app
+    from bayescal.app import app
 
     path, output = tmp_path / "state.json", tmp_path / "sum.json"
     for _, _, _, text in mutations_of(name, path, 8):

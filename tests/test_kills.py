@@ -203,7 +203,7 @@ from itertools import count
 import matplotlib.pyplot, arviz, h5netcdf, rich.progress, duckdb, narwhals
 import bayescal.evaluate, bayescal.report.reliability
 from typer.testing import CliRunner
-from bayescal.cli import app
+from bayescal.app import app
 
 def write(line):
     name, folder = line.split(" ", 1)
@@ -254,7 +254,7 @@ def killed_command(inputs):
 def test_outputs_of_commands_are_whole(name, inputs, killed_command, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from bayescal.cli import app
+    from bayescal.app import app
 
     monkeypatch.setenv("BAYESCAL_COMPILE", "never")
     arguments, outputs = COMMANDS[name]

@@ -23,7 +23,8 @@ from typer.testing import CliRunner
 import bayescal as bc
 from bayescal import _render
 from bayescal._presented import Presented
-from bayescal.cli import app, counting, outputs
+from bayescal.app import app
+from bayescal.cli import counting, outputs
 from bayescal.cli.words import console, prepare_terminal
 from bayescal.data.files.predictions import open_predictions
 from bayescal.stats.files import Counting, count_stream

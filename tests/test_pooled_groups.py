@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 
 RNG = np.random.default_rng(1)
 P = RNG.random(900)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import bayescal as bc
 from bayescal import _rules
 from bayescal._invalid import InvalidRows
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import accumulate, accumulate_classes
 from bayescal.stats.bins import make_bins

@@ -75,6 +75,28 @@ class Job:
         return result.exit_code
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command of the program.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a `Job`; its name is that of the command, its docstring the page of help.
+    examples : str
+        Text below the options.
+    defaults : str
+        Module and name of the function of the library whose defaults the help shows.
+    besides : tuple of str
+        Keywords of this function that mean something else than the option of the same name.
+    """
+
+    function: Callable[..., Job]
+    examples: str = ""
+    defaults: str = ""
+    besides: tuple[str, ...] = ()
+
+
 def command(function: Callable[..., Job]) -> Callable[..., None]:
     """Make a typer command of a function that returns a `Job`.
 

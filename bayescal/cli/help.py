@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -51,14 +52,19 @@ class OneValueEach(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-class HelpOfEvaluate(OneValueEach):
-    """Help with the defaults of `bayescal.evaluate`, which is imported only when this help is shown."""
+class HelpWithDefaults(OneValueEach):
+    """Help with the defaults of a function of the library, which is imported only when this help is shown."""
+
+    #: Module and name of the function.
+    function: ClassVar[str]
+    #: Keywords of the function that mean something else than the option of the same name.
+    besides: ClassVar[tuple[str, ...]]
 
     def defaults(self) -> dict[str, Any]:
         """Return the default of each keyword."""
-        from bayescal.evaluate import evaluate
-
-        return defaults_of(evaluate)
+        module, name = self.function.rsplit(".", 1)
+        every = defaults_of(getattr(import_module(module), name))
+        return {keyword: value for keyword, value in every.items() if keyword not in self.besides}
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page as typer does, with defaults and choices of the library filled in."""
@@ -77,52 +83,8 @@ class HelpOfEvaluate(OneValueEach):
         super().format_help(ctx, formatter)
 
 
-class HelpOfCompare(HelpOfEvaluate):
-    """Help with the defaults of `bayescal.compare`."""
-
-    def defaults(self) -> dict[str, Any]:
-        """Return the default of each keyword."""
-        from bayescal.analyses.compare import compare
-
-        return defaults_of(compare)
-
-
-class HelpOfPlan(HelpOfEvaluate):
-    """Help with the defaults of `bayescal.labels_needed`."""
-
-    def defaults(self) -> dict[str, Any]:
-        """Return the default of each keyword."""
-        from bayescal.analyses.planning.labels_needed import labels_needed
-
-        # its `prob` is the probability of intervals, and the option names a column
-        return {name: value for name, value in defaults_of(labels_needed).items() if name != "prob"}
-
-
-class HelpOfClinical(HelpOfEvaluate):
-    """Help with the defaults of `bayescal.clinical_summary`."""
-
-    def defaults(self) -> dict[str, Any]:
-        """Return the default of each keyword."""
-        from bayescal.analyses.clinical import clinical_summary
-
-        return defaults_of(clinical_summary)
-
-
-class HelpOfSurvival(HelpOfEvaluate):
-    """Help with the defaults of `bayescal.evaluate_survival`."""
-
-    def defaults(self) -> dict[str, Any]:
-        """Return the default of each keyword."""
-        from bayescal.analyses.survival import evaluate_survival
-
-        return defaults_of(evaluate_survival)
-
-
-class HelpOfShift(HelpOfEvaluate):
-    """Help with the defaults of `bayescal.evaluate_shifted`."""
-
-    def defaults(self) -> dict[str, Any]:
-        """Return the default of each keyword."""
-        from bayescal.analyses.shift import evaluate_shifted
-
-        return defaults_of(evaluate_shifted)
+def help_of(function: str, besides: tuple[str, ...] = ()) -> type[OneValueEach]:
+    """Return the class of a command whose help has the defaults of a function; `OneValueEach` without a function."""
+    if not function:
+        return OneValueEach
+    return type("Help", (HelpWithDefaults,), {"function": function, "besides": besides})

@@ -7,7 +7,7 @@ import pytest
 from hostile_files import KINDS, hostile_file, hostile_files
 from typer.testing import CliRunner
 
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.data.files.predictions import read_predictions
 from bayescal.stats.stored import load_counts
 

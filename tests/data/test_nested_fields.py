@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import read_predictions
 from bayescal.stats.files import count_file

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import datasets
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.estimands import registry as module
 from bayescal.estimands.names import estimand_called
 from bayescal.estimands.registry import RESERVED, as_estimand, estimand, registered

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import _presented, _render
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.cli.comparison import show_differences
 from bayescal.estimands.registry import registered
 from bayescal.report.page import page

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal.cli import app
+from bayescal.app import app
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.stored import counts_document, counts_from_document
 

@@ -6,7 +6,7 @@ from bayescal.cli.clinical_options import (
     ClinicalQuestionOptions,
     RiskColumnOptions,
 )
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import DrawsOptions
 
 EXAMPLES = """\b
@@ -39,3 +39,6 @@ def clinical(
     from bayescal.cli.clinical import clinical_of_files
 
     return Job(lambda: clinical_of_files(files, columns, question, model), outputs.given(), files)
+
+
+COMMAND = Command(clinical, EXAMPLES, "bayescal.analyses.clinical.clinical_summary")

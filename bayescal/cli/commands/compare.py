@@ -1,6 +1,6 @@
 """``bayescal compare``: compares classifiers on the same rows."""
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import (
     ColumnOptionsPerClassifier,
     CompareFiles,
@@ -43,3 +43,6 @@ def compare(
     from bayescal.cli.comparison import compare_files
 
     return Job(lambda: compare_files(files, columns, question, model), outputs.given(), files)
+
+
+COMMAND = Command(compare, EXAMPLES, "bayescal.analyses.compare.compare")

@@ -1,6 +1,6 @@
 """``bayescal count``: counts the rows of files."""
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ColumnOptions, CountFiles, CountQuestionOptions, Output
 
 EXAMPLES = """\b
@@ -26,3 +26,6 @@ def count(files: CountFiles, output: Output, columns: ColumnOptions, question: C
     from bayescal.cli.counts import count_files
 
     return Job(lambda: count_files(files, columns, question), {"output": output}, files)
+
+
+COMMAND = Command(count, EXAMPLES)

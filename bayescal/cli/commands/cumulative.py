@@ -1,6 +1,6 @@
 """``bayescal cumulative``: calibration without bins."""
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.cumulative_options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
 from bayescal.cli.options import ColumnOptions, ReportFile
 
@@ -42,3 +42,6 @@ def cumulative(
     from bayescal.cli.cumulative import cumulative_of_file
 
     return Job(lambda: cumulative_of_file(file, columns, groups, model, outputs), outputs.given(), [file])
+
+
+COMMAND = Command(cumulative, EXAMPLES)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 
 PICTURE = "bayescal-demo.png"
 
@@ -15,3 +15,6 @@ def demo() -> Job:
     from bayescal.cli.tour import show_digits
 
     return Job(show_digits, {"plot": Path.cwd() / PICTURE})
+
+
+COMMAND = Command(demo)

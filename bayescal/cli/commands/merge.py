@@ -1,6 +1,6 @@
 """``bayescal merge``: adds counts from files."""
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import MergeFiles, Output
 
 
@@ -12,3 +12,6 @@ def merge(files: MergeFiles, output: Output) -> Job:
     from bayescal.cli.counts import load_files
 
     return Job(lambda: load_files(files), {"output": output})  # a merged file may be overwritten
+
+
+COMMAND = Command(merge)

@@ -1,6 +1,6 @@
 """``bayescal plan``: plans how many rows to label."""
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ColumnOptions, CountQuestionOptions, GoalOptions, ModelOptions, PageOptions, ReportFile
 
 EXAMPLES = """\b
@@ -31,3 +31,7 @@ def plan(
     from bayescal.cli.planning import plan_file
 
     return Job(lambda: plan_file(file, columns, question, goal, model), outputs.given(), [file])
+
+
+# `prob` of `labels_needed` is the probability of intervals, and the option names a column
+COMMAND = Command(plan, EXAMPLES, "bayescal.analyses.planning.labels_needed.labels_needed", besides=("prob",))

@@ -1,6 +1,6 @@
 """``bayescal report``: evaluates the predictions in a file."""
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ColumnOptions, GroupOptions, ModelOptions, OutputOptions, QuestionOptions, ReportFile
 
 EXAMPLES = """\b
@@ -51,3 +51,6 @@ def report(
     from bayescal.cli.evaluation import evaluate_file
 
     return Job(lambda: evaluate_file(file, columns, groups, question, model), outputs.given(), [file])
+
+
+COMMAND = Command(report, EXAMPLES, "bayescal.evaluate.evaluate")

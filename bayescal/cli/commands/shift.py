@@ -1,6 +1,6 @@
 """``bayescal shift``: calibration in a population without labels."""
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ModelOptions, OutputOptions
 from bayescal.cli.shift_options import ShiftColumnOptions, ShiftQuestionOptions, SourceFile, TargetFile
 
@@ -49,3 +49,6 @@ def shift(
     return Job(
         lambda: evaluate_shifted_files(source, target, columns, question, model), outputs.given(), [source, target]
     )
+
+
+COMMAND = Command(shift, EXAMPLES, "bayescal.analyses.shift.evaluate_shifted")

@@ -1,6 +1,6 @@
 """``bayescal survival``: risks of an event by a horizon, from right-censored times."""
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ModelOptions, OutputOptions
 from bayescal.cli.survival_options import SurvivalColumnOptions, SurvivalFile, SurvivalQuestionOptions
 
@@ -42,3 +42,6 @@ def survival(
 
     of_file = compare_survival_file if len(columns.risk or ()) > 1 else evaluate_survival_file
     return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file])
+
+
+COMMAND = Command(survival, EXAMPLES, "bayescal.analyses.survival.evaluate_survival")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bayescal.cli.command import Job
+from bayescal.cli.command import Command, Job
 from bayescal.cli.options import ColumnOptions, JsonOptions, refuse
 from bayescal.cli.verify_options import AgreementOptions, Coverage, StudyOptions, VerifyFile, VerifyOptions
 
@@ -58,3 +58,6 @@ def _verify_file(
     from bayescal.cli.agreement import check_posterior
 
     return Job(lambda: check_posterior(file, columns, posterior, options), outputs.given(), [file])
+
+
+COMMAND = Command(verify, EXAMPLES)

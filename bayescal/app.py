@@ -1,0 +1,74 @@
+"""The program ``bayescal``: its commands, in the order of its help."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from bayescal.cli.command import Command, command
+from bayescal.cli.commands import (
+    clinical,
+    compare,
+    count,
+    cumulative,
+    demo,
+    merge,
+    plan,
+    report,
+    shift,
+    survival,
+    verify,
+)
+from bayescal.cli.help import Commands, help_of
+from bayescal.cli.words import prepare_terminal, say_error
+
+EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
+
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode="rich",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(show: bool) -> None:
+    if show:
+        from bayescal import __version__
+
+        typer.echo(f"bayescal {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=EPILOG)
+def _bayescal(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """How well are the probabilities of a classifier calibrated, and how certain is the answer?
+
+    Estimates the Expected Calibration Error (ECE), and shows the ECE that perfect calibration would give by chance.
+    """
+
+
+def _add(each: Command) -> None:
+    kind = help_of(each.defaults, each.besides)
+    no_arguments = each.function is not demo.demo
+    app.command(cls=kind, no_args_is_help=no_arguments, epilog=each.examples or None)(command(each.function))
+
+
+for _each in (demo, report, compare, count, merge, plan, cumulative, clinical, survival, shift, verify):
+    _add(_each.COMMAND)
+
+
+def main() -> None:
+    """Run the program ``bayescal``."""
+    prepare_terminal()
+    try:
+        app(prog_name="bayescal")
+    except OSError as problem:  # help or the version cannot be printed; commands report their own errors
+        say_error(problem)
+        sys.exit(2)
