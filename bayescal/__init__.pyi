@@ -3,10 +3,9 @@ from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
 from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
 from .analyses.calibration_curve import calibration_curve as calibration_curve
+from .analyses.calibration_tests import calibration_tests as calibration_tests
 from .analyses.class_priors import class_priors as class_priors
 from .analyses.class_priors import class_priors_counts as class_priors_counts
-from .analyses.classical import calibration_tests as calibration_tests
-from .analyses.classical import classical_calibration_curves as classical_calibration_curves
 from .analyses.clinical import clinical_summary as clinical_summary
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
@@ -80,9 +79,8 @@ from .report.survival import plot_horizons as plot_horizons
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.calibration_curve import CalibrationCurve as CalibrationCurve
 from .results.calibration_curve import CurveBand as CurveBand
+from .results.calibration_tests import CalibrationTests as CalibrationTests
 from .results.class_priors import ClassPriors as ClassPriors
-from .results.classical import CalibrationTests as CalibrationTests
-from .results.classical import ClassicalCurves as ClassicalCurves
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.clinical import ClinicalSummary as ClinicalSummary
 from .results.clinical import ModelParts as ModelParts

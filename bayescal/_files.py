@@ -238,7 +238,7 @@ def _indented(value: Any, margin: str) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def read_document(path: str | Path, schema: str, older: Sequence[str] = ()) -> dict[str, Any]:
+def read_document(path: str | Path, schema: str) -> dict[str, Any]:
     """Read a JSON document and check its schema.
 
     Parameters
@@ -247,8 +247,6 @@ def read_document(path: str | Path, schema: str, older: Sequence[str] = ()) -> d
         The file.
     schema : str
         Required value of the entry ``schema``: a name, a slash and a version.
-    older : sequence of str, default ()
-        Earlier versions of the schema that are also accepted.
 
     Returns
     -------
@@ -274,7 +272,7 @@ def read_document(path: str | Path, schema: str, older: Sequence[str] = ()) -> d
     except (ValueError, RecursionError) as problem:  # bytes that are not UTF-8, duplicate entries, NaN and infinities
         raise ValueError(f"'{path}' is not a JSON document that can be read: {problem}") from problem
     try:
-        return require_schema(document, schema, older)
+        return require_schema(document, schema)
     except ValueError as problem:
         raise ValueError(f"'{path}': {problem}") from problem
 
@@ -308,8 +306,8 @@ def _require_utf8(path: Path) -> None:
         raise ValueError(f"the name of the file '{readable}' is not UTF-8; rename the file or its folder.") from problem
 
 
-def require_schema(document: Any, schema: str, older: Sequence[str] = ()) -> dict[str, Any]:
-    """Require a mapping with an accepted schema; messages distinguish newer versions from other kinds of document."""
+def require_schema(document: Any, schema: str) -> dict[str, Any]:
+    """Require a mapping with this schema; messages distinguish newer and older versions from other documents."""
     if not isinstance(document, Mapping):
         raise ValueError(f"it should hold {schema}, and holds a JSON {_json_kind(document)}.")
     stated = document.get("schema")
@@ -318,13 +316,13 @@ def require_schema(document: Any, schema: str, older: Sequence[str] = ()) -> dic
             f"it has no entry 'schema', which would be {schema!r}; its entries are "
             f"{_checks.quoted(sorted(document)[:10])}."
         )
-    if isinstance(stated, str) and stated in (schema, *older):
+    if stated == schema:
         return dict(document)
     name, _, version = schema.rpartition("/")
-    if isinstance(stated, str) and stated.rpartition("/")[0] == name:
-        raise ValueError(
-            f"its schema is {_checks.quoted(stated)}; this version of bayescal reads {name}/{version}. Update bayescal."
-        )
+    of, _, found = stated.rpartition("/") if isinstance(stated, str) else ("", "", "")
+    if of == name and found.isdecimal():
+        repair = "Update bayescal." if int(found) > int(version) else "Make the document again from the rows."
+        raise ValueError(f"its schema is {_checks.quoted(stated)}; this version of bayescal reads {schema}. {repair}")
     raise ValueError(f"its schema is {_checks.quoted(stated)}, not {schema!r}: it was written for something else.")
 
 

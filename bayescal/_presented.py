@@ -114,7 +114,7 @@ class Presented:
             - `ClinicalSummary`: ``model`` and ``quantity``, such as ``net_benefit at 0.1``;
             - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`;
             - `LossRatio`: ``threshold``;
-            - `ClassicalCurves`: ``curve``, and `CalibrationTests`: ``statistic``, both without intervals;
+            - `CalibrationTests`: ``statistic``, without intervals;
             - `CumulativePosterior`: ``quantity``, and `SurvivalHorizons`: ``horizon``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
               `prob` has no effect on these three, whose tables have no intervals;

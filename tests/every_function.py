@@ -142,7 +142,6 @@ CALLS = {
     "calibration_tests": lambda r: bc.calibration_tests(r.y, r.p, groups=min(3, len(r.y))),
     "class_priors": lambda r: bc.class_priors(r.label, r.matrix, r.matrix[::-1], **FAST),
     "class_priors_counts": lambda r: bc.class_priors_counts(shift(r), **FAST),
-    "classical_calibration_curves": lambda r: bc.classical_calibration_curves(r.y, r.p),
     "clinical_summary": lambda r: bc.clinical_summary(r.y, r.p, [0.1, 0.5], **r.weights, **FAST),
     "compare": lambda r: bc.compare(r.y, {"a": r.p, "b": r.q}, **r.weights, **FAST),
     "compare_counts": lambda r: bc.compare_counts({("a", "b"): paired(r)}, **FAST),

@@ -183,26 +183,28 @@ def test_a_document_is_what_json_would_have_written():
         (b"", "is empty"),
         (b" \n", "is empty"),
         (b"PAR1\xff\xfe\x00", "not a JSON document that can be read"),
-        (b'{"schema": "x.y/1", "a": [1, 2', "ends too early"),
-        (b'{"schema": "x.y/1"} {}', "not JSON"),
-        (b'{"schema": "x.y/1", "a": NaN}', "NaN"),
-        (b'{"schema": "x.y/1", "a": 1, "a": 2}', "'a' occurs more than once"),
+        (b'{"schema": "x.y/9", "a": [1, 2', "ends too early"),
+        (b'{"schema": "x.y/9"} {}', "not JSON"),
+        (b'{"schema": "x.y/9", "a": NaN}', "NaN"),
+        (b'{"schema": "x.y/9", "a": 1, "a": 2}', "'a' occurs more than once"),
         (b"[1]", "JSON array"),
         (b"3", "JSON number"),
         (b'{"a": 1}', "no entry 'schema'"),
-        (b'{"schema": "x.y/2"}', r"is 'x.y/2'; this version of bayescal reads x.y/1"),
+        (b'{"schema": "x.y/12"}', r"is 'x.y/12'; this version of bayescal reads x.y/9. Update bayescal.$"),
+        (b'{"schema": "x.y/8"}', r"is 'x.y/8'; this version of bayescal reads x.y/9. Make the document again"),
+        (b'{"schema": "x.y/"}', "written for something else"),
         (b'{"schema": "x.z/1"}', "written for something else"),
         (b'{"schema": 1}', "written for something else"),
         (b"[" * 100_000, "not a JSON document that can be read"),
-        (b'{"schema": "x.y/1", "a": ' + b"9" * 5000 + b"}", "not a JSON document that can be read"),
+        (b'{"schema": "x.y/9", "a": ' + b"9" * 5000 + b"}", "not a JSON document that can be read"),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_what_is_no_document_is_refused_with_its_name(tmp_path, content, said):
     path = tmp_path / "file.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=said) as raised:
-        read_document(path, "x.y/1")
+        read_document(path, "x.y/9")
     assert str(raised.value).startswith(f"'{path}'")
 
 

@@ -3,7 +3,6 @@
 import copy
 import json
 import pickle
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -317,39 +316,6 @@ MONITORS = {
 
 
 @pytest.mark.parametrize("name", MONITORS)
-def test_a_monitor_of_release_0_1_0_loads_without_losses(tmp_path, name):
-    """New rows are added as before; windows that hold old rows have no Brier score, others have one."""
-    monitor = MONITORS[name]()
-    path = monitor.save(tmp_path / "state.json")
-    document = json.loads(path.read_text())
-    for entry in document["windows"]:
-        del entry["losses"], entry["log_losses"]
-    path.write_text(json.dumps(document | {"schema": "bayescal.monitor/1"}))
-    old = CalibrationMonitor.load(path)
-    assert list(old.windows) == list(monitor.windows)
-    for start, counts in old.windows.items():
-        assert counts == replace(monitor.windows[start], losses=None, log_losses=None)
-    assert CalibrationMonitor.load(old.save(path)) == old
-
-
-def test_a_window_of_new_rows_has_a_brier_score_beside_old_ones(tmp_path):
-    monitor = filled()
-    document = json.loads(monitor.save(tmp_path / "state.json").read_text())
-    for entry in document["windows"]:
-        del entry["losses"], entry["log_losses"]
-    (tmp_path / "state.json").write_text(json.dumps(document | {"schema": "bayescal.monitor/1"}))
-    old = CalibrationMonitor.load(tmp_path / "state.json")
-    old.add([0, 1, 1], [0.2, 0.7, 0.9], time="2026-04-01")
-    *_, before, after = old.windows
-    assert old.windows[before].losses is None
-    assert old.windows[after] == BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9])
-    change = old.change((before, after), (after, None), draws=100, rng=1)
-    with pytest.raises(ValueError, match="needs the sums of losses"):
-        change.draws("brier_score")
-    assert change.draws("ece").values.shape == (100, 2)
-
-
-@pytest.mark.parametrize("name", MONITORS)
 def test_a_monitor_comes_back_as_it_was(tmp_path, name):
     monitor = MONITORS[name]()
     path = monitor.save(tmp_path / "state.json")
@@ -367,6 +333,7 @@ def test_a_monitor_comes_back_as_it_was(tmp_path, name):
     [
         (("schema",), "bayescal.counts/1", "something else"),
         (("schema",), "bayescal.monitor/3", "Update"),
+        (("schema",), "bayescal.monitor/1", "Make the document again"),
         (("extra",), 1, "'extra'.* unknown"),
         (("target",), "x", "`target`"),
         (("time",), None, "does not fit"),

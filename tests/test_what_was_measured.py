@@ -16,7 +16,7 @@ from bayescal.results import calibration_curve, recalibration
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Results without intervals, and bases of others.
 WITHOUT = {
-    *("ClassicalCurves", "CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen"),
+    *("CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen"),
     *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "OverDatasets"),
 }
 

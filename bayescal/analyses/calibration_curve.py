@@ -68,7 +68,6 @@ def calibration_curve(
     See Also
     --------
     evaluate : The ECE in bins, which is smaller if errors of opposite sign share a bin.
-    classical_calibration_curves : The same errors by lowess, loess, logistic regression and splines, without intervals.
     cumulative_difference : Calibration without bins and without an assumption that the curve is smooth.
 
     Notes

@@ -24,7 +24,7 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.stats.windowed import SCHEMA, WITHOUT_LOSSES, WindowedCounts
+from bayescal.stats.windowed import SCHEMA, WindowedCounts
 
 #: Maximum number of windows that are printed, the last ones.
 PRINTED = 10
@@ -408,7 +408,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         OSError, ValueError
             As for `load_counts`.
         """
-        document = _files.read_document(path, SCHEMA, [WITHOUT_LOSSES])
+        document = _files.read_document(path, SCHEMA)
         try:
             return cls._of(WindowedCounts.from_document(document))
         except (ValueError, TypeError) as problem:

@@ -312,7 +312,7 @@ SubModels = Annotated[
     option(
         MODEL,
         "NAME,...",
-        "Families or sub-models of the shrinkage model to use: independent (the model of release 0.1.0), shared, "
+        "Families or sub-models of the shrinkage model to use: independent (independent bins only), shared, "
         "noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
     ),
 ]

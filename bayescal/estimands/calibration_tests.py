@@ -1,4 +1,4 @@
-"""Classical statistics of calibration: Spiegelhalter's Z and the chi-squared statistic of Hosmer and Lemeshow."""
+"""Tests of exact calibration: Spiegelhalter's Z and the chi-squared statistic of Hosmer and Lemeshow."""
 
 from dataclasses import dataclass
 

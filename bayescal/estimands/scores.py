@@ -37,12 +37,12 @@ class _Score:
     largest: float
 
 
-_BRIER = _Score("Brier score", "losses", "losses", "a file of release 0.1.0 is part of them", 1.0)
+_BRIER = _Score("Brier score", "losses", "losses", "", 1.0)
 _LOG = _Score(
     "log score",
     "log_losses",
     "log losses",
-    "a file without them is part of them, they are counts of one class of a matrix",
+    "they are counts of one class of a matrix, or ",
     np.inf,
 )
 
@@ -67,7 +67,7 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     Raises
     ------
     ValueError
-        If the counts have no sums of losses, because they include a file of release 0.1.0.
+        If the counts have no sums of losses, because they were made by hand.
 
     Notes
     -----
@@ -293,7 +293,7 @@ def _losses(counts: Counts, score: _Score) -> LossSums:
     losses: LossSums | None = getattr(counts, score.member)
     if losses is None:
         raise ValueError(
-            f"the {score.words} needs the sums of {score.losses}, which these counts lack: {score.lacking}, or they "
+            f"the {score.words} needs the sums of {score.losses}, which these counts lack: {score.lacking}they "
             "were made by hand. Count the rows again."
         )
     _require_finite(losses, counts.n_rows)
@@ -346,7 +346,7 @@ def joint_brier_scores(
     Raises
     ------
     ValueError
-        If the counts include a file of release 0.1.0.
+        If the counts have no sums of losses.
 
     Notes
     -----

@@ -22,7 +22,6 @@ from bayescal.report.drawing import axes_or_new, background, is_dark, key_above,
 from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.calibration_curve import CELLS, CalibrationCurve
-from bayescal.results.classical import ClassicalCurves
 from bayescal.results.clinical import ClinicalSummary
 
 if TYPE_CHECKING:
@@ -34,16 +33,6 @@ Floats = NDArray[np.float64]
 BARS = 50
 #: Number of equidistant scores at which the curve is drawn, beside its knots.
 POINTS = 101
-#: Largest number of points of a classical curve.
-MOST_POINTS = 1000
-#: Classical curves in the key, and their lines, by turns.
-SHORT = {
-    "logistic": "logistic on logit",
-    "logistic_probability": "logistic on p",
-    "spline_3": "spline, 3 knots",
-    "spline_4": "spline, 4 knots",
-}
-DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +130,6 @@ def plot_calibration_curve(
     ax: "Axes | None" = None,
     *,
     prob: float = 0.95,
-    classical: ClassicalCurves | None = None,
     color: Any = None,
     reference_color: Any = None,
     above_color: Any = None,
@@ -160,8 +148,6 @@ def plot_calibration_curve(
         Where to draw; the distribution takes its lower part. By default on a new pyplot figure.
     prob : float, default 0.95
         Probability of the interval at each score, in (0, 1).
-    classical : ClassicalCurves, optional
-        Curves of the same rows from `classical_calibration_curves`, drawn as thin lines. They have no intervals.
     color : matplotlib color, optional
         Colour of the curve, the band and the distribution.
     reference_color : matplotlib color, optional
@@ -177,10 +163,10 @@ def plot_calibration_curve(
     Raises
     ------
     TypeError
-        If `cv` or `classical` is something else, or `ax` is not an Axes.
+        If `cv` is something else, or `ax` is not an Axes.
     ValueError
-        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, `ax` already holds a diagram, or
-        `classical` has another number of rows.
+        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` already holds a
+        diagram.
 
     See Also
     --------
@@ -211,7 +197,6 @@ def plot_calibration_curve(
             f"`cv` must be a CalibrationCurve, not {type(cv).__name__}; make one with "
             "`bayescal.calibration_curve(y_true, y_prob)`. Evaluations are drawn by `plot_reliability`."
         )
-    _require_same_rows(classical, cv)
     points = curve_points(cv, _checks.fraction("prob", prob))
     ax = axes_or_new(ax, figsize=(5.0, 6.0))
     require_undivided(ax)
@@ -219,7 +204,6 @@ def plot_calibration_curve(
     main = _checks.color("color", color, palette(ax).blue)
     sides = SideColors.chosen(ax, reference_color, above_color, below_color)
     entries = draw_curve(ax, points, main, sides, cv.target, prob)
-    entries += [] if classical is None else _draw_classical(ax, classical)
     _headline(ax, cv, prob, above=key_above(ax, entries, small=small), small=small)
     finish(ax, small=small)
     return ax
@@ -255,35 +239,6 @@ def finish(ax: "Axes", *, small: bool) -> None:
         small_words(ax)
         ax.child_axes[0].set_yticks([])
     keep_within(ax)
-
-
-def _require_same_rows(classical: Any, cv: CalibrationCurve) -> None:
-    if classical is None:
-        return
-    if not isinstance(classical, ClassicalCurves):
-        raise TypeError(
-            f"`classical` must be ClassicalCurves, not {type(classical).__name__}; make them with "
-            "`bayescal.classical_calibration_curves(y_true, y_prob)`."
-        )
-    if len(classical.score) != cv.counts.n_rows:
-        raise ValueError(
-            f"`classical` must be fitted to the rows of `cv`: it has {len(classical.score)} rows, and `cv` has "
-            f"{cv.counts.n_rows}."
-        )
-
-
-def _draw_classical(ax: "Axes", classical: ClassicalCurves) -> list[tuple[Any, str]]:
-    """Draw each classical curve that exists as a thin line; return the entries of a key."""
-    order = np.argsort(classical.score, kind="stable")
-    order = order[np.unique(np.linspace(0, len(order) - 1, MOST_POINTS).astype(np.intp))]
-    entries: list[tuple[Any, str]] = []
-    cycle = palette(ax).cycle[1:]
-    for i, (name, fitted) in enumerate(classical.fitted.items()):
-        if np.isfinite(fitted).all():
-            style: dict[str, Any] = {"color": cycle[i % len(cycle)], "linewidth": 1.1, "linestyle": DASHES[i % 2]}
-            (line,) = ax.plot(classical.score[order], fitted[order], zorder=3, gid=f"classical {name}", **style)
-            entries.append((line, SHORT.get(name, name)))
-    return entries
 
 
 def _headline(ax: "Axes", cv: CalibrationCurve, prob: float, *, above: float, small: bool) -> None:

@@ -30,8 +30,8 @@ from bayescal.report.page_pictures import (
 from bayescal.report.tables import Table
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.calibration_curve import CalibrationCurve
+from bayescal.results.calibration_tests import CalibrationTests
 from bayescal.results.change import Change
-from bayescal.results.classical import CalibrationTests, ClassicalCurves
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.clinical import HEADER as CLINICAL_HEADER
 from bayescal.results.clinical import SIDE_BY_SIDE, ClinicalSummary
@@ -246,13 +246,6 @@ def _(result: ScoreComparison) -> Content:
 def _(result: CalibrationCurve) -> Content:
     sheet = result.sheet(whole=True)
     return Content("Calibration curve", sheet, [_table("Errors", sheet)], _rows(result.counts), [curve_picture(result)])
-
-
-@_content.register
-def _(result: ClassicalCurves) -> Content:
-    sheet = result.sheet(whole=True)
-    shown = [_table("Errors of each curve", sheet)]
-    return Content("Classical calibration curves", sheet, shown, {"rows": len(result.score)})
 
 
 @_content.register

@@ -147,18 +147,6 @@ CALIBRATION_CURVE = {
     **_DISCRIMINATION,
     **_SCORES,
 }
-#: For `ClassicalCurves`.
-CLASSICAL = {
-    **dict.fromkeys(
-        ("ici", "eavg", "e50", "e90", "emax", "mce", "integratedcalibrationindex"),
-        " Errors of a curve are in `errors`, as in `errors['lowess']['ici']`; intervals belong to " + _CURVE + ".",
-    ),
-    **dict.fromkeys(("lowess", "loess", "spline", "logistic", "curves"), " Fitted values are in `fitted`, by curve."),
-    "plot": " Curves are drawn by `bayescal.plot_calibration_curve(curve, classical=result)`.",
-    **_OF_LINES,
-    **_DISCRIMINATION,
-    **_SCORES,
-}
 #: For `CalibrationTests`: names of rms (val.prob) and ResourceSelection.
 CALIBRATION_TESTS = {
     **dict.fromkeys(("sz", "spiegelhalter", "spiegelhalterz", "zvalue"), " Spiegelhalter's Z is `z`."),

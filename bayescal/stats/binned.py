@@ -49,7 +49,7 @@ class BinnedCounts:
         Meaning of outcome and confidence; see `evaluate`.
     losses : LossSums of shape (2, n_bins), or None
         Sums of weight * loss and of weight * loss^2, by outcome, for the Brier score; the loss is (outcome -
-        confidence)^2. None if some of the counts were read from a file written by release 0.1.0.
+        confidence)^2. None if the counts were made without these sums.
     log_losses : LossSums of shape (2, n_bins), or None
         The same sums for the log score; the loss is -log(confidence) for outcome 1 and -log(1 - confidence) for outcome
         0. Rows with infinite loss are counted apart. None for counts of all classes of a matrix, and if some of the

@@ -53,8 +53,8 @@ class PairedCounts:
         Sums of weights and of squared weights.
     loss_difference : LossSums of shape (), or None
         Sums of the difference between the squared errors (outcome - confidence)^2 of the first and the second
-        classifier, and of its square, for the difference of Brier scores. None if the counts include a file of
-        release 0.1.0.
+        classifier, and of its square, for the difference of Brier scores. None if the counts of a classifier lack
+        these sums.
     log_loss_difference : LossSums of shape (), or None
         The same sums of the difference between log losses, over rows where both are finite; the others are counted.
         None if the counts include a file without these sums.

@@ -11,10 +11,9 @@ from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.classes import classes_document, classes_from_document
 from bayescal.stats.documents.logits import logits_document, logits_from_document
-from bayescal.stats.documents.losses import LOSSES, may_lack
 from bayescal.stats.documents.pairs import pair_document, pair_from_document
 from bayescal.stats.documents.shift import shift_document, shift_from_document
-from bayescal.stats.documents.sums import NEEDED, sums_document, sums_from_document
+from bayescal.stats.documents.sums import MAY_LACK, NEEDED, sums_document, sums_from_document
 from bayescal.stats.documents.survival import survival_document, survival_from_document
 from bayescal.stats.documents.thresholds import thresholds_document, thresholds_from_document
 from bayescal.stats.logits import LogitCounts
@@ -37,8 +36,6 @@ _WHOLE: dict[str, tuple[type, Callable[[Any], dict[str, Any]], Callable[[Any], A
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
-#: Schema of release 0.1.0, without sums of losses.
-WITHOUT_LOSSES = "bayescal.counts/1"
 
 
 def save_counts(counts: SavedCounts, path: str | Path) -> Path:
@@ -90,8 +87,7 @@ def load_counts(path: str | Path) -> SavedCounts:
     Returns
     -------
     BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
-        The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``. Files of release
-        0.1.0 have no sums of losses: counts that include one give every result except the Brier score.
+        The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``.
 
     Raises
     ------
@@ -116,7 +112,7 @@ def load_counts(path: str | Path) -> SavedCounts:
     ...     sum(map(load_counts, workers)).n
     array([2, 2])
     """
-    document = _files.read_document(path, SCHEMA, [WITHOUT_LOSSES])
+    document = _files.read_document(path, SCHEMA)
     try:
         return counts_from_document(document)
     except ValueError as problem:
@@ -166,18 +162,17 @@ def counts_from_document(document: Any) -> SavedCounts:
     ValueError
         If an entry is missing, unknown or invalid, or sums are impossible for rows.
     """
-    document = _files.require_schema(document, SCHEMA, [WITHOUT_LOSSES])
-    kind = document.pop("kind", None)
+    document = _files.require_schema(document, SCHEMA)
+    kind, _ = document.pop("kind", None), document.pop("schema")
     _checks.one_of("kind", kind, ["binned", "paired", "classwise", *_WHOLE])
-    losses = [] if document.pop("schema") == WITHOUT_LOSSES else LOSSES
     if kind == "paired":
-        return pair_from_document(document, losses)
+        return pair_from_document(document)
     if kind in _WHOLE:
         counts: SavedCounts = _WHOLE[kind][2](document)
         return counts
     if kind == "classwise":
         return classes_from_document(document)
-    _files.require_entries(document, ["target", "bins", *NEEDED, *losses], may_lack(losses))
+    _files.require_entries(document, ["target", "bins", *NEEDED], MAY_LACK)
     _checks.one_of("target", document["target"], TARGETS)
     sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
-    return sums_from_document(sums, bins_from_document(document["bins"]), document["target"], losses=losses)
+    return sums_from_document(sums, bins_from_document(document["bins"]), document["target"])

@@ -18,15 +18,12 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import require_counts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
-from bayescal.stats.documents.losses import LOSSES
 from bayescal.stats.documents.sums import sums_document, sums_from_document
 
 Ints = NDArray[np.int64]
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.monitor/2"
-#: Schema of release 0.1.0, without sums of losses.
-WITHOUT_LOSSES = "bayescal.monitor/1"
 #: Tolerance for computed bounds, such as 0.1 + 0.2 = 0.30000000000000004, relative to the length of a window.
 SAME_BOUND = 1e-9
 #: Maximum range of window numbers whose ranks fit into 16 bits.
@@ -336,7 +333,6 @@ class WindowedCounts:
             empty._require_kind("time", empty.kind)
         mark = document["forgotten_before"]
         read = replace(empty, forgotten=None if mark is None else empty._read("forgotten_before", mark))
-        losses = () if document["schema"] == WITHOUT_LOSSES else LOSSES
         last = None
         for i, entry in enumerate(document["windows"]):
             where = f"windows[{i}]."
@@ -346,7 +342,7 @@ class WindowedCounts:
             if last is not None and number <= last:
                 raise ValueError(f"`{where}start` must be after that of the window before it.")
             sums = {name: value for name, value in entry.items() if name != "start"}
-            counts = sums_from_document(sums, bins, read.target, where, losses)
+            counts = sums_from_document(sums, bins, read.target, where)
             read, last = read._with(read.kind, {number: counts}), number
         return read
 

@@ -1,5 +1,5 @@
-"""Measure how often intervals of ICI, E50, E90, Emax and of the curve contain the truth, beside splines, bins and
-bootstraps, and how often classifiers are calibrated at a stated probability; write
+"""Measure how often intervals of ICI, E50, E90, Emax and of the curve contain the truth, beside splines and
+bins, and how often classifiers are calibrated at a stated probability; write
 docs/explanation/calibration_curve.md: part of `make coverage`.
 """
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pages import cells, rows_of, save_parts, table
+from scipy.interpolate import CubicSpline
 from scipy.special import expit, logit
 from studies import (
     FEWER_DRAWS,
@@ -27,9 +28,7 @@ import bayescal as bc
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.draws import Draws
-from bayescal.estimands.classical_curves import errors_of, spline_basis
 from bayescal.estimands.errors import ece, max_error
-from bayescal.estimands.local_regression import loess
 from bayescal.posterior.curve_pool import curve_posterior
 from bayescal.posterior.many import compiled_form, compiled_form_pays
 from bayescal.posterior.smooth_curve import smooth_curve_posterior
@@ -67,17 +66,12 @@ KNOTS, SPLINE_SD = (0.05, 0.35, 0.65, 0.95), 5.0
 SPLINE_VALUES = 1_000_000
 #: Rivals are measured in one of this many data sets.
 ONE_IN = 4
-#: Resamples of the bootstrap of loess, and rows up to which it is measured.
-RESAMPLES, BOOTSTRAPPED = 200, 300
-OURS, SMOOTH, SPLINE, BINS, BOOTSTRAP = (
-    "curve", "smooth", "spline", "bins", "loess bootstrap",
-)  # fmt: skip
+OURS, SMOOTH, SPLINE, BINS = "curve", "smooth", "spline", "bins"
 WORDS = {
     OURS: "`calibration_curve`",
     SMOOTH: "its smooth curves alone, never exact",
     SPLINE: "restricted cubic spline, Laplace",
     BINS: "`evaluate`, 15 equal-width bins",
-    BOOTSTRAP: "loess, percentile bootstrap",
 }
 TRUTH_COLUMNS = ("low", "high", "truths", "stated", "true")
 #: Quantities of the tables, and their rows; the band is measured at five scores.
@@ -89,6 +83,13 @@ COLUMNS = ("quantity", "n_rows", "population", "curve", "truth", "method", "cove
 
 Scores = Callable[[np.random.Generator, int], Floats]
 Curve = Callable[[Floats], Floats]
+
+
+def errors_of(rate: Floats, score: Floats) -> dict[str, float]:
+    """Mean, median, 90th percentile and maximum of the absolute difference between rates and scores."""
+    error = np.abs(rate - score)
+    e50, e90 = np.quantile(error, (0.5, 0.9))
+    return {"ici": float(error.mean()), "e50": float(e50), "e90": float(e90), "emax": float(error.max())}
 
 
 def true_errors(population: str, curve: Any) -> dict[str, float]:
@@ -145,10 +146,23 @@ def of_draws(drawn: Floats, score: Floats) -> dict[str, Ends]:
     return {name: Draws(each).interval(PROB) for name, each in found.items()}
 
 
+def spline_columns(x: Floats, knots: Floats) -> Floats:
+    """Columns of a restricted cubic spline: x, and natural splines that continue as lines beyond the outer knots.
+
+    Harrell (2015), Regression Modeling Strategies, equation 2.25. Values at the knots define a natural spline.
+    """
+    at, (before, last) = knots[:, None], knots[-2:]
+    values = np.maximum(at - knots[:-2], 0) ** 3
+    values[-1] -= (last - before) ** 2 * (last - knots[:-2])
+    natural = CubicSpline(knots, values / (last - knots[0]) ** 2, bc_type="natural")
+    inside = np.clip(x, knots[0], last)
+    return np.column_stack([x, natural(inside) + (x - inside)[:, None] * natural(inside, 1)])
+
+
 def spline_draws(outcome: Floats, score: Floats, draws: int, seed: int) -> Floats:
     """Draws at the rows of a logistic regression on a restricted cubic spline of the logit, by Laplace's method."""
     x = logit(np.clip(score, 1e-6, 1 - 1e-6))
-    design = np.column_stack([np.ones_like(x), spline_basis(x, np.quantile(x, KNOTS))])
+    design = np.column_stack([np.ones_like(x), spline_columns(x, np.quantile(x, KNOTS))])
     centre = np.eye(design.shape[1])[1]
     beta = centre
     for _ in range(40):
@@ -160,17 +174,6 @@ def spline_draws(outcome: Floats, score: Floats, draws: int, seed: int) -> Float
             break
     root = np.linalg.cholesky(np.linalg.inv(precision))
     return expit((beta + np.random.default_rng(seed).standard_normal((draws, len(beta))) @ root.T) @ design.T)
-
-
-def bootstrap_intervals(outcome: Floats, score: Floats, seed: int) -> dict[tuple[str, str], Ends]:
-    """Percentile intervals of the errors of loess over resampled rows."""
-    found: dict[str, list[float]] = {name: [] for name in ERRORS}
-    rng = np.random.default_rng(seed)
-    for _ in range(RESAMPLES):
-        chosen = rng.integers(0, len(score), len(score))
-        for name, value in errors_of(loess(score[chosen], outcome[chosen]), score[chosen]).items():
-            found[name].append(value)
-    return {(name, BOOTSTRAP): Draws(np.array(values)).interval(PROB) for name, values in found.items()}
 
 
 def own_intervals(outcome: Floats, score: Floats, at: Floats, draws: int, seed: int) -> dict[tuple[str, str], Ends]:
@@ -193,8 +196,7 @@ def rival_intervals(outcome: Floats, score: Floats, draws: int, seed: int) -> di
         drawn = bc.ece(binned) if share is None else bc.max_error(binned, share=share)
         found[name, BINS] = drawn.interval(PROB)
     splines = spline_draws(outcome, score, min(draws, max(SPLINE_VALUES // len(score), 200)), seed)
-    found |= {(name, SPLINE): ends for name, ends in of_draws(splines, score).items()}
-    return found | (bootstrap_intervals(outcome, score, seed) if len(score) <= BOOTSTRAPPED else {})
+    return found | {(name, SPLINE): ends for name, ends in of_draws(splines, score).items()}
 
 
 def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -422,9 +424,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     rows = rows_in(numbers)
     n_cells = len({(row["n_rows"], row["population"], row["curve"]) for row in rows})
     made = {
-        "conditions": conditions(numbers, n_cells)
-        + f"Splines, bins and loess were measured in one of {ONE_IN} data sets, loess with up to {BOOTSTRAPPED} rows "
-        f"and {RESAMPLES} resamples.\n",
+        "conditions": conditions(numbers, n_cells) + f"Splines and bins were measured in one of {ONE_IN} data sets.\n",
         "overall": overall(rows, SIZES),
         "cells": by_cell(rows),
         "band": band(rows),

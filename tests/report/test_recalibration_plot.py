@@ -1,4 +1,4 @@
-"""The plots of a recalibration, of a loss ratio, and of classical curves over a calibration curve."""
+"""The plots of a recalibration and of a loss ratio."""
 
 from io import BytesIO
 
@@ -62,33 +62,7 @@ def test_the_ratio_is_drawn_where_enough_rows_are_decided_wrongly():
         bc.plot_loss_ratio(few, Figure().subplots())
 
 
-def test_classical_curves_over_a_calibration_curve():
-    cv, classical = bc.calibration_curve(Y, P, rng=1), bc.classical_calibration_curves(Y, P)
-    ax = bc.plot_calibration_curve(cv, Figure(figsize=(5, 6)).subplots(), classical=classical)
-    order = np.argsort(P)
-    for name, fitted in classical.fitted.items():
-        x, y = artist(ax, f"classical {name}").get_xydata().T
-        np.testing.assert_allclose(y, np.interp(x, P[order], fitted[order]))
-    assert len(ax.get_legend().get_texts()) == 2 + len(classical.fitted)
-
-
-def test_curves_that_do_not_exist_are_left_out():
-    p = np.append(P, 0.0)
-    y = np.append(Y, 0)
-    classical = bc.classical_calibration_curves(y, p)
-    ax = bc.plot_calibration_curve(bc.calibration_curve(y, p, rng=1), Figure().subplots(), classical=classical)
-    drawn = {line.get_gid() for line in ax.lines}
-    assert "classical lowess" in drawn
-    assert "classical logistic" not in drawn
-
-
 def test_refusals():
-    cv = bc.calibration_curve(Y, P, rng=1)
-    with pytest.raises(TypeError, match="`classical` must be ClassicalCurves, not CalibrationCurve"):
-        bc.plot_calibration_curve(cv, Figure().subplots(), classical=cv)
-    other = bc.classical_calibration_curves(Y[:500], P[:500])
-    with pytest.raises(ValueError, match="it has 500 rows, and `cv` has 2000"):
-        bc.plot_calibration_curve(cv, Figure().subplots(), classical=other)
     with pytest.raises(TypeError, match=r"`rc` must be a Recalibration, not GroupedRecalibration.*by_group"):
         bc.plot_recalibration(bc.recalibration(Y, P, by=Y, rng=1), Figure().subplots())
     with pytest.raises(TypeError, match="`result` must be a LossRatio, not Recalibration"):

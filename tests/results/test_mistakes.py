@@ -123,7 +123,6 @@ OF_ONE_COLUMN = {
     "compare": lambda y, p: bc.compare(y, {"a": p, "b": SCORE}, rng=1),
     "bins": lambda y, p: bc.bin_sensitivity(y, p, draws=50, rng=1),
     "curve": lambda y, p: bc.calibration_curve(y, p, rng=1),
-    "classical": bc.classical_calibration_curves,
     "tests": bc.calibration_tests,
     "CORP": bc.brier_decomposition,
     "Murphy": lambda y, p: bc.brier_decomposition(y, p, method="murphy"),
@@ -137,7 +136,7 @@ OF_ONE_COLUMN = {
     "covariate shift": lambda y, p: bc.evaluate_shifted(y, p, p, shift="covariate", weights=np.ones(300), rng=1),
 }
 #: These have no sums of losses, or refuse the rows.
-NOT_HARD = {"recalibration", "label shift", "classical"}
+NOT_HARD = {"recalibration", "label shift"}
 
 
 @pytest.mark.slow

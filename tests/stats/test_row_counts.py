@@ -149,17 +149,19 @@ def test_joint_cells_that_wrap_to_their_margins_are_refused(tmp_path):
         "cells": [[2], [0]],
         "deviation": [[0.0], [0.0]],
         "deviation_sq": [0.0],
+        "losses": None,
     }
     cells = {"bins": {"kind": "equal-width", "number": 3}, "rows": 2, "cells": [[2, 0, 0], [0, 0, 0]]}
     other = margin | cells | {"deviation": [[0.0] * 3] * 2, "deviation_sq": [0.0] * 3}
     document = {
-        "schema": "bayescal.counts/1",
+        "schema": "bayescal.counts/2",
         "kind": "paired",
         "target": "event",
         "first": margin,
         "second": other,
         "cells": [[0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 2, 0]],
         "n": [MOST, MOST, 4],
+        "loss_difference": None,
     }
     path = tmp_path / "counts.json"
     path.write_text(json.dumps(document))

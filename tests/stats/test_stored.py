@@ -158,18 +158,10 @@ PAIR_BY_HAND = {
 }
 
 
-def as_release_0_1_0(document):
-    """The document that release 0.1.0 wrote of the same rows."""
-    return without_losses(document, "") | {"schema": "bayescal.counts/1"}
-
-
-def without_losses(document, kind):
-    """The document without sums of losses whose names begin with `kind`."""
-    gone = [f"{kind}{name}" for name in ("losses", "loss_difference", "log_losses", "log_loss_difference")]
-    old = {name: value for name, value in document.items() if name not in gone}
-    for name in {"first", "second"} & set(old):
-        old[name] = {key: value for key, value in old[name].items() if key not in gone}
-    return old
+def without_log_losses(document):
+    """The document without the sums for the log score."""
+    kept = {name: value for name, value in document.items() if name not in ("log_losses", "log_loss_difference")}
+    return {name: without_log_losses(value) if name in ("first", "second") else value for name, value in kept.items()}
 
 
 def test_documents_written_by_hand(tmp_path):
@@ -189,28 +181,22 @@ def test_documents_written_by_hand(tmp_path):
     assert load_counts(path) == expected(first, second, own, other)
 
 
-@pytest.mark.parametrize("document", [BY_HAND, PAIR_BY_HAND])
-def test_files_of_release_0_1_0_load_without_losses(tmp_path, document):
-    """Everything else is as it was; what is saved again says that there are none."""
-    path = tmp_path / "counts.json"
-    path.write_text(json.dumps(as_release_0_1_0(document)))
-    old, new = load_counts(path), counts_from_document(document)
-    if isinstance(new, PairedCounts):
-        assert old.loss_difference is old.first.losses is old.second.losses is None
-        margins = (replace(margin, losses=None, log_losses=None) for margin in (new.first, new.second))
-        without = PairedCounts(*margins, new.cells, new.n, new.weight, new.weight_sq)
-    else:
-        assert old.losses is None
-        without = replace(new, losses=None, log_losses=None)
-    assert old == without != new
-    assert load_counts(save_counts(old, path)) == old
-    assert (old + new) == (new + old) == without + without
+def test_counts_without_losses_are_stored_without_them(tmp_path):
+    """Such counts are made by hand; null is written, and the entry is needed."""
+    new = counts_from_document(BY_HAND)
+    made = replace(new, losses=None, log_losses=None)
+    assert load_counts(save_counts(made, tmp_path / "counts.json")) == made != new
+    assert (made + new) == (new + made) == made + made
+    document = counts_document(made)
+    assert document.pop("losses") is None
+    with pytest.raises(ValueError, match="'losses'"):
+        counts_from_document(document)
 
 
 @pytest.mark.parametrize("document", [BY_HAND, PAIR_BY_HAND])
 def test_files_without_log_losses_have_no_log_score(tmp_path, document):
     path = tmp_path / "counts.json"
-    path.write_text(json.dumps(without_losses(document, "log_")))
+    path.write_text(json.dumps(without_log_losses(document)))
     old, new = load_counts(path), counts_from_document(document)
     if isinstance(new, PairedCounts):
         assert old.log_loss_difference is old.first.log_losses is None
@@ -248,12 +234,6 @@ def test_rows_with_infinite_loss_are_stored_as_numbers(tmp_path):
             counts_from_document(document)
 
 
-def test_an_empty_file_of_release_0_1_0_stays_neutral():
-    """Sums over no rows are known to be 0, also where they were not written."""
-    for empty in (BinnedCounts.empty(2), PairedCounts.empty(2)):
-        assert counts_from_document(as_release_0_1_0(counts_document(empty))) == empty
-
-
 def test_the_file_is_small_and_says_what_it_is(tmp_path):
     z, c = rows(10_000)
     text = save_counts(BinnedCounts.from_arrays(z, c, target="event"), tmp_path / "a.json").read_text()
@@ -289,7 +269,8 @@ WRONG = {
     ("schema",): [
         ("bayescal.report/1", "something else"),
         ("bayescal.counts/3", "Update bayescal"),
-        ("bayescal.counts/1", "'losses'.* unknown|'loss_difference'.* unknown"),
+        ("bayescal.counts/1", r"reads bayescal\.counts/2\. Make the document again from the rows\.$"),
+        ("bayescal.counts/two", "something else"),
         (KeyError, "no ent"),
     ],
     ("kind",): [("bined", "Did you mean 'binned'"), (KeyError, "`kind`"), ([], "`kind`"), ("paired", "missing")],

@@ -139,7 +139,7 @@ def _require_losses(pilot: Any, both: tuple[BinnedCounts, ...], estimand: Estima
     if any(of is None for of in sums):
         raise ValueError(
             f"`pilot_counts` must hold the sums of {WORDS[losses]} for `estimand` {estimand.name!r}, and lacks them: "
-            "counts of one class of a matrix and files of former releases have none. Count the rows again, for "
+            "counts of one class of a matrix and counts made by hand have none. Count the rows again, for "
             f"example with `{type(pilot).__name__}.from_arrays`."
         )
     rows = min(counts.effective_rows for counts in both)

@@ -58,7 +58,7 @@ def shrinkage_posterior(
         Dirichlet parameter of each bin mass; default 2 / M, as in the Dirichlet model.
     sub_models : sequence of str, optional
         Names of the sub-models or families that take part; by default all of those in the notes. ``["independent"]``
-        is the model of release 0.1.0. Without ``"saturated"``, saturated bins are treated like other bins.
+        describes independent bins only. Without ``"saturated"``, saturated bins are treated like other bins.
     pool : bool, default True
         Whether the families "independent", "shared" and "small_errors" form a linear pool, in which each has a third of
         the draws. With False, all sub-models are averaged by their marginal likelihoods.

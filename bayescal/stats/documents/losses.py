@@ -1,6 +1,6 @@
 """Sums of losses as plain data, and whether they are possible given the other sums."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,18 +9,16 @@ from bayescal import _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.values import ROUNDING, floats, integers, within
-from bayescal.stats.documents.weights import WEIGHTS
 from bayescal.stats.losses import LARGEST_LOG_LOSS, LossSums, total_without_squares
 
 #: Rounding (half a unit in the last place) can put a float16 confidence this far outside a bin with float64 edges.
 HALF_DIGIT = 2.0**-12
-LOSSES = ("losses",)
 #: Sums of losses that a document may lack.
 OPTIONAL = ("log_losses", "log_loss_difference")
 
 
 def losses_document(losses: Mapping[str, LossSums | None]) -> dict[str, Any]:
-    """Return sums of losses of every kind as plain data; None if the counts include a file without them."""
+    """Return sums of losses of every kind as plain data; None if the counts lack the sums of squared errors."""
     return {
         name: None if sums is None else {part: getattr(sums, part).tolist() for part in _parts(sums)}
         for name, sums in losses.items()
@@ -30,12 +28,6 @@ def losses_document(losses: Mapping[str, LossSums | None]) -> dict[str, Any]:
 
 def _parts(sums: LossSums) -> list[str]:
     return ["total", "squares", *(["infinite"] if sums.infinite.any() else [])]
-
-
-def may_lack(losses: Sequence[str], name: str = OPTIONAL[0]) -> list[str]:
-    """Return the entries that a document may lack; one of release 0.1.0 has no sums of losses."""
-    of_rows = ["reading"] if name == OPTIONAL[0] else []
-    return [*WEIGHTS, *([name, "clusters", *of_rows] if losses else [])]
 
 
 def read_losses(

@@ -1,6 +1,6 @@
 """Counts of two classifiers on the same rows as plain data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +13,10 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.clusters import pair_clusters_document, read_pair_clusters
 from bayescal.stats.documents.joint_cells import read_cells
-from bayescal.stats.documents.losses import OPTIONAL, loss_sums, losses_document, may_lack
-from bayescal.stats.documents.sums import NEEDED, sums_document, sums_from_document
+from bayescal.stats.documents.losses import loss_sums, losses_document
+from bayescal.stats.documents.sums import MAY_LACK, NEEDED, sums_document, sums_from_document
 from bayescal.stats.documents.values import ROUNDING, TINY, within
-from bayescal.stats.documents.weights import read_weights, require_possible_weights, weights_document
+from bayescal.stats.documents.weights import WEIGHTS, read_weights, require_possible_weights, weights_document
 from bayescal.stats.losses import DIFFERENCES, KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
 
@@ -39,14 +39,13 @@ def pair_document(counts: PairedCounts) -> dict[str, Any]:
     }
 
 
-def pair_from_document(document: dict[str, Any], losses: Sequence[str]) -> PairedCounts:
-    """Convert plain data to counts of two classifiers, with validation; `losses` is empty for release 0.1.0."""
-    difference = ["loss_difference"] if losses else []
-    may = may_lack(losses, OPTIONAL[1])
-    _files.require_entries(document, ["target", "first", "second", "cells", "n", *difference], may)
+def pair_from_document(document: dict[str, Any]) -> PairedCounts:
+    """Convert plain data to counts of two classifiers, with validation."""
+    needed = ["target", "first", "second", "cells", "n", "loss_difference"]
+    _files.require_entries(document, needed, [*WEIGHTS, "log_loss_difference", "clusters"])
     target = document["target"]
     _checks.one_of("target", target, TARGETS)
-    first, second = (_margin(document[name], name, target, losses) for name in ("first", "second"))
+    first, second = (_margin(document[name], name, target) for name in ("first", "second"))
     top = [len(first.bins), 2, len(second.bins), 2]
     cells, n = read_cells(document, top, "bin, outcome, bin, outcome")
     weight, weight_sq = read_weights(document, n, "")
@@ -91,7 +90,7 @@ def _loss_difference(document: Mapping[str, Any], member: str, pair: PairedCount
     return losses
 
 
-def _margin(document: Any, name: str, target: str, losses: Sequence[str]) -> BinnedCounts:
-    _files.require_entries(document, ["bins", *NEEDED, *losses], may_lack(losses), f"'{name}'")
+def _margin(document: Any, name: str, target: str) -> BinnedCounts:
+    _files.require_entries(document, ["bins", *NEEDED], MAY_LACK, f"'{name}'")
     sums = {key: value for key, value in document.items() if key != "bins"}
-    return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.", losses)
+    return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.")

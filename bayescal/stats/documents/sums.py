@@ -1,6 +1,5 @@
 """Sums of the rows of each bin as plain data."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -13,19 +12,19 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.documents.clusters import clusters_document, read_clusters
 from bayescal.stats.documents.losses import (
     HALF_DIGIT,
-    LOSSES,
     losses_document,
-    may_lack,
     read_losses,
     require_log,
     require_squared,
 )
 from bayescal.stats.documents.values import ROUNDING, floats, integers, require_total, within
-from bayescal.stats.documents.weights import read_weights, require_possible_weights, weights_document
+from bayescal.stats.documents.weights import WEIGHTS, read_weights, require_possible_weights, weights_document
 from bayescal.stats.losses import KINDS
 from bayescal.stats.row_counts import row_counts
 
-NEEDED = ("rows", "cells", "deviation", "deviation_sq")
+#: Entries of the sums of each bin, and those that only some have.
+NEEDED = ("rows", "cells", "deviation", "deviation_sq", "losses")
+MAY_LACK = (*WEIGHTS, "log_losses", "clusters", "reading")
 
 
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
@@ -42,14 +41,9 @@ def sums_document(counts: BinnedCounts) -> dict[str, Any]:
     }
 
 
-def sums_from_document(
-    document: Any, bins: Bins, target: str, where: str = "", losses: Sequence[str] = LOSSES
-) -> BinnedCounts:
-    """Convert the sums of each bin to counts, with validation.
-
-    `where` is the prefix of names in messages; `losses` is empty for a document of release 0.1.0.
-    """
-    _files.require_entries(document, [*NEEDED, *losses], may_lack(losses), where.rstrip("."))
+def sums_from_document(document: Any, bins: Bins, target: str, where: str = "") -> BinnedCounts:
+    """Convert the sums of each bin to counts, with validation; `where` is the prefix of names in messages."""
+    _files.require_entries(document, NEEDED, MAY_LACK, where.rstrip("."))
     size = len(bins)
     cells = row_counts(f"{where}cells", integers(f"{where}cells", document["cells"], (2, size)))
     require_total(f"{where}rows", document["rows"], cells)

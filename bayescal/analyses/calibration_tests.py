@@ -1,4 +1,4 @@
-"""Classical statistics of calibration from rows: curves as point estimates, and tests of exact calibration."""
+"""Tests of exact calibration from rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,84 +11,11 @@ from bayescal import _checks
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.calibration_tests import hosmer_lemeshow_of, spiegelhalter_z
-from bayescal.estimands.classical_curves import CURVES
-from bayescal.results.classical import CalibrationTests, ClassicalCurves
+from bayescal.results.calibration_tests import CalibrationTests
 
 Floats = NDArray[np.float64]
 
-#: Smallest number of rows of a curve.
-LEAST_ROWS = 10
 HINT = "These statistics are defined for rows of equal weight."
-
-
-@_checks.explained(HINT, outcome="y_true", score="y_prob", y="y_true", p="y_prob")
-def classical_calibration_curves(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    target: str | None = None,
-    classes: Sequence[Any] | None = None,
-    logits: bool = False,
-) -> ClassicalCurves:
-    r"""Fit the calibration curves of the literature, and compute their ICI, E50, E90 and Emax as point estimates.
-
-    Parameters
-    ----------
-    y_true, y_prob, target, classes, logits
-        As for `evaluate`.
-
-    Returns
-    -------
-    ClassicalCurves
-        Fitted values and errors of six curves: "lowess" (``lowess(p, y, iter = 0)`` in R, the default of
-        ``rms::val.prob``); "loess" (``loess(y ~ p)``, the definition of the ICI in [1]_); "logistic"
-        (``glm(y ~ qlogis(p), binomial)``); "logistic_probability" (``glm(y ~ p, binomial)``); "spline_3" and "spline_4"
-        (``rms::lrm(y ~ rcs(qlogis(p), k))``, restricted cubic splines with the default knots [2]_).
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `evaluate`; also with fewer than 10 rows.
-
-    See Also
-    --------
-    calibration_curve : A curve with intervals.
-
-    Notes
-    -----
-    For comparison with published values: all agree with those programs. The errors are means, medians, 90th percentiles
-    (type 7) and maxima of :math:`|\hat m(c_i) - c_i|` over the rows. They are biased upwards, because the curves follow
-    the noise: a calibrated classifier never has the value 0. A bootstrap repeats this bias; the page "Calibration curve
-    and ICI" shows how rarely its intervals contain the truth.
-
-    Curves on the logit do not exist if a score is 0 or 1 (NaN, with a remark). Some programs drop such rows, which
-    changes the population, or move the scores, whose amount then matters.
-
-    References
-    ----------
-    .. [1] P. C. Austin and E. W. Steyerberg (2019), "The Integrated Calibration Index (ICI) and related metrics for
-       quantifying the calibration of logistic regression models", Statistics in Medicine 38, 4051-4065.
-    .. [2] F. E. Harrell (2015), Regression Modeling Strategies, 2nd edition, Springer, sections 2.4 and 10.11.
-
-    Examples
-    --------
-    The outcomes of a calibrated classifier:
-
-    >>> from bayescal.datasets.simulate import simulate
-    >>> rows = simulate(500, population="flat", rng=1)
-    >>> curves = classical_calibration_curves(rows.outcome, rows.confidence)
-    >>> {key: round(each["ici"], 3) for key, each in curves.errors.items()}
-    {'lowess': 0.029, 'loess': 0.035, 'logistic': 0.026, 'logistic_probability': 0.035, 'spline_3': 0.027, ...}
-    """
-    rows = _rows(y_true, y_prob, target=target, classes=classes, logits=logits)
-    score, outcome = _columns(rows)
-    if len(score) < LEAST_ROWS:
-        raise ValueError(
-            f"`y_true` must have at least {LEAST_ROWS} rows for a calibration curve, and has {len(score)}."
-        )
-    fitted = {key: fit(score, outcome) for key, fit in CURVES.items()}
-    question = f"{rows.target} calibration curves, N = {len(score)}"
-    return ClassicalCurves(score, fitted, question, remarks_on(rows))
 
 
 @_checks.explained(HINT, n_groups="groups", g="groups", bins="groups", outcome="y_true", score="y_prob")

@@ -1,8 +1,6 @@
-"""Classical point estimates and tests of calibration, for comparison with posteriors: curves, Z and chi-squared."""
+"""CalibrationTests: Spiegelhalter's Z and the chi-squared statistic of Hosmer and Lemeshow."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,116 +8,16 @@ from numpy.typing import NDArray
 
 from bayescal import _presented, _render
 from bayescal.estimands.calibration_tests import HosmerLemeshow
-from bayescal.estimands.classical_curves import errors_of
-from bayescal.results.foreign_names import CALIBRATION_TESTS, CLASSICAL, no_attribute
+from bayescal.results.foreign_names import CALIBRATION_TESTS, no_attribute
 from bayescal.results.wording import SMALLEST_P
 
-Floats = NDArray[np.float64]
-
-#: Curves in words.
-NAMES = {
-    "lowess": "lowess",
-    "loess": "loess",
-    "logistic": "logistic, on logit p",
-    "logistic_probability": "logistic, on p",
-    "spline_3": "restricted cubic spline, 3 knots",
-    "spline_4": "restricted cubic spline, 4 knots",
-}
-#: Errors and their symbols.
-SYMBOLS = {"ici": "ICI", "e50": "E50", "e90": "E90", "emax": "Emax"}
-#: The curves that need logits of the scores.
-OF_LOGITS = ("logistic", "spline_3", "spline_4")
 #: Smallest expected number in a group for which the chi-squared distribution is said to be accurate.
 ACCURATE = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassicalCurves(_presented.Presented):
-    """Calibration curves of the literature, fitted to rows, and their errors; made by `classical_calibration_curves`.
-
-    Parameters
-    ----------
-    score : ndarray, shape (n_rows,)
-        Scores of the rows.
-    fitted : mapping of str to ndarray of shape (n_rows,)
-        Event rates of each curve at the rows; NaN if a curve does not exist.
-    question : str
-        Target and rows, in words.
-    of_rows : tuple of str
-        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
-    """
-
-    score: Floats
-    fitted: Mapping[str, Floats]
-    question: str
-    of_rows: tuple[str, ...] = ()
-
-    _index = ("curve",)
-    _columns = tuple(SYMBOLS)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, CLASSICAL)
-
-    @cached_property
-    def errors(self) -> dict[str, dict[str, float]]:
-        """Values of ici, e50, e90 and emax by curve; NaN if a curve does not exist."""
-        return {key: errors_of(each, self.score) for key, each in self.fitted.items()}
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return the errors as data: one dict per curve, with keys curve, ici, e50, e90 and emax."""
-        return [{"curve": key, **each} for key, each in self.errors.items()]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
-    def sentence(self) -> str:
-        """The range of the ICI over the curves, in words."""
-        values = [each["ici"] for each in self.errors.values() if each["ici"] == each["ici"]]
-        if not values:
-            return "No classical calibration curve exists for these rows."
-        low, high = (_render.number(value, 3) for value in (min(values), max(values)))
-        found = f"{low} by every curve" if low == high else f"{low} to {high}, depending on the curve"
-        return (
-            f"The plug-in integrated calibration index is {found}. These are point estimates, which noise makes too "
-            "large; `calibration_curve` has intervals."
-        )
-
-    @property
-    def spec(self) -> str:
-        """Question and rows, on one line."""
-        return self.question
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Why curves do not exist."""
-        missing = [key for key, each in self.errors.items() if each["ici"] != each["ici"]]
-        certain = int(np.count_nonzero((self.score <= 0) | (self.score >= 1)))
-        texts = []
-        if certain and any(key in OF_LOGITS for key in missing):
-            texts.append(
-                f"{certain} rows have score 0 or 1, whose logit is infinite, so that curves on the logit do not exist."
-            )
-            missing = [key for key in missing if key not in OF_LOGITS]
-        if missing:
-            texts.append(
-                f"Not defined for these rows: {', '.join(NAMES[key] for key in missing)}. Too few scores are distinct, "
-                "or scores separate the outcomes."
-            )
-        return (*self.of_rows, *texts)
-
-    def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
-        rows = [
-            [NAMES[row["curve"]], *(_render.number(row[name]) for name in SYMBOLS)]
-            for row in self.table()
-        ]  # fmt: skip
-        return _render.Sheet(self.sentence(), self.spec, ("", *SYMBOLS.values()), rows, self.remarks)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTests(_presented.Presented):
-    """Classical tests of exact calibration; made by `calibration_tests`, which says what they cannot answer.
+    """Tests of exact calibration; made by `calibration_tests`, which says what they cannot answer.
 
     Parameters
     ----------
