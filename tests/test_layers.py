@@ -215,8 +215,8 @@ def test_the_reader_lets_the_rest_pass(path, source):
 def test_modules_that_are_imported_by_their_name():
     """Such an import evades the tests above.
 
-    Results name the files that write them, the registry its estimands, the package, in an error, their synonyms, and
-    each command of the program the function whose defaults its help shows.
+    Results name the files that write them, the registries their estimands and kinds of counts, the package, in an error,
+    their synonyms, and each command of the program the function whose defaults its help shows.
     """
     found = set()
     for path in FILES:
@@ -227,6 +227,10 @@ def test_modules_that_are_imported_by_their_name():
         ("__init__.py", "'bayescal.estimands.names'"),
         ("_presented.py", "f'bayescal.report.{name}'"),
         ("cli/help.py", "module"),
+        (
+            "stats/kinds.py",
+            "'.'.join(('bayescal', *file.relative_to(PACKAGE).with_suffix('').parts)).removesuffix('.__init__')",
+        ),
         ("estimands/registry.py", "'bayescal.estimands'"),
         ("estimands/registry.py", "f'bayescal.estimands.{name}'"),
     }

@@ -18,12 +18,8 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
-from bayescal.stats.logits import LogitCounts
-from bayescal.stats.paired import PairedCounts
-from bayescal.stats.shift_counts import ShiftCounts
-from bayescal.stats.stored import SavedCounts, load_counts
-from bayescal.stats.survival_counts import SurvivalCounts
-from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.stats.kinds import SavedCounts, kind_of
+from bayescal.stats.stored import load_counts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,34 +55,12 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
     ValueError
         If the file is invalid, holds counts of two classifiers, or lacks an edge of `bins`.
     """
-    counts = load_counts(path)
-    if isinstance(counts, PairedCounts):
-        raise ValueError(
-            f"'{path.name}' holds counts of two classifiers on the same rows, and a report evaluates one. "
-            "`bayescal.compare_counts` compares the two in Python."
-        )
-    if isinstance(counts, SurvivalCounts):
-        raise ValueError(
-            f"'{path.name}' holds right-censored rows, and a report has outcomes. `bayescal.evaluate_survival_counts` "
-            "evaluates them in Python."
-        )
-    if isinstance(counts, ShiftCounts):
-        raise ValueError(
-            f"'{path.name}' holds counts of a source and a target without labels, and a report evaluates labelled rows."
-            " `bayescal.evaluate_shifted_counts` evaluates them in Python."
-        )
-    if isinstance(counts, LogitCounts):
-        raise ValueError(
-            f"'{path.name}' holds counts in cells of logits, for an intercept and a slope, and a report has bins. "
-            "`bayescal.recalibration_counts` evaluates them in Python."
-        )
-    if isinstance(counts, ThresholdCounts):
-        raise ValueError(
-            f"'{path.name}' holds counts between thresholds, for a net benefit, and a report has bins. "
-            "`bayescal.net_benefit_counts` evaluates them in Python."
-        )
+    counts: Any = load_counts(path)
+    kind = kind_of(counts)
+    if kind.instead:
+        raise ValueError(f"'{path.name}' {kind.instead}")
     if bins is None:
-        return counts
+        return counts  # BinnedCounts or ClasswiseCounts
     try:
         return counts.coarsen(make_bins(bins))
     except ValueError as problem:
@@ -119,7 +93,9 @@ class CountedFiles(Result):
         """Print the number of rows, the target and the bins."""
         _note_copies(self.parts, self.files)
         files = f"{len(self.files)} file{'s' * (len(self.files) > 1)}"
-        screen.print(f"{self.total.n_rows:,} rows of {files}: target {_about(self.total)}", soft_wrap=True)
+        screen.print(
+            f"{self.total.n_rows:,} rows of {files}: target {kind_of(self.total).described(self.total)}", soft_wrap=True
+        )
 
 
 def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQuestionOptions) -> CountedFiles:
@@ -186,57 +162,10 @@ def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles
     for file, counts in zip(files[1:], parts[1:], strict=True):
         with file_named(file, files):
             if type(counts) is not type(total):
-                raise ValueError(
-                    f"{_in_words(total)} and {_in_words(counts)} cannot be added; count all files with one target."
-                )
+                kinds = f"{kind_of(total).words} and {kind_of(counts).words}"
+                raise ValueError(f"{kinds} cannot be added; count all files with one target.")
             total = total + counts
     return CountedFiles(files, parts, total)
-
-
-def _about(counts: SavedCounts) -> str:
-    """Return the target, and the bins or thresholds."""
-    if isinstance(counts, ThresholdCounts):
-        n, models = len(counts.thresholds), len(counts.models)
-        return f"event, {n} threshold{'s' * (n > 1)} of {models} model{'s' * (models > 1)}"
-    if isinstance(counts, ShiftCounts):
-        return f"label shift, {counts.n_source:,} rows of the source, {counts.n_target:,} of the target"
-    one = _binary(counts)
-    classes = f", {len(counts)} classes" if isinstance(counts, ClasswiseCounts) else ""
-    return f"{one.target}{classes}, {one.bins}"
-
-
-def _sums(counts: SavedCounts) -> bytes:
-    """Return sums that different rows hardly have in common: those of the first classifier, or of the first class."""
-    if isinstance(counts, ThresholdCounts):
-        return counts.cells.tobytes() + counts.n.tobytes() + counts.weight.tobytes()
-    if isinstance(counts, ShiftCounts):
-        sums = b"".join(each.source.deviation.tobytes() + each.unlabelled.deviation.tobytes() for each in counts.binned)
-        return counts.source.tobytes() + counts.target.tobytes() + sums
-    one = _binary(counts)
-    return one.deviation.tobytes() + one.cells.tobytes()
-
-
-def _binary(counts: BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts | SurvivalCounts) -> BinnedCounts:
-    """Return counts of one binary problem: those of the first classifier, or of the first class."""
-    if isinstance(counts, ClasswiseCounts):
-        return counts.by_class[0]
-    if isinstance(counts, LogitCounts | SurvivalCounts):
-        return counts.binned
-    return counts.first if isinstance(counts, PairedCounts) else counts
-
-
-def _in_words(counts: SavedCounts) -> str:
-    if isinstance(counts, ClasswiseCounts):
-        return "counts of all classes"
-    if isinstance(counts, LogitCounts):
-        return "counts in cells of logits"
-    if isinstance(counts, SurvivalCounts):
-        return "counts of right-censored rows"
-    if isinstance(counts, ShiftCounts):
-        return "counts of a source and a target"
-    if isinstance(counts, ThresholdCounts):
-        return "counts between thresholds"
-    return f"counts of {'two classifiers' if isinstance(counts, PairedCounts) else 'one classifier'}"
 
 
 def _require_different(files: Sequence[Path]) -> None:
@@ -251,7 +180,7 @@ def _note_copies(parts: Sequence[SavedCounts], files: Sequence[Path]) -> None:
     """Show a note if two files have equal sums to the last digit: they probably hold the same rows."""
     seen: dict[bytes, Path] = {}
     for counts, file in zip(parts, files, strict=True):
-        sums = _sums(counts)
+        sums = kind_of(counts).sums_of(counts)
         if counts.n_rows and sums in seen:
             both = f"'{seen[sums].name}' and '{file.name}'"
             say("Note", "yellow", f"{both} have equal sums to the last digit. Are the same rows counted twice?")

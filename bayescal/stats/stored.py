@@ -1,38 +1,10 @@
 """Counts as small JSON files: written atomically, and validated completely when read."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bayescal import _checks, _files
-from bayescal.data.predictions import TARGETS
-from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.classwise import ClasswiseCounts
-from bayescal.stats.documents.bins import bins_document, bins_from_document
-from bayescal.stats.documents.classes import classes_document, classes_from_document
-from bayescal.stats.documents.logits import logits_document, logits_from_document
-from bayescal.stats.documents.pairs import pair_document, pair_from_document
-from bayescal.stats.documents.shift import shift_document, shift_from_document
-from bayescal.stats.documents.sums import MAY_LACK, NEEDED, sums_document, sums_from_document
-from bayescal.stats.documents.survival import survival_document, survival_from_document
-from bayescal.stats.documents.thresholds import thresholds_document, thresholds_from_document
-from bayescal.stats.logits import LogitCounts
-from bayescal.stats.paired import PairedCounts, require_paired
-from bayescal.stats.shift_counts import ShiftCounts
-from bayescal.stats.survival_counts import SurvivalCounts
-from bayescal.stats.threshold_counts import ThresholdCounts
-
-type SavedCounts = (
-    BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts | ShiftCounts | SurvivalCounts | ThresholdCounts
-)
-
-#: Kinds that one function writes and one reads: type, and both functions.
-_WHOLE: dict[str, tuple[type, Callable[[Any], dict[str, Any]], Callable[[Any], Any]]] = {
-    "logit": (LogitCounts, logits_document, logits_from_document),
-    "shift": (ShiftCounts, shift_document, shift_from_document),
-    "survival": (SurvivalCounts, survival_document, survival_from_document),
-    "threshold": (ThresholdCounts, thresholds_document, thresholds_from_document),
-}
+from bayescal.stats.kinds import SavedCounts, counts_kinds, kind_of
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
@@ -67,6 +39,7 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     Examples
     --------
     >>> import tempfile
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = save_counts(counts, Path(folder) / "counts.json")
@@ -104,6 +77,7 @@ def load_counts(path: str | Path) -> SavedCounts:
     Examples
     --------
     >>> import tempfile
+    >>> from bayescal import BinnedCounts
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     workers = [
     ...         save_counts(BinnedCounts.from_arrays([0, 1], [0.2, c], bins=2), Path(folder) / f"{c}.json")
@@ -130,18 +104,10 @@ def counts_document(counts: SavedCounts) -> dict[str, Any]:
     Returns
     -------
     dict
-        Keys "schema", "kind" ("binned", "paired", "classwise", "logit", "shift", "survival" or "threshold") and the
-        sums of that kind.
+        Keys "schema", "kind" (a name of `kinds.counts_kinds`) and the sums of that kind.
     """
-    if isinstance(counts, BinnedCounts):
-        about = {"target": counts.target, "bins": bins_document(counts.bins)}
-        return {"schema": SCHEMA, "kind": "binned", **about, **sums_document(counts)}
-    for kind, (of_kind, document_of, _) in _WHOLE.items():
-        if isinstance(counts, of_kind):
-            return {"schema": SCHEMA, "kind": kind, **document_of(counts)}
-    if isinstance(counts, ClasswiseCounts):
-        return {"schema": SCHEMA, "kind": "classwise", **classes_document(counts)}
-    return {"schema": SCHEMA, "kind": "paired", **pair_document(require_paired(counts))}
+    kind = kind_of(counts)
+    return {"schema": SCHEMA, "kind": kind.name, **kind.document(counts)}
 
 
 def counts_from_document(document: Any) -> SavedCounts:
@@ -164,15 +130,6 @@ def counts_from_document(document: Any) -> SavedCounts:
     """
     document = _files.require_schema(document, SCHEMA)
     kind, _ = document.pop("kind", None), document.pop("schema")
-    _checks.one_of("kind", kind, ["binned", "paired", "classwise", *_WHOLE])
-    if kind == "paired":
-        return pair_from_document(document)
-    if kind in _WHOLE:
-        counts: SavedCounts = _WHOLE[kind][2](document)
-        return counts
-    if kind == "classwise":
-        return classes_from_document(document)
-    _files.require_entries(document, ["target", "bins", *NEEDED], MAY_LACK)
-    _checks.one_of("target", document["target"], TARGETS)
-    sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
-    return sums_from_document(sums, bins_from_document(document["bins"]), document["target"])
+    _checks.one_of("kind", kind, [*counts_kinds()])
+    counts: SavedCounts = counts_kinds()[str(kind)].read(document)
+    return counts

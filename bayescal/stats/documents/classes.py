@@ -14,6 +14,7 @@ from bayescal.stats.dependence import MOST_CELLS
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.sums import sums_document, sums_from_document
 from bayescal.stats.documents.values import ROUNDING, TINY, floats, within
+from bayescal.stats.kinds import CountsKind, register
 
 Floats = NDArray[np.float64]
 
@@ -94,3 +95,20 @@ def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
         n = np.concatenate([each.n for each in counts])
         within("joint", "fit `losses`", np.abs(squares - losses) - ROUNDING * n, 0 * losses, squares)
     return joint
+
+
+def _about(counts: ClasswiseCounts) -> str:
+    return f"classwise, {len(counts)} classes, {counts.by_class[0].bins}"
+
+
+register(
+    CountsKind(
+        "classwise",
+        ClasswiseCounts,
+        classes_document,
+        classes_from_document,
+        "counts of all classes",
+        binary=lambda counts: counts.by_class[0],
+        about=_about,
+    )
+)

@@ -9,7 +9,8 @@ from bayescal import _files
 from bayescal.stats.documents.sums import sums_document, sums_from_document
 from bayescal.stats.documents.values import floats, integers
 from bayescal.stats.documents.weights import WEIGHTS
-from bayescal.stats.logits import LogitCounts, logit_bins
+from bayescal.stats.kinds import BinsKind, CountsKind, register
+from bayescal.stats.logits import LogitBins, LogitCounts, logit_bins
 
 #: Sums with one entry per cell, on the last axis.
 SUMS = ("cells", "deviation", "deviation_sq", *WEIGHTS)
@@ -41,3 +42,23 @@ def logits_from_document(document: Mapping[str, Any]) -> LogitCounts:
         values[..., cell] = read(name, document[name], shape)
         full[name] = values.tolist()
     return LogitCounts(sums_from_document(full, bins, "event"))
+
+
+def _read_bins(document: Mapping[str, Any]) -> LogitBins:
+    _files.require_entries(document, ["kind", "step"], where="'bins'")
+    return logit_bins(float(floats("bins.step", document["step"], ())))
+
+
+register(BinsKind("logit", LogitBins, lambda bins: {"step": bins.step}, _read_bins))
+register(
+    CountsKind(
+        "logit",
+        LogitCounts,
+        logits_document,
+        logits_from_document,
+        "counts in cells of logits",
+        "holds counts in cells of logits, for an intercept and a slope, and a report has bins. "
+        "`bayescal.recalibration_counts` evaluates them in Python.",
+        binary=lambda counts: counts.binned,
+    )
+)

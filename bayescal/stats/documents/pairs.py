@@ -17,6 +17,7 @@ from bayescal.stats.documents.losses import loss_sums, losses_document
 from bayescal.stats.documents.sums import MAY_LACK, NEEDED, sums_document, sums_from_document
 from bayescal.stats.documents.values import ROUNDING, TINY, within
 from bayescal.stats.documents.weights import WEIGHTS, read_weights, require_possible_weights, weights_document
+from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.losses import DIFFERENCES, KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
 
@@ -94,3 +95,17 @@ def _margin(document: Any, name: str, target: str) -> BinnedCounts:
     _files.require_entries(document, ["bins", *NEEDED], MAY_LACK, f"'{name}'")
     sums = {key: value for key, value in document.items() if key != "bins"}
     return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.")
+
+
+register(
+    CountsKind(
+        "paired",
+        PairedCounts,
+        pair_document,
+        pair_from_document,
+        "counts of two classifiers",
+        "holds counts of two classifiers on the same rows, and a report evaluates one. `bayescal.compare_counts` "
+        "compares the two in Python.",
+        binary=lambda counts: counts.first,
+    )
+)

@@ -13,6 +13,7 @@ from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.classes import labels_document, labels_from_document
 from bayescal.stats.documents.sums import read_reading, sums_document, sums_from_document
 from bayescal.stats.documents.values import floats, integers, require_total
+from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.row_counts import row_counts
 from bayescal.stats.shift_cells import ShiftCells
@@ -103,3 +104,27 @@ def _require_plain(counts: BinnedCounts, where: str) -> None:
     """Refuse sums of weighted rows or of rows in clusters, which label shift does not have."""
     if counts.weighted or counts.clusters is not None:
         raise ValueError(f"`{where}` must hold rows without weights and clusters.")
+
+
+def _about(counts: ShiftCounts) -> str:
+    return f"label shift, {counts.n_source:,} rows of the source, {counts.n_target:,} of the target"
+
+
+def _fingerprint(counts: ShiftCounts) -> bytes:
+    sums = b"".join(each.source.deviation.tobytes() + each.unlabelled.deviation.tobytes() for each in counts.binned)
+    return counts.source.tobytes() + counts.target.tobytes() + sums
+
+
+register(
+    CountsKind(
+        "shift",
+        ShiftCounts,
+        shift_document,
+        shift_from_document,
+        "counts of a source and a target",
+        "holds counts of a source and a target without labels, and a report evaluates labelled rows. "
+        "`bayescal.evaluate_shifted_counts` evaluates them in Python.",
+        about=_about,
+        fingerprint=_fingerprint,
+    )
+)

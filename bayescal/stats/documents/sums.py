@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _files
+from bayescal.data.predictions import TARGETS
 from bayescal.data.reading import Reading
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.clusters import clusters_document, read_clusters
 from bayescal.stats.documents.losses import (
     HALF_DIGIT,
@@ -19,6 +21,7 @@ from bayescal.stats.documents.losses import (
 )
 from bayescal.stats.documents.values import ROUNDING, floats, integers, require_total, within
 from bayescal.stats.documents.weights import WEIGHTS, read_weights, require_possible_weights, weights_document
+from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.losses import KINDS
 from bayescal.stats.row_counts import row_counts
 
@@ -79,3 +82,17 @@ def read_reading(document: Any, name: str, n_rows: int) -> Reading:
     deviation = floats(f"{name}.deviation", document["deviation"], ())
     _checks.between(f"{name}.deviation", np.atleast_1d(deviation), 0.0, 1.0)
     return Reading(deviation=float(deviation), **{key: int(document[key]) for key in counted})
+
+
+def _document(counts: BinnedCounts) -> dict[str, Any]:
+    return {"target": counts.target, "bins": bins_document(counts.bins), **sums_document(counts)}
+
+
+def _read(document: dict[str, Any]) -> BinnedCounts:
+    _files.require_entries(document, ["target", "bins", *NEEDED], MAY_LACK)
+    _checks.one_of("target", document["target"], TARGETS)
+    sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
+    return sums_from_document(sums, bins_from_document(document["bins"]), document["target"])
+
+
+register(CountsKind("binned", BinnedCounts, _document, _read, "counts of one classifier"))

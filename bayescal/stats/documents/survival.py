@@ -10,6 +10,7 @@ from bayescal import _checks, _files
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.values import floats, integers, require_total, within
 from bayescal.stats.documents.weights import WEIGHTS, require_possible_weights
+from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.sums import sums_at
 from bayescal.stats.survival_counts import SurvivalCounts, checked_times
 
@@ -90,3 +91,17 @@ def _read_weights(
     rows = sums_at(bin_of, n, size)
     require_possible_weights("", rows.astype(np.int64), by_bin, weight_sq)
     return weight, weight_sq
+
+
+register(
+    CountsKind(
+        "survival",
+        SurvivalCounts,
+        survival_document,
+        survival_from_document,
+        "counts of right-censored rows",
+        "holds right-censored rows, and a report has outcomes. `bayescal.evaluate_survival_counts` evaluates them in "
+        "Python.",
+        binary=lambda counts: counts.binned,
+    )
+)

@@ -10,6 +10,7 @@ from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.documents.joint_cells import read_cells
 from bayescal.stats.documents.values import ROUNDING, TINY, floats, within
 from bayescal.stats.documents.weights import WEIGHTS
+from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.sums import sums_at
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import checked_thresholds, model_names
@@ -68,3 +69,23 @@ def _require_possible_weights(counts: ThresholdCounts) -> None:
     tiny = TINY * np.maximum(counts.by_outcome(counts.n), 1)  # squares that float64 does not hold
     within("weight_sq", "fit `weight`", least * (1 - ROUNDING) - tiny, counts.weight_sq, counts.weight_sq)
     within("weight_sq", "fit `weight`", counts.weight_sq, most * (1 + ROUNDING) + tiny, counts.weight_sq)
+
+
+def _about(counts: ThresholdCounts) -> str:
+    n, models = len(counts.thresholds), len(counts.models)
+    return f"event, {n} threshold{'s' * (n > 1)} of {models} model{'s' * (models > 1)}"
+
+
+register(
+    CountsKind(
+        "threshold",
+        ThresholdCounts,
+        thresholds_document,
+        thresholds_from_document,
+        "counts between thresholds",
+        "holds counts between thresholds, for a net benefit, and a report has bins. `bayescal.net_benefit_counts` "
+        "evaluates them in Python.",
+        about=_about,
+        fingerprint=lambda counts: counts.cells.tobytes() + counts.n.tobytes() + counts.weight.tobytes(),
+    )
+)

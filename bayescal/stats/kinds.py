@@ -1,0 +1,136 @@
+"""Kinds of counts: how each is stored as JSON and described in messages. Modules that convert counts register them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins
+
+#: The package, whose files named `document.py` or in folders named `documents` register kinds when they are imported.
+PACKAGE = Path(__file__).parents[1]
+
+
+class SavedCounts(Protocol):
+    """What counts of every kind have: a number of rows, and a sum of two."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def __add__(self, other: Any) -> Self:
+        """Return the counts of the rows of both."""
+
+
+def _target_and_bins(counts: BinnedCounts) -> str:
+    return f"{counts.target}, {counts.bins}"
+
+
+def _itself(counts: BinnedCounts) -> BinnedCounts:
+    return counts
+
+
+def _deviations(counts: BinnedCounts) -> bytes:
+    return counts.deviation.tobytes() + counts.cells.tobytes()
+
+
+@dataclass(frozen=True)
+class CountsKind:
+    """A kind of counts that can be saved.
+
+    Parameters
+    ----------
+    name : str
+        Value of "kind" in the document.
+    counts : type
+        Type of the counts.
+    document : callable
+        Counts -> plain data for JSON, without "schema" and "kind".
+    read : callable
+        Plain data without these entries -> counts, with validation.
+    words : str
+        What the counts are, in messages: "counts of right-censored rows".
+    instead : str, optional
+        For counts that ``bayescal report`` cannot evaluate: what the file holds and what a report needs, and the
+        function that evaluates them.
+    binary : callable, optional
+        Counts -> the counts of one binary problem: those of the first classifier, or of the first class.
+    about : callable, optional
+        Counts -> their target, and the bins or thresholds; by default those of `binary`.
+    fingerprint : callable, optional
+        Counts -> sums that different rows hardly have in common; by default those of `binary`.
+    """
+
+    name: str
+    counts: type
+    document: Callable[[Any], dict[str, Any]]
+    read: Callable[[dict[str, Any]], Any]
+    words: str
+    instead: str = ""
+    binary: Callable[[Any], BinnedCounts] = _itself
+    about: Callable[[Any], str] | None = None
+    fingerprint: Callable[[Any], bytes] | None = None
+
+    def described(self, counts: Any) -> str:
+        """Return the target, and the bins or thresholds."""
+        return self.about(counts) if self.about else _target_and_bins(self.binary(counts))
+
+    def sums_of(self, counts: Any) -> bytes:
+        """Return sums that different rows hardly have in common."""
+        return self.fingerprint(counts) if self.fingerprint else _deviations(self.binary(counts))
+
+
+@dataclass(frozen=True)
+class BinsKind:
+    """Bins of a type of their own, which are stored by their parameters instead of their edges."""
+
+    name: str
+    bins: type
+    document: Callable[[Any], dict[str, Any]]
+    read: Callable[[Mapping[str, Any]], Bins]
+
+
+_kinds: dict[str, CountsKind] = {}
+_bins: dict[str, BinsKind] = {}
+
+
+def register(kind: CountsKind | BinsKind) -> None:
+    """Add a kind; a file that converts counts to documents calls this when it is imported."""
+    if isinstance(kind, CountsKind):
+        _kinds[kind.name] = kind
+    else:
+        _bins[kind.name] = kind
+
+
+def counts_kinds() -> Mapping[str, CountsKind]:
+    """Return all kinds of counts by name, in alphabetical order."""
+    _load_package()
+    return dict(sorted(_kinds.items()))
+
+
+def bins_kinds() -> Mapping[str, BinsKind]:
+    """Return all kinds of bins that have a type of their own, by name."""
+    _load_package()
+    return _bins
+
+
+def kind_of(counts: object) -> CountsKind:
+    """Return the kind of counts; raise TypeError if they are of another type."""
+    kinds = counts_kinds().values()
+    for kind in kinds:
+        if type(counts) is kind.counts:
+            return kind
+    types = [kind.counts.__name__ for kind in kinds]
+    raise TypeError(f"`counts` must be {', '.join(types[:-1])} or {types[-1]}, not {type(counts).__name__}.")
+
+
+@cache
+def _load_package() -> None:
+    files = [*PACKAGE.rglob("document.py"), *PACKAGE.rglob("documents/*.py")]
+    for file in sorted(files):
+        import_module(
+            ".".join(("bayescal", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        )
