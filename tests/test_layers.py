@@ -215,8 +215,8 @@ def test_the_reader_lets_the_rest_pass(path, source):
 def test_modules_that_are_imported_by_their_name():
     """Such an import evades the tests above.
 
-    Results name the files that write them, the registries their estimands and kinds of counts, the package, in an error,
-    their synonyms, and each command of the program the function whose defaults its help shows.
+    Results name the files that write them, the registries their estimands and kinds of counts, the package, in an
+    error, their synonyms, and each command of the program the function whose defaults its help shows.
     """
     found = set()
     for path in FILES:
