@@ -86,6 +86,10 @@ def compare_survival(
     scores have a Student t posterior around the observed difference, whose variance is that of such derivatives; the
     correlation of areas under the ROC curve and of ratios of observed to expected events comes from them, too.
 
+    With few rows, the posterior takes a slightly miscalibrated model for nearly calibrated. 95 % intervals of the
+    difference between its ECE and that of a calibrated model contained the truth in 78 to 83 % of simulated data sets
+    of 500 rows, and in 87 to 96 % of those of 2000 rows; over all cells, in 89 and 95 %.
+
     References
     ----------
     .. [1] L. A. Jaeckel (1972), "The infinitesimal jackknife", Bell Laboratories Memorandum MM 72-1215-11.

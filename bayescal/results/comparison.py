@@ -10,6 +10,14 @@ from bayescal.results.of_estimand import OfEstimand
 from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.stats.clusters import clusters_of
 
+#: Design effect from which rows count as dependent, and the remark for two classifiers on such rows.
+DEPENDENT = 1.5
+DEPENDENT_ROWS = (
+    "Rows of one cluster depend on each other. Intervals of differences of ECEs are then too narrow: 95 % intervals "
+    "contained the difference in 82 % of simulated data sets with dependent rows. Differences of scores are not "
+    "affected."
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(OfEstimand, Compared):
@@ -126,6 +134,14 @@ class Comparison(OfEstimand, Compared):
             f"{len(self.names)} {self.axis}s on {rows}: {quantity}, {first.counts.bins}, {n}, "
             f"{first.model} model, rope {self.rope:g}"
         )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals, each with the names of the evaluations that it concerns."""
+        clusters = clusters_of(next(iter(self.evaluations.values())).counts)
+        if clusters is None or self.pairs is None or clusters.total_effect < DEPENDENT:
+            return super().remarks
+        return (*super().remarks, DEPENDENT_ROWS)
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""

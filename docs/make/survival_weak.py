@@ -1,5 +1,5 @@
 """Measure how often intervals of the calibration error at a horizon contain the truth with weights, in small groups, if
-censoring depends on more than the risk, and in the weakest cells of survival.py; write docs/explanation/survival.md:
+censoring depends on more than the risk, and in the small waves of survival.py; write docs/explanation/survival.md:
 part of `make coverage`.
 """
 
@@ -36,7 +36,7 @@ WORDS = {
     "weights": "weights unrelated to rows",
     "sampled": "sampled by risk, inverse weights",
     "hidden": "hidden cause",
-    "repeated": "weakest cell",
+    "repeated": "small wave",
 }
 
 
@@ -142,7 +142,7 @@ def populations(quick: bool) -> list[tuple[str, int, Cell]]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure all cells: about three minutes of one processor for 100 data sets, and 400 of the weakest cells."""
+    """Measure all cells: about three minutes of one processor for 100 data sets, and 400 of the small waves."""
     jobs = jobs_of(populations(options.quick), options.repeats, options.draws, rng=np.random.default_rng(SEED))
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
     return measured(SEED, settings, COLUMNS, rows_of_jobs(of_cell, jobs, workers=options.workers))
