@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import Draws
@@ -112,8 +113,6 @@ class ScoreComparison(Labelled, _presented.Presented):
     @cached_property
     def _values(self) -> Floats:
         """Joint draws, shape (n_draws, n_classifiers)."""
-        from scipy.special import ndtr
-
         values, vectors = np.linalg.eigh(self.correlation)
         # the symmetric root: unlike the signs of eigenvectors, it does not depend on the last digits of sums
         root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.stats.log_odds import logit
 from bayescal.stats.merged import MergedCounts, ends_of_equal_weight, merge_between
 from bayescal.stats.ordered import Steps
 
@@ -51,8 +52,7 @@ def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     """
     ends = ends_of_equal_weight(steps, n_bins)
     score = steps.score.astype(np.float64, copy=False)
-    inside = np.clip(score, LOGIT_FLOOR, 1 - LOGIT_FLOOR)
-    x = np.log(inside) - np.log1p(-inside)
+    x = logit(score, LOGIT_FLOOR)
     first, last = np.append(0, ends), np.append(ends, len(score))
     wide = (x[last - 1] - x[first] > WIDEST_LOGIT) & (score[last - 1] - score[first] > WIDEST)
     cuts = [_cuts(steps, x, a, b) for a, b in zip(first[wide].tolist(), last[wide].tolist(), strict=True)]

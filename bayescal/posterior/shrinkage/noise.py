@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
 from bayescal.posterior.shrinkage.independent.sampling import systematic
 from bayescal.posterior.shrinkage.sub_model import SubModelDraws
+from bayescal.stats.log_odds import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
 #: Cells of a grid: lower ends of shape (n_cells, n_axes), common widths of shape (n_axes,), and log posterior masses.

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from bayescal import _checks
 from bayescal.analyses.compare import SameRowsWarning, compare_counts, compare_independent
@@ -102,8 +103,6 @@ class Stated:
 
     def __call__(self, probability: Floats, rng: np.random.Generator) -> Floats:
         """Return confidences at true probabilities; every call draws new noise."""
-        from scipy.special import expit, logit
-
         log_odds = self.slope * logit(probability) + self.shift
         if self.noise:
             log_odds = log_odds + self.noise * rng.standard_normal(np.shape(probability))
