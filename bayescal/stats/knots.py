@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from bayescal.stats.log_odds import logit
 from bayescal.stats.merged import MergedCounts, ends_of_equal_weight, merge_between
 from bayescal.stats.ordered import Steps
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -87,5 +88,4 @@ def _effective(steps: Steps, part: slice) -> Floats:
 
 def _rows(steps: Steps, part: slice) -> float:
     """Return Kish's effective number of rows of a part; 0 if it is empty."""
-    weight = steps.weight[part]
-    return float(weight.sum() ** 2 / steps.weight_sq[part].sum()) if len(weight) else 0.0
+    return effective_number(steps.weight[part], steps.weight_sq[part])

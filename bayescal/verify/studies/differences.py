@@ -303,7 +303,7 @@ def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generato
 
 def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
     """Treat the two posteriors as independent, as if they came from different rows."""
-    common, order = (int(s) for s in rng.integers(2**63, size=2))  # seeds as in `compare_counts`, for the same draws
+    common, order = _checks.seeds(rng, 2)  # seeds as in `compare_counts`, for the same draws
     models = {"first": pair.first, "second": pair.second}
     evaluations = {name: evaluate_counts(counts, draws=draws, rng=common) for name, counts in models.items()}
     with warnings.catch_warnings():
