@@ -334,6 +334,15 @@ def generator(rng: Any) -> np.random.Generator:
     return np.random.default_rng(found.integers(2**32, size=4))
 
 
+def seeds(rng: Any, number: int) -> list[int]:
+    """Draw seeds for parts of a computation, so that none depends on how many random numbers the others use.
+
+    >>> seeds(1, 2)
+    [4720..., 8766...]
+    """
+    return generator(rng).integers(2**63, size=number).tolist()
+
+
 #: Names of arguments in other libraries, and their names here.
 ELSEWHERE = {
     "n_bins": "bins",

@@ -124,7 +124,7 @@ def bin_sensitivity(
         columns: dict[str, Any] = {"confidence": rows.confidence, "weights": rows.weight}
         bins = {(how, number): make_bins(number, binning=how, **columns) for how, number in choices}
         fine = count_rows(rows, common_refinement(bins.values()), "equal-width", ranked=ranked)
-    seed = int(_checks.generator(rng).integers(2**63)) if not isinstance(rng, int | np.integer) else rng
+    seed = _checks.seeds(rng, 1)[0] if not isinstance(rng, int | np.integer) else rng
     counts = {choice: fine.coarsen(each) for choice, each in bins.items()}
     evaluations = {
         choice: evaluate_one(each, model=model, draws=draws, rng=seed, **options) for choice, each in counts.items()

@@ -73,7 +73,7 @@ def evaluate_class_counts(
         raise ValueError("`counts` has no rows of positive weight: there is no class whose frequency is known.")
     size, draws = len(counts), _checks.whole_number("draws", draws, at_least=2)
     arguments = {"model": model, "draws": draws, "compiled": compiled_form_pays(size), **options}
-    *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=size + 2))
+    *seeds, for_errors, for_null = _checks.seeds(rng, size + 2)
     # keep only the ECE of each class: all bins of a thousand classes would not fit into memory
     by_class, null = np.empty((draws, size)), np.empty((draws, size))
     lock = Lock()

@@ -136,7 +136,8 @@ def clinical_summary(
     columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in given.items()}
     same_rows({"y_true": y_true, **columns, "weights": weights})
     options: dict[str, Any] = {"classes": classes, "logits": logits, "weights": weights}
-    seeds = _checks.generator(rng).integers(2**63, size=(len(given) + 1, 3)).tolist()
+    stream = _checks.generator(rng)
+    seeds = [_checks.seeds(stream, 3) for _ in range(len(given) + 1)]
     rows: dict[str, Predictions] = {}
     parts: dict[str, ModelParts] = {}
     for (name, p), of_model in zip(given.items(), seeds[1:], strict=True):

@@ -221,7 +221,7 @@ def _compared(
     rng: Any,
     **arguments: Any,
 ) -> Comparison:
-    common, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=2))
+    common, order = _checks.seeds(rng, 2)
     return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
 
 
@@ -287,7 +287,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
                 SameRowsWarning,
                 stacklevel=2,
             )
-    return Comparison(chosen, None, width, int(_checks.generator(rng).integers(2**63)))
+    return Comparison(chosen, None, width, _checks.seeds(rng, 1)[0])
 
 
 def named_classifiers(argument: str, given: Any) -> list[str]:

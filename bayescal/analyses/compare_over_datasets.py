@@ -117,7 +117,7 @@ def compare_over_datasets(
     _same_classifiers(comparisons)
     _same_specification(comparisons)
     _different_rows(comparisons)
-    return ComparisonOverDatasets(comparisons, width, _scale(spread, width), int(order.integers(2**63)))
+    return ComparisonOverDatasets(comparisons, width, _scale(spread, width), _checks.seeds(order, 1)[0])
 
 
 def _named(datasets: Any) -> list[str]:

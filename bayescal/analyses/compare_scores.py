@@ -120,7 +120,7 @@ def compare_scores(
             raise prefixed(problem, f"classifier {name!r}: ") from problem
     _require_same_classes(names, rows)
     scores = [chosen.posterior(each, of) for each, of in zip(rows, losses, strict=True)]
-    seed = int(_checks.generator(rng).integers(2**63))
+    seed = _checks.seeds(rng, 1)[0]
     correlation = _correlation(chosen, rows, losses, scores)
     return ScoreComparison(dict(zip(names, scores, strict=True)), correlation, width, draws, seed)
 

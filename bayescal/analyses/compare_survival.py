@@ -125,7 +125,7 @@ def compare_survival(
     every = list(models.values())
     warn_of_codes(every[0].rows)
     pairs = {(i, j): paired_horizons(every[i], every[j]) for i, j in combinations(range(len(every)), 2)}
-    common, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=2))
+    common, order = _checks.seeds(rng, 2)
     found = {
         name: SurvivalEvaluation.of(evaluate_one(each.counts, model=model, draws=draws, rng=common, **options))
         for name, each in models.items()

@@ -13,6 +13,7 @@ from bayescal.estimands.isotonic import isotonic_fit
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.sums import effective_number
 
 
 def brier_decomposition(
@@ -188,7 +189,7 @@ def _validated(rows: Columns | TopLabels) -> Predictions:
 
 def _corp(rows: Predictions, score_name: str) -> CorpDecomposition:
     weight = rows.weight
-    effective = 0.0 if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+    effective = 0.0 if weight is None else effective_number(weight)
     weighted = _weighted(weight is not None, effective)
     question = f"{score_name}, CORP decomposition of {rows.target}, N = {len(rows.outcome)}{weighted}"
     mean_loss = mean_log_loss if score_name == "log score" else mean_squared_error

@@ -114,7 +114,7 @@ def evaluate_groups(
     arguments = {"draws": draws, **arguments}
     # first, with the same generator: all rows give the same numbers with and without groups
     whole = evaluate_one(overall, rng=rng, **arguments)
-    order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
+    order, *seeds = _checks.seeds(rng, len(labels) + 1)
     if pooling == NONE:
         compiled, groups = compiled_form_pays(len(labels)), {}
         with bar(len(labels), "Evaluating groups", progress) as advance:

@@ -138,7 +138,7 @@ def _unchanged(counted: ShiftedBins) -> ShiftedBins:
 
 def _seeds(n_classes: int, rng: Any) -> tuple[int, list[list[int]]]:
     """Return a seed for the class frequencies, and two for each class: for stated and for adapted probabilities."""
-    first, *others = (int(s) for s in _checks.generator(rng).integers(2**63, size=1 + 2 * n_classes))
+    first, *others = _checks.seeds(rng, 1 + 2 * n_classes)
     return first, [others[2 * k : 2 * k + 2] for k in range(n_classes)]
 
 

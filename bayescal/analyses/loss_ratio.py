@@ -108,7 +108,7 @@ def loss_ratio(
         {"before": rows, "after": after}, THRESHOLDS if thresholds is None else thresholds
     )
     method = f"{recalibration} recalibration on {len(validation)} validation rows"
-    seed = int(_checks.generator(rng).integers(2**63))
+    seed = _checks.seeds(rng, 1)[0]
     found = LossRatio(counts, method, cumulative_difference_of(rows).kuiper, draws, seed, remarks_on(rows))
     nothing = found.observed[0] == 0
     if nothing.any():

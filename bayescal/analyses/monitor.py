@@ -330,7 +330,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         """
         width = checked_rope(rope)
         counts, spans = self._held.now_and_baseline(now, baseline)
-        *seeds, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
+        *seeds, order = _checks.seeds(rng, 3)
         drawn = {name: evaluate_one(counts[name], rng=s, **options) for name, s in zip(counts, seeds, strict=True)}
         return Change(drawn, None, width, order, spans)
 

@@ -11,6 +11,7 @@ from bayescal import _checks
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.remarks import reading_remarks
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class ProperScore:
     def posterior(self, rows: ClassRows, losses: Floats) -> MultiClassScore:
         """Return the posterior of the mean loss, given the losses of the rows."""
         weight = rows.scale_free().weight
-        effective = float(len(losses)) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+        effective = float(len(losses)) if weight is None else effective_number(weight)
         return MultiClassScore(
             name=self.name,
             convention=self.convention,

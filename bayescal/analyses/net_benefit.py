@@ -188,7 +188,7 @@ def _of_groups(
     parts: Mapping[Any, ThresholdCounts], whole: ThresholdCounts, name: str, options: Options, rng: Any
 ) -> GroupedNetBenefit:
     """Evaluate each group and all rows; the draws of a group do not depend on the other groups."""
-    seeds = _checks.generator(rng).integers(2**63, size=len(parts) + 1).tolist()
+    seeds = _checks.seeds(rng, len(parts) + 1)
     groups = {}
     for (label, counts), seed in zip(parts.items(), seeds[1:], strict=True):
         with _in_group(label):
@@ -285,7 +285,7 @@ def _of_counts(
         )
     posterior = ScoreCellsPosterior(counts, prior, share is not None)
     harms = _harms(harm, counts.models)
-    seed = int(_checks.generator(rng).integers(2**63))
+    seed = _checks.seeds(rng, 1)[0]
     return NetBenefit(posterior, harms, share, _checks.whole_number("draws", draws, 2), seed)
 
 

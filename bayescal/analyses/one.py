@@ -107,7 +107,7 @@ def evaluation_of(
         )
     require_several_clusters(counts)
     # separate seeds: the null distribution does not depend on how many random numbers the model uses
-    seed, for_null, for_dirichlet = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
+    seed, for_null, for_dirichlet = _checks.seeds(rng, 3)
     posterior = make(counts)
     drawn = posterior.sample(draws, rng=seed)
     if not all(np.isfinite(values).all() for values in (drawn.mass, drawn.accuracy, drawn.confidence)):

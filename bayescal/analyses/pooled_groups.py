@@ -98,7 +98,7 @@ def evaluate_pooled(
         raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
     n_draws, used = len(whole.bin_draws), whole.counts.occupied
     prior = DEFAULT if pooling == PARTIAL else COMPLETE
-    seed, *seeds = (int(s) for s in rng.integers(2**63, size=2 * len(labels) + 1))
+    seed, *seeds = _checks.seeds(rng, 2 * len(labels) + 1)
     compiled = compiled_form_pays(len(labels))
     alone = [_alone(whole, of_group, compiled=compiled) for of_group in counts] if prior.alone else []
     pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior, alone)

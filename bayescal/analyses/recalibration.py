@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal.data.alignment import same_rows
@@ -179,28 +177,23 @@ def recalibration_counts(
     """
     draws = _checks.whole_number("draws", draws, at_least=2)
     generator = _checks.generator(rng)
-    own = _seeds(generator)
+    own = _checks.seeds(generator, 2)
     if not isinstance(counts, Mapping):
         return _one(counts, prior, floor, draws, own)
     if not counts:
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
     for label, each in counts.items():
         _require_counts(each, f"counts[{label!r}]")
-    seeds = generator.integers(2**63, size=len(counts)).tolist()
+    seeds = _checks.seeds(generator, len(counts))
     groups = {}
     for (label, each), seed in zip(counts.items(), seeds, strict=True):
         try:
-            groups[label] = _one(each, prior, floor, draws, _seeds(_checks.generator(seed)))
+            groups[label] = _one(each, prior, floor, draws, _checks.seeds(seed, 2))
         except ValueError as problem:
             raise ValueError(f"group {label!r}: {problem}") from problem
     first, *others = counts.values()
     overall = _one(sum(others, start=first), prior, floor, draws, own)
     return GroupedRecalibration(groups, overall, name)
-
-
-def _seeds(generator: np.random.Generator) -> list[int]:
-    """Seeds of the draws of intercept and slope, and of those of the calibration in the large."""
-    return [int(seed) for seed in generator.integers(2**63, size=2)]
 
 
 def _one(counts: Any, prior: Any, floor: float | None, draws: int, seeds: list[int]) -> Recalibration:

@@ -203,7 +203,7 @@ def _seed(rng: Any) -> int:
             "call, so the same windows would have other values on the next look, and the first alarm over several such "
             "looks is more often false."
         )
-    return int(_checks.generator(0 if rng is None else rng).integers(2**63))
+    return _checks.seeds(0 if rng is None else rng, 1)[0]
 
 
 def _refuse_classwise(held: WindowedCounts) -> None:

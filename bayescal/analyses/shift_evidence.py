@@ -123,7 +123,7 @@ def shift_evidence(
             f"{len(chosen)} cells and {rows.n_classes} classes. Use `ShiftCells.of_confidences(y_prob, 3)`."
         )
     counts = ShiftCounts.from_rows(rows, chosen)
-    for_difference, for_none, for_label = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
+    for_difference, for_none, for_label = _checks.seeds(rng, 3)
     source = counts.source.sum(axis=0)
     return ShiftEvidence(
         counts=counts,

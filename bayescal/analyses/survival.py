@@ -325,7 +325,7 @@ def _evaluate_horizons(
     at = [rows.checked_horizon(each) for each in horizons]
     require_increasing(at)
     require_rising(rows.risk)
-    seeds = [int(seed) for seed in _checks.generator(rng).integers(2**63, size=len(at))]
+    seeds = _checks.seeds(rng, len(at))
     found = {}
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
         own = rows.at(i)

@@ -9,6 +9,7 @@ from bayescal import _checks
 from bayescal.data.columns import allowed_weights, column, scale_free, weight_column
 from bayescal.data.frames import to_array
 from bayescal.results.weight_report import WeightReport
+from bayescal.stats.sums import effective_number
 
 #: Positive weights from which on a shape is fitted: ArviZ fits the largest fifth of so few, and needs five.
 FEWEST_SHAPED = 25
@@ -75,7 +76,7 @@ def report_of(weight: NDArray[np.float64]) -> WeightReport:
     return WeightReport(
         n_rows=len(weight),
         n_zero=int(np.count_nonzero(weight == 0)),
-        effective_rows=total**2 / float(weight @ weight),
+        effective_rows=effective_number(weight, weight @ weight),
         largest_share=float(weight.max()) / total,
         pareto_k=_pareto_shape(weight[weight > 0]),
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from bayescal import _checks
 from bayescal.datasets.simulate import BetaPopulation, Simulated, _population, true_curve
@@ -53,8 +54,6 @@ def uniform_in_clusters(cluster: Ints, share: float, rng: np.random.Generator) -
     >>> uniform_in_clusters(np.array([0, 0, 1]), 1.0, np.random.default_rng(1))
     array([0.63..., 0.63..., 0.79...])
     """
-    from scipy.special import ndtr
-
     common, own = rng.standard_normal(int(cluster.max()) + 1)[cluster], rng.standard_normal(len(cluster))
     return np.asarray(ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * own))
 

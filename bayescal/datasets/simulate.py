@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaincinv, expit, logit, roots_legendre
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
@@ -56,14 +57,10 @@ class BetaPopulation:
 
     def cdf(self, confidence: ArrayLike) -> Floats:
         """Return the share of the population at or below each confidence."""
-        from scipy.special import betainc
-
         return betainc(self.a, self.b, np.clip((np.asarray(confidence) - self.low) / (1 - self.low), 0, 1))
 
     def quantile(self, share: ArrayLike) -> Floats:
         """Return the confidence below which each share of the population lies."""
-        from scipy.special import betaincinv
-
         return self.low + (1 - self.low) * betaincinv(self.a, self.b, share)
 
 
@@ -112,11 +109,11 @@ def _calibrated() -> Curve:
 def _temperature(strength: float) -> Curve:
     if strength <= 0:
         raise ValueError(f"`strength` of a temperature must be > 0, not {strength:g}; 1 is calibrated.")
-    return Curve("temperature", strength, lambda p: _expit(_logit(p) / strength))
+    return Curve("temperature", strength, lambda p: expit(_logit(p) / strength))
 
 
 def _shift(strength: float) -> Curve:
-    return Curve("shift", strength, lambda p: _expit(_logit(p) + strength))
+    return Curve("shift", strength, lambda p: expit(_logit(p) + strength))
 
 
 def _wave(strength: float) -> Curve:
@@ -134,15 +131,7 @@ def _one_bad_bin(strength: float) -> Curve:
 
 
 def _logit(p: Floats) -> Floats:
-    from scipy.special import logit
-
     return logit(np.clip(p, LOGIT_MARGIN, 1 - LOGIT_MARGIN))
-
-
-def _expit(x: Floats) -> Floats:
-    from scipy.special import expit
-
-    return expit(x)
 
 
 #: Populations by name: top labels of an accurate network, uniform confidences, probabilities of a rare event.
@@ -413,8 +402,6 @@ def _bins_by_quadrature(
     population: BetaPopulation, curve: Curve, edges: Floats, panels: int = 32
 ) -> tuple[Floats, Floats, Floats]:
     """Integrate 1, the curve and the confidence over the population in each bin."""
-    from scipy.special import roots_legendre
-
     stops = np.unique(np.concatenate([edges, [b for b in curve.breaks if 0 < b < 1]]))
     share = population.cdf(stops)
     start = share[:-1, None] + np.diff(share)[:, None] * np.arange(panels) / panels

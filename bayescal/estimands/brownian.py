@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 Floats = NDArray[np.float64]
 
@@ -163,8 +164,6 @@ def _pieces(x: Floats, upper: NDArray[np.bool_], tail: Any, body: Any) -> Floats
 
 
 def _range_tail(x: Floats) -> Floats:
-    from scipy.special import ndtr
-
     k = np.arange(1, REFLECTIONS + 1)
     total: Floats = 8 * ((-1.0) ** (k - 1) * k * ndtr(-k * x)).sum(axis=-1)
     return total
@@ -177,8 +176,6 @@ def _range_body(x: Floats) -> Floats:
 
 
 def _max_abs_tail(x: Floats) -> Floats:
-    from scipy.special import ndtr
-
     k = np.arange(REFLECTIONS)
     total: Floats = 4 * ((-1.0) ** k * ndtr(-(2 * k + 1) * x)).sum(axis=-1)
     return total

@@ -22,6 +22,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal.estimands.eprocess import PRIOR, SHIFT, STRETCH, blocks
 
@@ -71,8 +72,6 @@ def log_marginals(n: Floats, k: Floats, midpoints: Floats, mean_confidence: Floa
 
 def _log_mixture(n: Floats, k: Floats, centre: Floats) -> Floats:
     """Return the log marginal likelihood of counts under the mixture with given centres."""
-    from scipy.special import betaln
-
     c = np.clip(centre, MARGIN, 1 - MARGIN)[..., None]
     n, k = n[..., None], k[..., None]
     calibrated = k * np.log(c) + (n - k) * np.log1p(-c)
@@ -120,8 +119,6 @@ def ece_intervals(n: Floats, k: Floats, mean_confidence: Floats, log_marginal: F
     >>> float(low.round(3)), float(high.round(3))
     (0.129, 0.871)
     """
-    from scipy.special import xlog1py, xlogy
-
     total = n.sum(axis=-1, keepdims=True)
     share, seen = n / total, np.divide(k, n, out=np.zeros_like(n), where=n > 0)
     c = np.where(n > 0, mean_confidence, 0.0)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr, ndtr
 
 from bayescal.estimands.brownian import MEAN_MAX_ABS, quantile_range, sf_max_abs, sf_range
 from bayescal.stats.grid import GridSteps
@@ -299,8 +300,6 @@ def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: i
     >>> corrected_tail(sf_range, [2.5, 5.0], [0.01, 0.01], 2, rare=10)
     array([4.91e-02, 5.00e-05])
     """
-    from scipy.special import ndtr
-
     in_sigma, mean_step = np.asarray(in_sigma, dtype=np.float64), np.asarray(mean_step)
     shifted = tail(in_sigma + ends * SHORTFALL * np.minimum(mean_step, LARGE_STEP))
     return _skewed(np.where(mean_step >= ONE_STEP, 2 * ndtr(-in_sigma), shifted), in_sigma, rare, 4 * ends)
@@ -308,8 +307,6 @@ def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: i
 
 def _skewed(p_value: Floats, in_sigma: Floats, rare: ArrayLike, factor: int) -> Floats:
     """Correct upper tails for skewness; far out, a tail of Brownian motion is `factor` times a Normal one."""
-    from scipy.special import log_ndtr
-
     number = np.clip(rare, SMALLEST_RARE, LARGEST_RARE)
     u = in_sigma / np.sqrt(number)
     up, down = (number * _less_than_square(sign * u) for sign in (1, -1))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlog1py, xlogy
 
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.isotonic import IsotonicFit
@@ -101,8 +102,6 @@ def mean_squared_error(weight: Floats, probability: Floats) -> float:
 
 def mean_log_loss(weight: Floats, probability: Floats) -> float:
     """Return the log score of levels, in nats; infinite if an observed outcome has probability 0."""
-    from scipy.special import xlog1py, xlogy
-
     return float(-(xlog1py(weight[0], -probability) + xlogy(weight[1], probability)).sum() / weight.sum())
 
 

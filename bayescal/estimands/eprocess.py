@@ -37,6 +37,9 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import zeta
+
+from bayescal.stats.log_odds import logit
 
 Floats = NDArray[np.float64]
 
@@ -123,14 +126,8 @@ def calibration_e_values(n: Floats, k: Floats, mean_confidence: Floats, midpoint
     def log_e(delta: Floats) -> Floats:
         return k[..., None] * delta - n[..., None] * np.log1p(c * np.expm1(delta))
 
-    drift = SHIFT + STRETCH * _logit(midpoints)[:, None]
+    drift = SHIFT + STRETCH * logit(midpoints, MARGIN)[:, None]
     return LogEValues(log_e(drift).sum(axis=-2), log_e(JUMPS))
-
-
-def _logit(centre: Floats) -> Floats:
-    c = np.clip(centre, MARGIN, 1 - MARGIN)
-    logit: Floats = np.log(c) - np.log1p(-c)
-    return logit
 
 
 def change_e_values(z: Floats, scale: Floats, mean_confidence: Floats) -> LogEValues:
@@ -151,7 +148,7 @@ def change_e_values(z: Floats, scale: Floats, mean_confidence: Floats) -> LogEVa
         Sums over bins of d z - d^2 / 2, where d is the drift or jump times `scale`.
     """
     # the sums over bins of d z and of d^2, with d = scale (shift + stretch * logit), multiplied out
-    slope = scale * _logit(mean_confidence)
+    slope = scale * logit(mean_confidence, MARGIN)
     linear = SHIFT * (scale * z).sum(axis=-1)[..., None] + STRETCH * (slope * z).sum(axis=-1)[..., None]
     squares, products, squared_slopes = (
         (x * y).sum(axis=-1)[..., None] for x, y in ((scale, scale), (scale, slope), (slope, slope))
@@ -216,8 +213,6 @@ class Mixture:
 
 def _begins(first: int, size: int) -> tuple[Floats, Floats]:
     """Return log weights of beginning in each of these windows, and of beginning after it."""
-    from scipy.special import zeta
-
     window = np.arange(first, first + size, dtype=np.float64)
     total = zeta(DECAY, 1.0)
     return -DECAY * np.log(window) - np.log(total), np.log(zeta(DECAY, window + 1) / total)

@@ -13,6 +13,7 @@ References
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +50,6 @@ def hypergeometric_scores(k: Floats, n: Floats, all_k: Floats, all_n: Floats, u:
     >>> hypergeometric_scores(one, one, one, 2 * one, np.array([0.5])).round(4)
     array([0.6745])
     """
-    from scipy.special import ndtri
-
     below, above = _sum_above(n - k, n, all_n - all_k, all_n), _sum_above(k, n, all_k, all_n)
     lower, upper = below + u, above + (1 - u)
     is_lower = lower <= upper

@@ -8,6 +8,7 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 
@@ -81,5 +82,4 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
 def _effective_rows(counts: Counts, part: slice) -> float:
     """Kish's effective number of rows of a range of bins, (sum w)^2 / sum w^2."""
     weight, own = counts.share[part], counts.effective_n[part]
-    squares = (weight[weight > 0] ** 2 / own[weight > 0]).sum()
-    return float(weight.sum() ** 2 / squares) if squares > 0 else 0.0
+    return effective_number(weight, weight[weight > 0] ** 2 / own[weight > 0])

@@ -14,6 +14,7 @@ from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import _add
 from bayescal.posterior.copula import with_ranks_of
 from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.posterior.joint import symmetric_root
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.losses import KINDS, LossSums
@@ -403,11 +404,8 @@ def _joint_scores(
     covariance, same = _covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
     if clusters_of(counts[0]) is not None:
         covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
-    values, vectors = np.linalg.eigh(covariance)
     generator = _checks.generator(rng)
-    # the symmetric root: unlike the signs of eigenvectors, it does not depend on the last digits of sums
-    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    drawn = generator.standard_normal((n_draws, len(counts))) @ root
+    drawn = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
     drawn /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
     return np.clip(mean + drawn, 0, score.largest)[:, same]
 
@@ -433,7 +431,7 @@ def _difference(pair: Paired, score: _Score) -> LossSums:
     if difference is None:
         raise ValueError(
             f"the difference of {score.words}s needs the sums of the difference of {score.losses}, which these counts "
-            f"lack: {score.lacking}, or they were made by hand. Count the rows again."
+            f"lack: {score.lacking}they were made by hand. Count the rows again."
         )
     return difference
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from bayescal import _checks
 from bayescal.posterior.class_priors import ClassPriorPosterior
@@ -82,8 +83,6 @@ def no_shift_test(source: Ints, target: Ints, n_simulated: int, *, rng: Any = No
 
 
 def _likelihood_ratio(source: Ints, target: Ints) -> Floats:
-    from scipy.special import xlogy
-
     both = source + target
     own = sum(xlogy(rows, rows / rows.sum(axis=-1, keepdims=True)) for rows in (source, target))
     pooled = xlogy(both, both / both.sum(axis=-1, keepdims=True))
@@ -144,8 +143,6 @@ def _replicates(counts: ShiftCounts, n: int, rng: np.random.Generator) -> tuple[
 
 def _beyond_label_shift(source: Ints, target: Ints) -> Floats:
     """Twice the log likelihood ratio of any target against label shift, for each of several data sets."""
-    from scipy.special import xlogy
-
     of_class, of_target = source.sum(axis=2, keepdims=True), target.sum(axis=1, keepdims=True)
     n_classes, n_cells = source.shape[1:]
     cells = (source + 1 / n_cells) / (of_class + 1)

@@ -108,3 +108,19 @@ def nearest_correlation(matrix: Floats) -> Floats:
     result = np.where(result > 1 - SAME, 1.0, result)
     np.fill_diagonal(result, 1.0)
     return result
+
+
+def symmetric_root(matrix: Floats) -> Floats:
+    """Return the symmetric square root of a covariance matrix; negative eigenvalues count as 0.
+
+    Unlike the signs of eigenvectors, it does not depend on the last digits of sums.
+
+    Examples
+    --------
+    >>> symmetric_root(np.array([[2.0, 0.0], [0.0, 9.0]])).round(3)
+    array([[1.414, 0.   ],
+           [0.   , 3.   ]])
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    root: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return root

@@ -10,8 +10,9 @@ from scipy.special import expit, log_expit, logsumexp
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
-from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR, logit
+from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.stats.contract import Counts
+from bayescal.stats.log_odds import logit
 
 Floats = NDArray[np.float64]
 

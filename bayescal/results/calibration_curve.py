@@ -26,6 +26,7 @@ from bayescal.stats.grid import steps_of_counts
 from bayescal.stats.knots import AT_END, merge_to_knots
 from bayescal.stats.merged import MergedCounts
 from bayescal.stats.ordered import Steps
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 
@@ -439,7 +440,7 @@ def curve_of(
 ) -> CalibrationCurve:
     """Draw the curve of rows in the order of their scores; arguments as for `calibration_curve`."""
     draws = _checks.whole_number("draws", draws, 2)
-    effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
+    effective = effective_number(steps.weight, steps.weight_sq)
     _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
     wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
     against = _contradicted(steps)

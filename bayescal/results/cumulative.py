@@ -15,6 +15,7 @@ from bayescal.results.cumulative_parts import CumulativeBand, Slope, significant
 from bayescal.results.foreign_names import no_attribute
 from bayescal.results.wording import p_words
 from bayescal.stats.ordered import Steps
+from bayescal.stats.sums import effective_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +151,7 @@ class Cumulative(_presented.Presented):
     @property
     def effective_n(self) -> float:
         """Kish's effective number of rows, the squared sum of weights over the sum of squared weights."""
-        return float(self.steps.weight.sum()) ** 2 / float(self.steps.weight_sq.sum())
+        return effective_number(self.steps.weight, self.steps.weight_sq)
 
     @property
     def average_difference(self) -> float:

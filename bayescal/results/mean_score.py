@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, gammaincinv
 
 from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws
@@ -121,8 +122,6 @@ class MultiClassScore(_presented.Presented):
         ndarray
             Values of the score, of the same shape.
         """
-        from scipy.special import betaincinv, gammaincinv
-
         shape, other = self._shapes
         if np.isfinite(self.largest):
             return np.asarray(self.largest * betaincinv(shape, other, p))

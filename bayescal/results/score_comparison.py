@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import Draws
 from bayescal.estimands.names import estimand_called
+from bayescal.posterior.joint import symmetric_root
 from bayescal.results.joint import (
     Labelled,
     checked_rope,
@@ -112,11 +114,7 @@ class ScoreComparison(Labelled, _presented.Presented):
     @cached_property
     def _values(self) -> Floats:
         """Joint draws, shape (n_draws, n_classifiers)."""
-        from scipy.special import ndtr
-
-        values, vectors = np.linalg.eigh(self.correlation)
-        # the symmetric root: unlike the signs of eigenvectors, it does not depend on the last digits of sums
-        root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        root = symmetric_root(self.correlation)
         root /= np.sqrt((root**2).sum(axis=0))
         normal = _checks.generator(self.draws_seed).standard_normal((self.n_draws, len(self))) @ root
         twins = (self.correlation == 1).argmax(axis=0)  # the first classifier with the same probabilities

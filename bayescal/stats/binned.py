@@ -19,6 +19,7 @@ from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_nam
 from bayescal.stats.query.framed import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
 from bayescal.stats.row_counts import added, row_counts, unit_weights
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -475,8 +476,7 @@ class BinnedCounts:
     @property
     def effective_rows(self) -> float:
         """Effective total number of rows, used for the bin masses; see `effective_n`."""
-        squares = float(self._squares.sum())
-        return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
+        return effective_number(self.weight, self._squares)
 
     def with_total_effect(self) -> "BinnedCounts":
         """Return counts of rows without clusters that have the design effect of the total in each bin."""

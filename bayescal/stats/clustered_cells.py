@@ -12,7 +12,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import require_same_kind, require_several
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import effective_number, sums_at
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -102,8 +102,7 @@ class ClusteredCells:
     def effective_number(self) -> float:
         """Number of clusters of equal weight that carry as much evidence, (sum W_j)^2 / sum W_j^2."""
         of_cluster = sums_at(self.cluster, self.weight, self.number)
-        squares = float(of_cluster @ of_cluster)
-        return float(of_cluster.sum() ** 2 / squares) if squares > 0 else 0.0
+        return effective_number(of_cluster, of_cluster @ of_cluster)
 
     def outcome_effect(self, weight_sq: Floats) -> float:
         r"""Return the design effect of the share of outcome 1, between 1 and that of equal rows in each cluster.

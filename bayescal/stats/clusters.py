@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.bins import Bins
 from bayescal.stats.cluster_cells import ClusterCells
+from bayescal.stats.sums import effective_number
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -251,8 +252,7 @@ class ClusterSums:
     @property
     def effective_number(self) -> float:
         """Number of clusters of equal weight that carry as much evidence, (sum n_j)^2 / sum n_j^2."""
-        squares = float(self.nn.sum())
-        return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
+        return effective_number(self.weight, self.nn)
 
     def variance_of_mean(self, mean: float, sums: Floats) -> float:
         r"""Variance of the mean of a loss over rows, from its sums over clusters.

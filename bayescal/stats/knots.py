@@ -3,8 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.stats.log_odds import logit
 from bayescal.stats.merged import MergedCounts, ends_of_equal_weight, merge_between
 from bayescal.stats.ordered import Steps
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -51,8 +53,7 @@ def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     """
     ends = ends_of_equal_weight(steps, n_bins)
     score = steps.score.astype(np.float64, copy=False)
-    inside = np.clip(score, LOGIT_FLOOR, 1 - LOGIT_FLOOR)
-    x = np.log(inside) - np.log1p(-inside)
+    x = logit(score, LOGIT_FLOOR)
     first, last = np.append(0, ends), np.append(ends, len(score))
     wide = (x[last - 1] - x[first] > WIDEST_LOGIT) & (score[last - 1] - score[first] > WIDEST)
     cuts = [_cuts(steps, x, a, b) for a, b in zip(first[wide].tolist(), last[wide].tolist(), strict=True)]
@@ -87,5 +88,4 @@ def _effective(steps: Steps, part: slice) -> Floats:
 
 def _rows(steps: Steps, part: slice) -> float:
     """Return Kish's effective number of rows of a part; 0 if it is empty."""
-    weight = steps.weight[part]
-    return float(weight.sum() ** 2 / steps.weight_sq[part].sum()) if len(weight) else 0.0
+    return effective_number(steps.weight[part], steps.weight_sq[part])

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats.bins import Bins
 from bayescal.stats.ordered import Steps
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +89,7 @@ class MergedCounts:
     @property
     def effective_rows(self) -> float:
         """Kish's effective number of rows of all bins."""
-        return float(self.weight.sum() ** 2 / self.weight_sq.sum())
+        return effective_number(self.weight, self.weight_sq)
 
     @property
     def curve(self) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import effective_number, sums_at
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -255,7 +255,7 @@ class Ranks:
         from scipy.special import ndtri, stdtrit
 
         size = sums_at(of_row, weight)
-        number = float(weight.sum() ** 2 / (size @ size))
+        number = effective_number(weight, size @ size)
         squares = float(influence @ influence)
         if squares == 0 or number <= 1 + ROUNDING:
             return replace(self, design_effect=1.0 if squares == 0 else np.inf)

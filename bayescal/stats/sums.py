@@ -1,4 +1,4 @@
-"""Sums of values by index, as floats: `stats` uses `np.bincount` for numbers of rows only."""
+"""Sums of values by index, as floats; effective numbers of rows."""
 
 from typing import Any
 
@@ -30,3 +30,27 @@ def sums_at(index: Any, values: Any, size: int = 0) -> np.ndarray:
     [1.0, 0.0, 2.5, 0.0]
     """
     return np.bincount(index, values, size).astype(np.float64, copy=False)
+
+
+def effective_number(weight: np.ndarray, weight_sq: Any = None) -> float:
+    """Return Kish's effective number of rows, (sum w)^2 / sum w^2; 0 if all weights are 0.
+
+    Parameters
+    ----------
+    weight : ndarray of float, shape (n,)
+        Weights, or sums of weights.
+    weight_sq : ndarray of float, or None
+        Squared weights, or sums of them; by default the squares of `weight`.
+
+    Returns
+    -------
+    float
+        Number of rows of equal weight that carry as much evidence.
+
+    Examples
+    --------
+    >>> effective_number(np.array([1.0, 1.0, 2.0]))
+    2.66...
+    """
+    squares = float(np.sum(weight**2 if weight_sq is None else weight_sq))
+    return float(np.sum(weight)) ** 2 / squares if squares > 0 else 0.0

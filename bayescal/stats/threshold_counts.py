@@ -21,7 +21,7 @@ from bayescal.stats.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, onl
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.framed import framed
 from bayescal.stats.row_counts import row_counts
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import effective_number, sums_at
 from bayescal.stats.thresholds import (
     DECIMALS,
     UNNAMED,
@@ -411,8 +411,7 @@ class ThresholdCounts:
     @property
     def effective_rows(self) -> float:
         """Kish's effective number of rows, (sum w)^2 / sum w^2."""
-        squares = float(self.weight_sq.sum())
-        return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
+        return effective_number(self.weight, self.weight_sq)
 
     @property
     def weights_by_outcome_only(self) -> bool:

@@ -82,7 +82,7 @@ def named_streams(rng: np.random.Generator) -> Callable[..., np.random.Generator
     >>> stream_of("slope").random() == stream_of("slope").random() != stream_of("intercept").random()
     True
     """
-    entropy = int(rng.integers(2**63))
+    entropy = _checks.seeds(rng, 1)[0]
 
     def stream_of(*names: str) -> np.random.Generator:
         digest = blake2b("\x1f".join(names).encode(), digest_size=16).digest()

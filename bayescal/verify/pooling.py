@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaln, gammaln, softmax, xlog1py, xlogy
 
 from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
@@ -34,8 +35,6 @@ def logit(p: Any) -> Any:
 
 def log_binomial(bins: GroupBins) -> Floats:
     """Logarithms of the binomial coefficients, shape (n_groups, n_bins)."""
-    from scipy.special import gammaln
-
     return np.asarray(gammaln(1 + bins.n) - gammaln(1 + bins.k) - gammaln(1 + bins.n - bins.k))
 
 
@@ -84,8 +83,6 @@ class UniformAccuracies:
     @property
     def log_evidence(self) -> Floats:
         """Log marginal likelihoods, shape (n_groups,)."""
-        from scipy.special import betaln
-
         return np.asarray(betaln(1 + self.bins.k, 1 + self.bins.n - self.bins.k).sum(axis=1))
 
     def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[None, Floats]:
@@ -184,7 +181,6 @@ class PoolingTwin:
 
     def _masses(self, size: int, rng: np.random.Generator) -> Floats:
         """Draw masses; precisions have probabilities by SciPy's Dirichlet-multinomial distribution."""
-        from scipy.special import softmax
         from scipy.stats import dirichlet_multinomial
 
         rows = self.bins.rows.astype(int)
@@ -279,8 +275,6 @@ class PoolingSimulator(NamedSimulator):
 
     def log_likelihood_one(self, values: Mapping[str, Any], data: GroupBins) -> Floats:
         """Compute the log likelihood of the outcomes, and of the numbers of rows in the bins."""
-        from scipy.special import xlog1py, xlogy
-
         rates, masses = np.asarray(values["rates"]), np.asarray(values["masses"])
         n, k = data.n.ravel(), data.k.ravel()
         inside = np.clip(rates, 1e-12, 1 - 1e-12)

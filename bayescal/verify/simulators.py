@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, xlog1py, xlogy
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
@@ -72,8 +73,6 @@ class DirichletSimulator:
 
     def simulate(self, n_sets: int, rng: np.random.Generator) -> tuple[BinDraws, StackedCounts]:
         """Draw parameters from the prior, and data given each; see `Simulator`."""
-        from scipy.special import expit
-
         shape = (n_sets, len(self.bins))
         log_cell = log_gamma_draws(np.broadcast_to(self.alpha[:, None], (2, *shape)), rng)
         mass = normalised(np.logaddexp(*log_cell))
@@ -362,7 +361,5 @@ def _all_bins(mass: Floats, accuracy: Floats, confidence: Floats, behind: dict[s
 
 def _cell_log_likelihood(bins: BinDraws, n: Floats, k: Floats) -> Floats:
     """Compute the log likelihood of multinomial bins and binomial outcomes."""
-    from scipy.special import xlog1py, xlogy
-
     outcome = xlogy(k, bins.accuracy) + xlog1py(n - k, -bins.accuracy)
     return (xlogy(n, bins.mass) + outcome).sum(axis=-1)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SMALL, SUB_MODELS, ShrinkagePrior
 
@@ -116,8 +117,6 @@ def saturated_accuracies(confidence: Floats, rng: np.random.Generator) -> Floats
 def _independent(
     name: str, confidence: Floats, described: Bools, prior: ShrinkagePrior, rng: np.random.Generator
 ) -> Truth:
-    from scipy.special import expit, logit
-
     (drift, residual), n_sets = SUB_MODELS[name], len(confidence)
     intercept = rng.normal(0, prior.intercept_sd, n_sets) if drift else np.zeros(n_sets)
     log_slope = rng.normal(0, prior.log_slope_sd, n_sets) if drift else np.zeros(n_sets)
@@ -136,8 +135,6 @@ def _independent(
 
 
 def _runs(confidence: Floats, described: Bools, rng: np.random.Generator) -> Truth:
-    from scipy.special import expit, logit
-
     accuracy, off = confidence.copy(), np.zeros_like(described)
     for i, which in enumerate(described):
         bins = np.flatnonzero(which)
@@ -207,8 +204,6 @@ def _half_normal(scale: float, count: int, rng: np.random.Generator) -> Floats:
 
 def _scattered(eta: Floats, tau: Floats, rng: np.random.Generator) -> Floats:
     """Betas of mean h = expit(eta) and standard deviation tau sqrt(h (1 - h))."""
-    from scipy.special import expit
-
     kappa = np.maximum(1 / tau**2 - 1, np.finfo(float).tiny)
     with np.errstate(over="ignore"):
         return expit(log_gamma_draws(kappa * expit(eta), rng) - log_gamma_draws(kappa * expit(-eta), rng))

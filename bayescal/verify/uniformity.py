@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, bdtrc, chdtrc
 
 from bayescal import _checks
 
@@ -34,8 +35,6 @@ def chi_square_p(histogram: ArrayLike) -> float:
     >>> chi_square_p([60, 40])
     0.0455
     """
-    from scipy.special import chdtrc
-
     counts = np.asarray(histogram)
     expected = counts.sum() / len(counts)
     return float(chdtrc(len(counts) - 1, ((counts - expected) ** 2).sum() / expected))
@@ -128,14 +127,10 @@ def ecdf_band(n_ranks: int, n_cells: int, prob: float = 0.95) -> tuple[Ints, Int
 
 
 def _at_most(count: Ints, n: int, place: Floats) -> Floats:
-    from scipy.special import bdtr
-
     return np.where(count >= n, 1.0, bdtr(np.minimum(count, n - 1).astype(float), n, place))
 
 
 def _at_least(count: Ints, n: int, place: Floats) -> Floats:
-    from scipy.special import bdtrc
-
     return np.where(count <= 0, 1.0, bdtrc(np.maximum(count - 1, 0).astype(float), n, place))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.estimands.scores import mean_log_losses, mean_losses
+from bayescal.posterior.joint import symmetric_root
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.losses import KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
@@ -112,8 +113,7 @@ class JointLosses:
         self.mean = means[[0, 2]]
         #: Covariance over rows of the loss of the first classifier and the difference of losses.
         self.covariance = np.array([[of_first, shared], [shared, of_difference]])
-        values, vectors = np.linalg.eigh(self.covariance)
-        self.root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        self.root = symmetric_root(self.covariance)
 
     def simulate(self, rows: int, rng: np.random.Generator) -> tuple[LossSums, LossSums, LossSums]:
         """Draw sums over simulated rows with weight 1.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr
 
 from bayescal.estimands.auc import beta_parameters, correlation_of_aucs, ranks_of
+from bayescal.posterior.joint import symmetric_root
 from bayescal.stats.contract import Counts
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.ranks import Ranks
@@ -29,8 +30,7 @@ class SimulatedRanks:
 
     def __init__(self, pilots: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts] | None = None) -> None:
         self.classifiers = [_OfOne(ranks_of(pilot)) for pilot in pilots]
-        values, vectors = np.linalg.eigh(correlation_of_aucs(pilots, pairs or {}))
-        self.root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+        self.root = symmetric_root(correlation_of_aucs(pilots, pairs or {}))
 
     def simulate(self, rows: Sequence[Any], weight: float, rng: np.random.Generator) -> list[Ranks]:
         """Draw ranks of simulated rows.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _render
+from bayescal import _checks, _render
 from bayescal.analyses.one import evaluate_one
 from bayescal.analyses.planning.goals import Goal
 from bayescal.analyses.planning.one_classifier import TRUTHS
@@ -85,7 +85,7 @@ class TwoClassifiers:
 
     def _compared(self, pair: PairedCounts, draws: int, rng: np.random.Generator) -> Comparison:
         """Compare as `compare` does, with the same random numbers for both classifiers."""
-        common, order = (int(s) for s in rng.integers(2**63, size=2))
+        common, order = _checks.seeds(rng, 2)
         arguments = {**self.arguments, "draws": draws, "rng": common}
         both = {"first": evaluate_one(pair.first, **arguments), "second": evaluate_one(pair.second, **arguments)}
         return Comparison(both, {(0, 1): pair}, self.goal.size, order)

@@ -8,17 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.stats.contract import Counts
+from bayescal.stats.log_odds import logit
 
 Floats = NDArray[np.float64]
-#: Probabilities nearer to 0 or 1 than this count as this: in logits, and as the lever of a slope.
-FLOOR, LEVER = 1e-9, 1e-4
-
-
-def floored_logit(p: Floats, floor: float = FLOOR) -> Floats:
-    """Logit of probabilities, which are cut off at a distance from 0 and 1."""
-    p = np.clip(p, floor, 1 - floor)
-    return np.log(p) - np.log1p(-p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +63,12 @@ class GroupBins:
     @cached_property
     def start(self) -> Floats:
         """Logits of the mean confidences, shape (n_groups, n_used)."""
-        return floored_logit(self.confidence)
+        return logit(self.confidence)
 
     @cached_property
     def lever(self) -> Floats:
         """Logits of the mean confidences around their centre in the group, which the slope multiplies."""
-        x = floored_logit(self.confidence, LEVER)
+        x = logit(self.confidence, LEVERAGE_FLOOR)
         c = self.confidence
         information = self.n * c * (1 - c) + 1e-9
         return x - ((information * x).sum(axis=1) / information.sum(axis=1))[:, None]
@@ -103,10 +97,10 @@ class GroupBins:
         same = np.broadcast_to(curves[:, None], (len(curves), *self.n.shape))
         if self.of_all is None:
             return same
-        accuracy = expit(floored_logit(self.of_all) + same)
+        accuracy = expit(logit(self.of_all) + same)
         difference = self.confidence - self.of_all
         nearer = np.abs(difference) < np.abs(expit(self.start + same) - accuracy)
-        return np.where(nearer & (same != 0), floored_logit(accuracy + difference) - self.start, same)
+        return np.where(nearer & (same != 0), logit(accuracy + difference) - self.start, same)
 
 
 _COLUMNS = ("effective_n", "effective_k", "share")

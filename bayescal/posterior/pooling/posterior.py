@@ -12,12 +12,13 @@ from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.posterior.pooling.alone import Alone, AveragesModels, SeparateGroups
 from bayescal.posterior.pooling.evidence import Deviations, Rows, deviations
-from bayescal.posterior.pooling.group_bins import GroupBins, floored_logit
+from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.masses import draw_masses
 from bayescal.posterior.pooling.prior import ALONE, COMMON, DEVIATING, Component, PoolingPrior
 from bayescal.posterior.pooling.sampling import Approximations, Chosen, draw_accuracies, draw_deviations
 from bayescal.posterior.pooling.weights import Mixture, mixture
 from bayescal.stats.contract import Counts
+from bayescal.stats.log_odds import logit
 
 Floats = NDArray[np.float64]
 #: Draws of the common curve.
@@ -112,7 +113,7 @@ class PooledPosterior:
         confidence = np.broadcast_to(drawn.confidence, drawn.accuracy.shape)[:, used]
         at = (2 * np.arange(CENTRES) + 1) * len(drawn) // (2 * CENTRES)
         chosen = np.argsort((drawn.weight * np.abs(drawn.gap)).sum(axis=1), kind="stable")[at]
-        delta = floored_logit(drawn.accuracy[chosen][:, used]) - floored_logit(confidence[chosen])
+        delta = logit(drawn.accuracy[chosen][:, used]) - logit(confidence[chosen])
         bins = GroupBins.of(counts, overall)
         return cls(bins, delta, prior, Alone(alone, used, bins.confidence) if prior.alone else None)
 

@@ -15,8 +15,9 @@ from bayescal.posterior.pooling.evidence import (
     parts,
     placed,
 )
-from bayescal.posterior.pooling.group_bins import FLOOR, GroupBins, floored_logit
+from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
+from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -139,10 +140,10 @@ def draw_accuracies(
         shift = np.where(around[of][..., None], common, 0.0)
         shift += deviation[part, :, :1] + deviation[part, :, 1:] * bins.lever[part, None]
         confidence = bins.confidence[part, None]
-        curve = np.where(shift == 0, confidence, expit(floored_logit(confidence) + shift))
+        curve = np.where(shift == 0, confidence, expit(logit(confidence) + shift))
         g, i = np.nonzero(taus[of] > 0)
         kappa = kappa_of(taus[of[g, i]])[:, None]
-        h = np.clip(curve[g, i], FLOOR, 1 - FLOOR)
+        h = np.clip(curve[g, i], VALUE_FLOOR, 1 - VALUE_FLOOR)
         n, k = bins.n[part][g], bins.k[part][g]
         curve[g, i] = rng.beta(kappa * h + k, kappa * (1 - h) + n - k)
         accuracy[part] = curve

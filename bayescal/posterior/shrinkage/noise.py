@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
 from bayescal.posterior.shrinkage.independent.sampling import systematic
 from bayescal.posterior.shrinkage.sub_model import SubModelDraws
+from bayescal.stats.log_odds import VALUE_FLOOR
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 #: Cells of a grid: lower ends of shape (n_cells, n_axes), common widths of shape (n_axes,), and log posterior masses.
@@ -67,7 +68,7 @@ class LabelNoise:
         u = low[cell] + width * rng.random((count, len(width)))
         weight = np.exp(self._log_likelihood(u) + np.log(width).sum() - log_mass[cell])
         share, rate = self._parameters(u[systematic(weight, count, rng)])
-        effective = float(weight.sum() ** 2 / (weight**2).sum())
+        effective = effective_number(weight)
         accuracy = self.accuracy(share, rate)
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, effective)
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
 from bayescal.posterior.shrinkage.sub_model import SubModelDraws
+from bayescal.stats.log_odds import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
 

@@ -20,7 +20,6 @@ from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage import gap_moments
 from bayescal.posterior.shrinkage.bins_in_use import BinsInUse
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
-from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR, logit
 from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
@@ -40,6 +39,7 @@ from bayescal.posterior.shrinkage.segments import Segments
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel, SubModelDraws
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
 from bayescal.stats.contract import Counts
+from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
 Floats = NDArray[np.float64]
 

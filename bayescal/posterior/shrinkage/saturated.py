@@ -9,7 +9,7 @@ from scipy.special import betaln, expit, softmax, xlog1py, xlogy
 
 from bayescal.posterior.beta_binomial import absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
+from bayescal.stats.log_odds import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from bayescal.analyses.net_benefit import PSEUDO_ROWS, net_benefit_counts
 from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, odds, share_treated
@@ -132,8 +133,6 @@ class NetBenefitSimulator(NamedSimulator):
 
     def log_likelihood_one(self, values: Mapping[str, Any], data: ThresholdCounts) -> Floats:
         """Sum over models of the multinomial log likelihood of their cells."""
-        from scipy.special import xlogy
-
         total: Floats = np.zeros(len(next(iter(values.values()))))
         for i, name in enumerate(self.models):
             cells = data.margin(i, data.n).ravel()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaln, expit, logit
 
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
@@ -143,8 +144,6 @@ def _prior_weights(posterior: ShrinkagePosterior) -> Floats:
 
 def _centres(posterior: ShrinkagePosterior, intercept: Floats, slope: Floats) -> Floats:
     """Compute the centre h of each bin, shape (n_draws, n_bins)."""
-    from scipy.special import expit, logit
-
     c = posterior.confidence
     x = logit(np.clip(c, 1e-4, 1 - 1e-4))
     return expit(logit(np.clip(c, 1e-9, 1 - 1e-9)) + intercept[:, None] + (slope - 1)[:, None] * x)
@@ -222,8 +221,6 @@ class _Residual:
 
     def _tau(self, posterior: ShrinkagePosterior, h: Floats, n: Floats, k: Floats, rng: np.random.Generator) -> Floats:
         """Draw tau of each bin by inversion of its posterior, on nodes that are equally probable under the prior."""
-        from scipy.special import betaln
-
         place = (np.arange(TAU_NODES) + rng.random((len(h), TAU_NODES))) / TAU_NODES
         tau = np.clip(place ** (1 / posterior.prior_options.sparse_shape), 1e-5, 1 - 1e-9)
         if not self.tau_given_data:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from bayescal import _checks
 from bayescal.analyses.compare import SameRowsWarning, compare_counts, compare_independent
@@ -102,8 +103,6 @@ class Stated:
 
     def __call__(self, probability: Floats, rng: np.random.Generator) -> Floats:
         """Return confidences at true probabilities; every call draws new noise."""
-        from scipy.special import expit, logit
-
         log_odds = self.slope * logit(probability) + self.shift
         if self.noise:
             log_odds = log_odds + self.noise * rng.standard_normal(np.shape(probability))
@@ -304,7 +303,7 @@ def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generato
 
 def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
     """Treat the two posteriors as independent, as if they came from different rows."""
-    common, order = (int(s) for s in rng.integers(2**63, size=2))  # seeds as in `compare_counts`, for the same draws
+    common, order = _checks.seeds(rng, 2)  # seeds as in `compare_counts`, for the same draws
     models = {"first": pair.first, "second": pair.second}
     evaluations = {name: evaluate_counts(counts, draws=draws, rng=common) for name, counts in models.items()}
     with warnings.catch_warnings():

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
 
 from bayescal import _checks
 from bayescal.verify.studies.study import contains
@@ -63,8 +64,6 @@ def probabilities(n_rows: int, rates: ArrayLike) -> Floats:
 
 def clopper_pearson(successes: Floats, n_rows: int, prob: float) -> tuple[Floats, Floats]:
     """Compute the interval of Clopper and Pearson (1934), Biometrika 26, for a proportion."""
-    from scipy.special import betaincinv
-
     tail = (1 - prob) / 2
     none, every = successes == 0, successes == n_rows
     low = betaincinv(np.where(none, 1, successes), n_rows - successes + 1, tail)
@@ -76,8 +75,6 @@ def beta_interval(a: float, b: float) -> ProportionInterval:
     """Return the equal-tailed interval under the prior Beta(a, b), whatever the number of successes."""
 
     def interval(successes: Floats, n_rows: int, prob: float) -> tuple[Floats, Floats]:
-        from scipy.special import betaincinv
-
         first, second, tail = a + successes, b + n_rows - successes, (1 - prob) / 2
         return np.asarray(betaincinv(first, second, tail)), np.asarray(betaincinv(first, second, 1 - tail))
 

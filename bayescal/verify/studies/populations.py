@@ -10,6 +10,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
+from scipy.special import betaincinv, expit, gammaincinv, ndtri
 
 Floats = NDArray[np.float64]
 #: Shares in (0, 1) -> scores below which these shares lie.
@@ -153,8 +155,6 @@ def beta(a: float, b: float) -> Quantile:
     """Quantiles of Beta(a, b)."""
 
     def quantile(share: Floats) -> Floats:
-        from scipy.special import betaincinv
-
         return np.asarray(betaincinv(a, b, share))
 
     return quantile
@@ -164,8 +164,6 @@ def normal(mean: float, sd: float) -> Quantile:
     """Quantiles of Normal(mean, sd)."""
 
     def quantile(share: Floats) -> Floats:
-        from scipy.special import ndtri
-
         return np.asarray(mean + sd * ndtri(share))
 
     return quantile
@@ -186,8 +184,6 @@ def _uniform(low: float, high: float) -> Quantile:
 
 def _gamma(shape: float, scale: float, low: float) -> Quantile:
     def quantile(share: Floats) -> Floats:
-        from scipy.special import gammaincinv
-
         return np.asarray(low + scale * gammaincinv(shape, share))
 
     return quantile
@@ -197,18 +193,9 @@ def _expit_of(quantile: Quantile) -> Quantile:
     return lambda share: expit(quantile(share))
 
 
-def expit(x: Floats) -> Floats:
-    """Return 1 / (1 + exp(-x))."""
-    from scipy.special import expit as function
-
-    return np.asarray(function(x))
-
-
 def logit(p: Floats) -> Floats:
     """Return log(p / (1 - p)), of probabilities at least 1e-12 away from 0 and 1."""
-    from scipy.special import logit as function
-
-    return np.asarray(function(np.clip(p, MARGIN, 1 - MARGIN)))
+    return np.asarray(special.logit(np.clip(p, MARGIN, 1 - MARGIN)))
 
 
 # ------------------------------------------------------------------------------------------------ true curves

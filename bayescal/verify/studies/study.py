@@ -219,7 +219,7 @@ def _run_cell(cell: _Cell[Any]) -> list[dict[str, Any]]:
     for_data, for_methods = cell.rng.spawn(2)
 
     def intervals() -> dict[str, Interval]:
-        data, seed = scenario.draw(cell.n_rows, for_data), int(for_methods.integers(2**63))
+        data, seed = scenario.draw(cell.n_rows, for_data), _checks.seeds(for_methods, 1)[0]
         return {
             name: method(data, setup.prob, setup.draws, np.random.default_rng(seed))
             for name, method in setup.methods.items()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.studies.study import TOLERANCE, Interval
@@ -142,6 +143,4 @@ def _calibrated_variance(lowest: float) -> float:
 
 def _normal_quantiles(alpha: float) -> tuple[float, float]:
     """Return the standard normal quantiles of a one-sided and a two-sided interval."""
-    from scipy.special import ndtri
-
     return float(ndtri(1 - alpha)), float(ndtri(1 - alpha / 2))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayescal.draws import BinDraws
 from bayescal.estimands.registry import registered
@@ -127,8 +128,6 @@ def logit_values(score: Floats, mean: Floats, share: Floats) -> dict[str, float]
 
 
 def _logistic(design: Floats, start: Floats, offset: Floats, mean: Floats, share: Floats) -> Floats:
-    from scipy.special import expit
-
     coefficients = start
     for _ in range(200):
         fitted = expit(offset + design @ coefficients)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, roots_legendre
 
 from bayescal import _checks
 from bayescal.posterior.beta_binomial import absolute_gap
@@ -126,8 +127,6 @@ def confidence_posterior(
     >>> [confidence_posterior(10, 0.05, truncation=t).mean() for t in ("mean", "confidences")]
     [0.1145, 0.2487]
     """
-    from scipy.special import roots_legendre
-
     _checks.one_of("truncation", truncation, TRUNCATIONS)
     n, mean = _number("n_rows", n_rows, 0, MOST_ROWS), _number("observed", observed, 0, 1)
     s = _number("relative_sd", relative_sd, 1e-3, 10)
@@ -171,8 +170,6 @@ def mean_of_truncated(location: ArrayLike, relative_sd: float = RELATIVE_SD) -> 
 
 def _standardised(location: Floats, relative_sd: float) -> tuple[Floats, Floats, Floats]:
     """Both ends of the bin in standard deviations from the location, and the probability between them."""
-    from scipy.special import ndtr
-
     below, above = -location / relative_sd, (1 - location) / relative_sd
     return below, above, ndtr(above) - ndtr(below)
 

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import expit, psi
 
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
+from bayescal.stats.log_odds import logit
 
 Floats = NDArray[np.float64]
 
-#: Mean confidences are clipped to this distance from 0 and 1: VALUE_FLOOR in the logit that the drift moves, and
-#: LEVERAGE_FLOOR in x, which the slope multiplies.
-VALUE_FLOOR = 1e-9
+#: Mean confidences are clipped to this distance from 0 and 1 in x, which the slope multiplies.
 LEVERAGE_FLOOR = 1e-4
 #: Log slopes are clipped to this value, to avoid overflow of the slope.
 LARGEST_LOG_SLOPE = 30.0
@@ -29,12 +28,6 @@ FARTHEST_RADIUS = 20.0
 PRIOR_REACH = 6.0
 #: Nodes whose log mass is this far below the largest are left out; modes this far below need not be accurate.
 HOPELESS = 25.0
-
-
-def logit(confidence: Floats, floor: float = VALUE_FLOOR) -> Floats:
-    """Return the log odds of confidences, which are clipped to [floor, 1 - floor]."""
-    inside = np.clip(confidence, floor, 1 - floor)
-    return np.log(inside) - np.log1p(-inside)
 
 
 @dataclass(frozen=True)

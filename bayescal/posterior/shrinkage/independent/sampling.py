@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, IntegratedSubModel
+from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ class ImportanceSample(NamedTuple):
     @property
     def effective_size(self) -> float:
         """Kish's effective number of draws."""
-        return float(self.weights.sum() ** 2 / (self.weights**2).sum())
+        return effective_number(self.weights)
 
     @property
     def weights(self) -> Floats:
