@@ -2,7 +2,7 @@
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow lint types pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
-.PHONY: packages lock latest lowest clean
+.PHONY: packages lean lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
 QUICK ?=
@@ -42,6 +42,7 @@ help:
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
 	@echo "make packages   install what the targets above need beside make test, so that several can run at once"
+	@echo "make lean       results and messages in an environment with ten packages"
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
@@ -142,6 +143,13 @@ lock: $(UV)
 	./.ci/export-requirements $(UV) $(REQUIREMENTS)
 	@echo "Now run make test, and commit $(REQUIREMENTS) if it passes."
 
+# the smallest environment in which the package is useful, beside .venv, which runs the tests
+lean: .venv/ready
+	$(UV) venv -q --clear --python "$(PYTHON)" .venv-lean
+	$(UV) pip install -q --python .venv-lean --no-deps -r $(REQUIREMENTS)/lean.txt
+	$(UV) pip install -q --python .venv-lean --no-deps --build-constraints $(REQUIREMENTS)/build.txt -e .
+	BAYESCAL_LEAN=.venv-lean/bin/python $(RUN) pytest -q tests/test_lean.py
+
 latest: $(UV)
 	./.ci/test-versions latest $(UV) "$(PYTHON)"
 
@@ -161,4 +169,4 @@ lowest: $(UV)
 comma := ,
 
 clean:
-	rm -rf .venv .venv-latest .venv-lowest .tools docs/_build
+	rm -rf .venv .venv-lean .venv-latest .venv-lowest .tools docs/_build

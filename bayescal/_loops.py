@@ -48,8 +48,9 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
     Notes
     -----
     With "auto", a compiled loop is used once numpy has spent as many seconds on the loop in this process, including
-    this call, as the compiled one needs before it runs: `LOAD`, `IMPORT` if nothing has imported numba yet, and `COMPILE`
-    if the cache on the disk is empty. So numba is not imported for few rows, and at most half of the time is lost.
+    this call, as the compiled one needs before it runs: `LOAD`, `IMPORT` if nothing has imported numba yet, and
+    `COMPILE` if the cache on the disk is empty. So numba is not imported for few rows, and at most half of the time is
+    lost.
     """
     choice = _choice()
     given = [column for column in columns if column is not None]

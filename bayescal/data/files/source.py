@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
 from bayescal._rules import COMPLETE, OVERSHOOT
 
@@ -244,6 +244,7 @@ class Source(ABC):
     @contextmanager
     def _engine(self) -> Iterator[Any]:
         """Open a database in memory, whose errors are replaced by our own messages."""
+        _packages.require("duckdb")
         import duckdb
 
         config: dict[str, Any] = {

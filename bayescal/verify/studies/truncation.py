@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.dirichlet import DirichletPosterior
 
@@ -278,6 +278,7 @@ class TruncationStudy:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a pandas data frame."""
+        _packages.require("pandas")
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=list(COLUMNS))
