@@ -1,8 +1,8 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint types pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
-.PHONY: packages lock latest lowest clean
+.PHONY: help demo test check check-tests slow lint types pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
+.PHONY: packages lean lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
 QUICK ?=
@@ -26,6 +26,7 @@ PINNED := $(UV) pip install -q --python .venv --no-deps
 help:
 	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types and tests; ten minutes"
+	@echo "make check      lint, types, tests of the core and of the topic WING, such as WING=survival; three minutes"
 	@echo "make slow       the tests that take longest, most of them of samplers; ten minutes"
 	@echo "make notebooks  run the lessons, compare their outputs with the stored ones, check their statements; two minutes"
 	@echo "make spark      Spark, and the rule of comparison of all engines on a million rows; needs Java"
@@ -42,6 +43,7 @@ help:
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
 	@echo "make packages   install what the targets above need beside make test, so that several can run at once"
+	@echo "make lean       results and messages in an environment with ten packages"
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
@@ -50,7 +52,19 @@ help:
 demo: .venv/ready
 	$(RUN) bayescal demo
 
-test: lint types pytest
+# types on one core while the tests run
+test: .venv/ready
+	$(MAKE) --jobs=2 lint types pytest
+
+# the tests of the core, and those of one topic, whose files have its name: WING=survival
+CORE := tests/test_layers.py tests/test_public_api.py tests/test_contract.py tests/test_evaluate.py tests/stats tests/posterior \
+    tests/estimands tests/results
+OF_WING = $(if $(WING),$(or $(wildcard tests/test_*$(WING)*.py tests/*/test_*$(WING)*.py),$(error no test file has '$(WING)' in its name)))
+check: .venv/ready
+	$(MAKE) --jobs=2 lint types check-tests
+
+check-tests: .venv/ready
+	$(RUN) pytest -q $(PARALLEL) $(CORE) $(OF_WING)
 
 lint: .venv/ready
 	$(RUN) ruff check
@@ -115,6 +129,7 @@ related: .venv/ready
 conformance: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/conformance.txt
 	$(RUN) python -W ignore docs/make/conformance.py $(SHORT)
+	$(RUN) pytest -q tests/targets/test_conformance_page.py --override-ini addopts=
 
 # and so does this group
 bench: .venv/ready
@@ -124,6 +139,7 @@ bench: .venv/ready
 
 mutation: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/mutation.txt
+	$(RUN) pytest -q tests/targets/test_equivalent_mutants.py --override-ini addopts=
 	$(RUN) python docs/make/mutation.py $(SHORT)
 
 references: .venv/ready
@@ -141,6 +157,13 @@ lock: $(UV)
 	$(UV) lock -q --python "$(PYTHON)"
 	./.ci/export-requirements $(UV) $(REQUIREMENTS)
 	@echo "Now run make test, and commit $(REQUIREMENTS) if it passes."
+
+# the smallest environment in which the package is useful, beside .venv, which runs the tests
+lean: .venv/ready
+	$(UV) venv -q --clear --python "$(PYTHON)" .venv-lean
+	$(UV) pip install -q --python .venv-lean --no-deps -r $(REQUIREMENTS)/lean.txt
+	$(UV) pip install -q --python .venv-lean --no-deps --build-constraints $(REQUIREMENTS)/build.txt -e .
+	BAYESCAL_LEAN=.venv-lean/bin/python $(RUN) pytest -q tests/test_lean.py
 
 latest: $(UV)
 	./.ci/test-versions latest $(UV) "$(PYTHON)"
@@ -161,4 +184,4 @@ lowest: $(UV)
 comma := ,
 
 clean:
-	rm -rf .venv .venv-latest .venv-lowest .tools docs/_build
+	rm -rf .venv .venv-lean .venv-latest .venv-lowest .tools docs/_build

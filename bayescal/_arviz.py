@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayescal import _packages
+
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
@@ -58,6 +60,7 @@ def datatree(
     xarray.DataTree
         Groups posterior, observed_data, constant_data and, if given, sample_stats; all can be saved as netCDF.
     """
+    _packages.require("arviz")
     import arviz as az
 
     draws = {name: chains(values) for name, values in posterior.items()}
@@ -107,6 +110,7 @@ def tree_of_arrays(
     xarray.DataTree
         Groups posterior and observed_data.
     """
+    _packages.require("arviz")
     import arviz as az
 
     tree = az.from_dict(
@@ -142,6 +146,7 @@ def summary(
     pandas.DataFrame
         The table.
     """
+    _packages.require("arviz")
     import arviz as az
 
     labels = labels or {}

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _rules
+from bayescal import _packages, _rules
 from bayescal._invalid import DOES_NOT, SHOWN, InvalidRows, Rounding, RoundingWarning, first_of, invalid, quoted
 
 Array = NDArray[Any]
@@ -307,6 +307,7 @@ def color(name: str, value: Any, default: str) -> str:
     """Return a color of matplotlib as a hexadecimal string; `default` for None."""
     if value is None:
         return default
+    _packages.require("matplotlib")
     from matplotlib.colors import to_hex
 
     try:

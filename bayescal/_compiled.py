@@ -1,7 +1,10 @@
-"""The loops over rows, compiled by numba; `_loops` imports them when they save time.
+"""Loops compiled by numba; this file is imported when one of them is needed, since numba takes a second to import.
 
-They add in the same order as the numpy loops, so that both return equal results bit for bit.
+Loops over rows add in the same order as the numpy loops, so that both return equal results bit for bit. `_loops`
+decides when they save time. `binomial_shares` makes other draws than numpy's generator.
 """
+
+from math import sqrt
 
 import numpy as np
 
@@ -14,6 +17,10 @@ TILE = 256
 #: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w g, w g^2, w, w^2 (weight w, deviation d, squared error
 #: l, log g of the probability of the outcome).
 FIELDS = 8
+#: Of `binomial_shares`: cells of the table that tells where the search for a uniform number begins.
+GUIDE = 512
+#: Of `binomial_shares`: numbers of successes that are tabulated, in standard deviations from the mean.
+REACH = 9.0
 
 
 @compiled()
@@ -348,3 +355,34 @@ def add_classes(matrix, label, weight, edges, middle, scale, sure, table, chunk,
             heaviest = max(heaviest, largest)
         total += sums
     return total.reshape(classes, 2 * size, FIELDS), heaviest
+
+
+@compiled(no_cfunc_wrapper=True)
+def binomial_shares(rng, n, p, out):
+    """Fill column b of `out` with draws of Binomial(n[b], p[b]) / n[b]."""
+    guide = np.empty(GUIDE, np.int64)
+    for b in range(len(n)):
+        if p[b] <= 0.0 or p[b] >= 1.0:
+            out[:, b] = p[b]
+            continue
+        mode, reach = int((n[b] + 1) * p[b]), REACH * sqrt(n[b] * p[b] * (1 - p[b])) + 12
+        low, high = max(0, int(mode - reach)), min(n[b], int(mode + reach))
+        cumulative, odds = np.empty(high - low + 1), p[b] / (1 - p[b])
+        cumulative[mode - low] = 1.0
+        for k in range(mode, high):
+            cumulative[k + 1 - low] = cumulative[k - low] * (n[b] - k) / (k + 1) * odds
+        for k in range(mode, low, -1):
+            cumulative[k - 1 - low] = cumulative[k - low] * k / (n[b] - k + 1) / odds
+        for i in range(1, len(cumulative)):
+            cumulative[i] += cumulative[i - 1]
+        total, i = cumulative[-1], 0
+        for g in range(GUIDE):
+            while cumulative[i] <= g * total / GUIDE and i < len(cumulative) - 1:
+                i += 1
+            guide[g] = i
+        for row in range(len(out)):
+            u = rng.random()
+            i = guide[int(u * GUIDE)]
+            while cumulative[i] <= u * total and i < len(cumulative) - 1:
+                i += 1
+            out[row, b] = (low + i) / n[b]

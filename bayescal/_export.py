@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bayescal import _packages
 from bayescal._invalid import quoted
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def frame(
     quantity
     ece            0.1       0.3
     """
+    _packages.require("pandas")
     import pandas as pd
 
     names = [name for name in (rows[0] if rows else [*index, *columns]) if name not in index]

@@ -1,9 +1,11 @@
-"""Decides when to use compiled loops over rows: numba needs seconds to compile once, and most of a second to load."""
+"""Decides when to use compiled loops over rows: to import numba takes a second, and to compile a loop two more."""
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -11,8 +13,8 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 
-#: A loop is compiled once numpy has spent this many seconds on it, about the time to load compiled code.
-WORTH = 0.25
+#: Seconds that compiled loops need before they run: to load machine code from the disk, to import numba, to compile.
+LOAD, IMPORT, COMPILE = 0.25, 0.75, 1.75
 #: Minimum number of rows to use a compiled loop; with fewer, numpy is fast enough.
 FEW_ROWS = 5_000
 #: Values of the environment variable `BAYESCAL_COMPILE`.
@@ -45,8 +47,10 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
 
     Notes
     -----
-    With "auto", a loop is compiled once numpy has spent `WORTH` seconds on it in this process, including this call. So
-    counting a thousand rows never waits for the compiler, and counting a long stream waits once.
+    With "auto", a compiled loop is used once numpy has spent as many seconds on the loop in this process, including
+    this call, as the compiled one needs before it runs: `LOAD`, `IMPORT` if nothing has imported numba yet, and
+    `COMPILE` if the cache on the disk is empty. So numba is not imported for few rows, and at most half of the time is
+    lost.
     """
     choice = _choice()
     given = [column for column in columns if column is not None]
@@ -54,7 +58,7 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
         return None
     kind = (name, *((column.dtype, column.flags.c_contiguous, column.flags.writeable) for column in given))
     _spent[kind] = _spent.get(kind, 0.0) + seconds
-    if choice == "auto" and (_spent[kind] < WORTH or len(given[0]) < FEW_ROWS):
+    if choice == "auto" and (len(given[0]) < FEW_ROWS or _spent[kind] < _seconds_before_it_runs()):
         return None
     loops = _load()
     # if numba is switched off for debugging, these loops would run in Python, row by row
@@ -86,6 +90,25 @@ def _choice() -> str:
     if choice not in CHOICES:
         raise ValueError(f"the environment variable BAYESCAL_COMPILE must be one of {CHOICES}, not {choice!r}.")
     return choice
+
+
+def _seconds_before_it_runs() -> float:
+    return LOAD + (0.0 if "numba" in sys.modules else IMPORT) + (0.0 if _in_cache() else COMPILE)
+
+
+@cache
+def _in_cache() -> bool:
+    """Whether the cache holds machine code of any loop: in the folder NUMBA_CACHE_DIR, or beside the source.
+
+    The code may belong to other types or to an older version of the source; the loop is then compiled too early.
+    """
+    package = Path(__file__).parent
+    folder, pattern = (
+        os.environ.get("NUMBA_CACHE_DIR"),
+        f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi",
+    )
+    found = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
+    return any(found)
 
 
 def _switched_off() -> bool:

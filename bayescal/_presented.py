@@ -5,7 +5,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bayescal import _render
+from bayescal import _packages, _render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -284,5 +284,6 @@ class Presented:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec})"
 
-    def _repr_html_(self) -> str:
-        return _render.html(self.sheet())
+    def _repr_html_(self) -> str | None:
+        # a notebook shows the text if there is no HTML
+        return _render.html(self.sheet()) if _packages.installed("jinja2") else None

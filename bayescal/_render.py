@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bayescal import _packages
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -354,6 +356,7 @@ def filled(template: str, **values: Any) -> str:
     >>> print(filled("<p>{{ name }}</p>", name="<b>\x1b[31m"))
     <p>&lt;b&gt;\x1b[31m</p>
     """
+    _packages.require("jinja2")
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 

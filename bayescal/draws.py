@@ -275,9 +275,9 @@ class Draws(NDArrayOperatorsMixin):
         prob = _checks.fraction("prob", prob)
         _checks.one_of("kind", kind, ["equal-tailed", "hdi"])
         if kind == "hdi":
-            import arviz
+            from arviz_stats.base import array_stats
 
-            ends = np.asarray(arviz.hdi(np.moveaxis(self.values, 0, -1), prob=prob))
+            ends = np.asarray(array_stats.hdi(np.moveaxis(self.values, 0, -1), prob=prob))
             return _plain(ends[..., 0]), _plain(ends[..., 1])
         tail = (1 - prob) / 2
         low, high = np.quantile(self.values, [tail, 1 - tail], axis=0)

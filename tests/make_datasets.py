@@ -70,7 +70,10 @@ def _same(stored: np.ndarray, made: np.ndarray) -> bool:
 
 
 def write(path: Path, made: dict[str, np.ndarray]) -> None:
-    """Write one Parquet file."""
+    """Write one Parquet file, and beside it the same values as arrays of numpy, one per model."""
+    by_model = {model: [made[name] for name in made if name.startswith(model)] for model in MODELS}
+    arrays = {model: np.column_stack(each) if len(each) > 1 else each[0] for model, each in by_model.items()}
+    np.savez_compressed(path.with_suffix(".npz"), label=made["label"], **arrays)
     con = duckdb.connect(":memory:")
     con.register("made", pa.table(made))
     con.execute(f"COPY made TO '{path}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 19)")

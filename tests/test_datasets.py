@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from sklearn import datasets as sklearn_data
 from sklearn.model_selection import StratifiedKFold
@@ -41,6 +42,18 @@ def test_labels_are_those_of_scikit_learn_and_probabilities_are_probabilities(na
         bayescal.evaluate(shipped.y_true, prob, classes=shipped.classes, rng=1)
     assert "CC BY" in shipped.licence
     assert "doi:" in shipped.source
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_the_arrays_are_those_of_the_file_for_other_programs(name):
+    """The loaders read arrays of numpy, which need no other package; `path` is that of a Parquet file."""
+    table, shipped = pq.read_table(datasets.path(name)), LOADERS[name][0]()
+    np.testing.assert_array_equal(shipped.y_true, table["label"])
+    for model, prob in shipped.y_prob.items():
+        columns = [of for of in table.column_names if of.startswith(model)]
+        values = np.column_stack([table[of] for of in columns])
+        assert values.dtype == prob.dtype
+        np.testing.assert_array_equal(values, prob.reshape(len(prob), -1))
 
 
 def naive_bayes_out_of_fold(x, y):

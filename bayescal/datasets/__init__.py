@@ -175,19 +175,13 @@ def load_wine() -> PredictionSet:
 
 
 def _load(name: str, about: str, source: str) -> PredictionSet:
-    from bayescal.data.files.class_columns import class_columns
-    from bayescal.data.files.formats import open_source
-
-    file = open_source(path(name))
-    binary = MODELS[0] in file.columns
-    columns = {model: (model,) if binary else class_columns(file, f"{model}_")[0] for model in MODELS}
-    label, *probs = file.read([("label", "label"), *((c, "number") for of in columns.values() for c in of)])
-    by_model = zip(columns, np.split(np.column_stack(probs), len(MODELS), axis=1), strict=True)
+    with np.load(path(name).with_suffix(".npz")) as arrays:  # the values of the Parquet file, which needs duckdb
+        label, *probs = (arrays[key] for key in ("label", *MODELS))
     return PredictionSet(
         name,
         label.astype(np.int64),
-        MappingProxyType({model: prob[:, 0] if binary else np.ascontiguousarray(prob) for model, prob in by_model}),
-        tuple(range(2 if binary else len(columns[MODELS[0]]))),
+        MappingProxyType(dict(zip(MODELS, probs, strict=True))),
+        tuple(range(2 if probs[0].ndim == 1 else probs[0].shape[1])),
         f"{about} {METHOD}",
         source,
         LICENCE,

@@ -103,7 +103,7 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
     n_draws, share = _checks.whole_number("draws", n_draws), counts.share[keep][None]
     generator = _checks.generator(rng)
     if compiled and n.max() <= MOST_TABULATED:
-        from bayescal.estimands.compiled_null import binomial_shares
+        from bayescal._compiled import binomial_shares
 
         accuracy = np.empty((n_draws, len(n)))
         binomial_shares(generator, n, confidence, accuracy)

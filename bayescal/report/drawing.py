@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _render
+from bayescal import _checks, _packages, _render
 from bayescal._invalid import quoted
 from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -114,6 +114,7 @@ def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) ->
     defaults : sequence of str
         Default colour of each name.
     """
+    _packages.require("matplotlib")
     from matplotlib.colors import is_color_like
 
     if value is None or isinstance(value, str) or is_color_like(value):
@@ -155,6 +156,7 @@ def require_evaluation(evaluation: Any) -> None:
 def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":
     """Return the given axes, or those of a new pyplot figure, which notebooks and `plt.show()` display."""
     if ax is None:
+        _packages.require("matplotlib")
         from matplotlib import pyplot as plt
 
         return plt.figure(figsize=figsize, layout="tight").subplots()
@@ -163,6 +165,7 @@ def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":
 
 def require_axes(name: str, ax: Any) -> "Axes":
     """Return the argument if it is an Axes, otherwise raise TypeError."""
+    _packages.require("matplotlib")
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayescal import _render
+from bayescal import _packages, _render
 from bayescal.report.calibration_curve import plot_calibration_curve
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.decision_curve import plot_decision_curve
@@ -39,6 +39,7 @@ def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Fig
     matplotlib Figure
         A figure that pyplot does not manage, so it need not be closed.
     """
+    _packages.require("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 5.4 * len(evaluations)), layout="constrained")
@@ -61,6 +62,7 @@ def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Fig
 
 def groups_picture(grouped: GroupedEvaluation) -> "Figure":
     """Draw `bayescal.plot_forest` of the groups in a figure that pyplot does not manage."""
+    _packages.require("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.6, min(1.6 + rows_height(row_names(grouped)), 40.0)), layout="tight")
@@ -70,6 +72,7 @@ def groups_picture(grouped: GroupedEvaluation) -> "Figure":
 
 def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
     """Draw `bayescal.plot_comparison` in a figure that pyplot does not manage."""
+    _packages.require("matplotlib")
     from matplotlib.figure import Figure
 
     height = rows_height(comparison.names)
@@ -92,6 +95,7 @@ def clinical_picture(summary: ClinicalSummary) -> "Figure":
     matplotlib Figure
         A figure that pyplot does not manage.
     """
+    _packages.require("matplotlib")
     from matplotlib.figure import Figure
 
     n = len(summary.models)

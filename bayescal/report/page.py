@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from bayescal import _files, _presented, _render
+from bayescal import _files, _packages, _presented, _render
 from bayescal._version import __version__
 from bayescal.estimands.registry import EstimandLike
 from bayescal.report.page_content import content_of
@@ -67,6 +67,7 @@ def page(
     >>> text.count("<svg"), text.count("<table")
     (2, 4)
     """
+    _packages.require("jinja2", "matplotlib")
     from markupsafe import Markup
 
     content = content_of(result, estimand)

@@ -137,10 +137,10 @@ def plot_posterior(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['posterior', 'if calibrated']
     """
-    from matplotlib.ticker import MaxNLocator
-
     shapes = posterior_shapes(evaluation, prob)
     ax = axes_or_new(ax, figsize=(6.0, 3.8))
+    from matplotlib.ticker import MaxNLocator  # `axes_or_new` says if matplotlib is not installed
+
     small = is_small(ax, *ROOM)
     default = palette(ax)
     rows = [("posterior", shapes.posterior, _checks.color("color", color, default.blue), 1.0)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal.report.diagram import (
     ROOM,
     THIN,
@@ -200,6 +200,7 @@ def _axes_for(names: Sequence[str], ax: Any) -> NDArray[Any]:
                 "Take one number of bins, as in `bin_sensitivity(y_true, y_prob, n_bins=15)`, or pass `ax`, one Axes "
                 "per choice."
             )
+        _packages.require("matplotlib")
         from matplotlib import pyplot as plt
 
         return plt.figure(figsize=(4.8 * len(names), 6.0), layout="tight").subplots(1, len(names), squeeze=False)[0]

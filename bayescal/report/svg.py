@@ -8,6 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from bayescal import _packages
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def inline_svg(draw: Callable[[], "Figure"], prefix: str) -> "Markup":
     markupsafe.Markup
         The element. Text is escaped, and the same figure gives the same text.
     """
+    _packages.require("matplotlib")
     import matplotlib as mpl
     from markupsafe import Markup
     from matplotlib import style

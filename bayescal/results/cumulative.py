@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented, _render
+from bayescal import _checks, _packages, _presented, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import quantile_max_abs
 from bayescal.results.cumulative_parts import CumulativeBand, Slope, significant
@@ -349,6 +349,7 @@ class Cumulative(_presented.Presented):
         >>> frame.loc[0.4, ["share", "curve"]].round(3).to_dict()
         {'share': 0.5, 'curve': 0.1}
         """
+        _packages.require("pandas")
         import pandas as pd
 
         score, low, high = self.band(prob)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal.posterior.contract import Posterior
 from bayescal.verify.named import Moments, Twin
 from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form
@@ -90,6 +90,7 @@ class Agreement:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a pandas data frame, one per quantity."""
+        _packages.require("pandas")
         import pandas as pd
 
         return pd.DataFrame(self.rows).set_index("quantity")

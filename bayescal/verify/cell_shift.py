@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _packages
 from bayescal.posterior.cell_shift import CellShiftPosterior, total_variation
 from bayescal.posterior.class_priors import dirichlet
 from bayescal.verify.named import NamedSimulator, below, by_name
@@ -56,6 +57,7 @@ class CellShiftTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
+        _packages.require("pymc")
         import pymc as pm
         import pytensor.tensor as pt
 

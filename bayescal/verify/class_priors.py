@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _packages
 from bayescal.posterior.class_priors import ALPHA, TINY, ClassPriorPosterior
 from bayescal.stats.shift_cells import ShiftCells
 from bayescal.stats.shift_counts import ShiftCounts
@@ -43,6 +44,7 @@ class ClassPriorTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
+        _packages.require("pymc")
         import pymc as pm
 
         with pm.Model() as model:
@@ -78,6 +80,7 @@ def class_frequencies(posterior: ClassPriorPosterior) -> Any:
     TensorVariable, shape (n_classes,)
         The class frequencies ``pi``.
     """
+    _packages.require("pymc")
     import pymc as pm
 
     counts = posterior.counts

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayescal import _packages
 from bayescal.estimands.errors import ece
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.results.label_shift import LabelShiftEvaluation
@@ -79,6 +80,7 @@ def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
     :math:`m_b (1 - \theta_b) / (1 - \pi_1)`. The rows of the target, and the labelled rows of each class, are
     Multinomial. The class frequencies have no prior of their own.
     """
+    _packages.require("pymc")
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -101,6 +103,7 @@ def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
     Logits are :math:`\mathrm{logit}\, h_b + s_b z_b` with :math:`s_b^{-2} = (\kappa + n_b) h_b (1 - h_b)`, and the
     potential gives accuracies their Beta density: chains mix well whether the prior or the rows determine an accuracy.
     """
+    _packages.require("pymc")
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -120,6 +123,7 @@ def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
 
 
 def _errors(accuracy: Any, mass: Any, rows: ShiftedBins) -> None:
+    _packages.require("pymc")
     import pymc as pm
 
     pm.Deterministic("ece", (mass * pm.math.abs(accuracy - rows.target_confidence)).sum())

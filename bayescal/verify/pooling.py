@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, softmax, xlog1py, xlogy
 
+from bayescal import _packages
 from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
@@ -123,6 +124,7 @@ class PoolingTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
+        _packages.require("pymc")
         import pymc as pm
         import pytensor.tensor as pt
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _packages
 from bayescal.posterior.random_effects import DEGREES, RandomEffectsPosterior
 from bayescal.verify.named import Moments, NamedSimulator, below, by_name
 
@@ -38,6 +39,7 @@ class RandomEffectsTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC: every difference, around a mean with a uniform prior."""
+        _packages.require("pymc")
         import pymc as pm
 
         with pm.Model() as model:

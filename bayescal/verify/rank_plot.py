@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal.verify.sbc import Ranks
 from bayescal.verify.uniformity import ecdf_band
 
@@ -50,6 +50,7 @@ def plot_ranks(
     Säilynoja, Bürkner and Vehtari (2022), Graphical test for discrete uniformity and its applications in
     goodness-of-fit evaluation and multiple sample comparison, Statistics and Computing 32:32.
     """
+    _packages.require("matplotlib")
     from matplotlib import pyplot as plt
 
     color, band_color, outside_color = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
@@ -201,6 +201,7 @@ def pymc_model(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Mo
     ValueError
         If `with_calibrated` is set for a posterior that does not average sub-models.
     """
+    _packages.require("pymc")
     from bayescal.verify.pymc_models import dirichlet_model, shrinkage_model
 
     if with_calibrated and not (isinstance(posterior, ShrinkagePosterior) and len(sub_models_of(posterior)) > 1):
@@ -249,6 +250,7 @@ def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, prog
     import sys
     from contextlib import redirect_stdout
 
+    _packages.require("pymc")
     import pymc as pm
 
     log = logging.getLogger("pymc")

@@ -1,5 +1,6 @@
 """Compiled loops against numpy's: the same bits, and the same refusals."""
 
+import importlib
 import itertools
 import math
 import os
@@ -231,7 +232,7 @@ def test_compiled_loops_are_taken_for_matrices_unasked(size, monkeypatch):
     """Of the matrix only a row is shown to who decides, for its kind; it is not what is few."""
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
     monkeypatch.setattr(_loops, "_spent", {})
-    monkeypatch.setattr(_loops, "WORTH", 0.0)
+    monkeypatch.setattr(_loops, "_seconds_before_it_runs", lambda: 0.0)
     taken = []
     monkeypatch.setattr(matrices, "_compiled_top_of", lambda *_: taken.append(size) or matrices._top_of)
     for rows in (_loops.FEW_ROWS - 1, _loops.FEW_ROWS):
@@ -297,13 +298,32 @@ def test_classwise_counts_refuse_as_predictions_do(both):
 def test_a_loop_is_compiled_when_numpy_has_worked_long_enough(monkeypatch):
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
     monkeypatch.setattr(_loops, "_spent", {})
+    monkeypatch.setattr(_loops, "_in_cache", lambda: True)
+    importlib.import_module("numba")
     column = np.zeros(_loops.FEW_ROWS)
-    asked = [_loops.compiled("a loop", [column, None], 0.4 * _loops.WORTH) is not None for _ in range(4)]
+    asked = [_loops.compiled("a loop", [column, None], 0.4 * _loops.LOAD) is not None for _ in range(4)]
     assert asked == [False, False, True, True]
     assert _loops.compiled("a loop", [column[:-1]], 0.0) is None  # too few rows to notice
     assert _loops.compiled("a loop", [column.astype(np.float16)], 9.0) is None  # numba has no half precision
     assert _loops.compiled("a loop", [column.astype(">f8")], 9.0) is None
     assert _loops.compiled("another", [column], 0.0) is None
+
+
+@pytest.mark.parametrize("version", ["313", "27"])
+@pytest.mark.parametrize("numba_is_imported", [False, True])
+def test_numpy_works_as_long_as_the_compiled_loop_needs_to_begin(numba_is_imported, version, monkeypatch, tmp_path):
+    """Code in the cache counts only if it is for this version of Python; `LOAD` is needed in any case."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(sys, "version_info", (3, 13, 0))
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    if numba_is_imported:
+        monkeypatch.setitem(sys.modules, "numba", None)
+    seconds = _loops.LOAD + (0 if numba_is_imported else _loops.IMPORT)
+    assert _loops._in_cache.__wrapped__() is False
+    (tmp_path / "bayescal_0123").mkdir()
+    (tmp_path / "bayescal_0123" / f"_compiled._add-107.py{version}.nbi").touch()
+    monkeypatch.setattr(_loops, "_in_cache", _loops._in_cache.__wrapped__)
+    assert _loops._seconds_before_it_runs() == seconds + (0 if version == "313" else _loops.COMPILE)
 
 
 def test_the_environment_variable_is_checked(monkeypatch):

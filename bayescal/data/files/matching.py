@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _packages
 from bayescal._invalid import prefixed, quoted
 from bayescal.data.files.predictions import ModelColumns, Places, Rows, places_of, rows_of
 from bayescal.data.files.source import FileError, Kind, Source
@@ -121,6 +122,7 @@ def _named(source: Source, several: bool) -> Iterator[None]:
 
 def _matched(keys: Mapping[Source, Array], key: str) -> dict[Source, Array]:
     """Return the row numbers of each file in the order of the keys of the first file; refuse unmatched keys."""
+    _packages.require("duckdb")
     import duckdb
 
     sources = list(keys)

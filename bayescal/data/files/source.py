@@ -7,13 +7,14 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
 from bayescal._rules import COMPLETE, OVERSHOOT
 
@@ -243,7 +244,19 @@ class Source(ABC):
 
     @contextmanager
     def _engine(self) -> Iterator[Any]:
-        """Open a database in memory, whose errors are replaced by our own messages."""
+        """Open a connection to the database of this file, whose errors are replaced by our own messages."""
+        _packages.require("duckdb")
+        import duckdb
+
+        try:
+            with self._database.cursor() as engine:
+                yield engine
+        except duckdb.Error as problem:
+            self._malformed(problem)
+
+    @cached_property
+    def _database(self) -> Any:
+        """A database in memory, closed when this source is no longer used; it takes longer to open than small files."""
         import duckdb
 
         config: dict[str, Any] = {
@@ -252,12 +265,10 @@ class Source(ABC):
             "autoload_known_extensions": "false",
             # the statistics of Parquet omit NaN, and the engine would conclude from them that no row is NaN
             "disabled_optimizers": "statistics_propagation",
+            # a file that has changed is read again
+            "enable_external_file_cache": "false",
         }
-        try:
-            with duckdb.connect(":memory:", config=config) as engine:
-                yield engine
-        except duckdb.Error as problem:
-            self._malformed(problem)
+        return duckdb.connect(":memory:", config=config)
 
     def _complete(self, column: str, kind: Kind, values: Any) -> Array:
         missing = np.ma.getmaskarray(values)

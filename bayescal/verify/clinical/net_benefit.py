@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from bayescal import _packages
 from bayescal.analyses.net_benefit import PSEUDO_ROWS, net_benefit_counts
 from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, odds, share_treated
 from bayescal.posterior.score_cells import REMAINDER, ScoreCellsPosterior, base_shares
@@ -44,6 +45,7 @@ class NetBenefitTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
+        _packages.require("pymc")
         from bayescal.verify.pymc_models import score_cells_model
 
         return score_cells_model(self.counts, PSEUDO_ROWS)

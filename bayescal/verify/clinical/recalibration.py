@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _packages
 from bayescal.posterior.recalibration import RecalibrationPosterior, recalibration_posterior
 from bayescal.stats.logits import LogitCounts
 from bayescal.verify.named import NamedSimulator, below, by_name
@@ -38,6 +39,7 @@ class RecalibrationTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC: Normal shift and slope, Binomial outcomes, Gamma rates of the cells."""
+        _packages.require("pymc")
         import pymc as pm
 
         counts, prior = self.posterior.counts, self.posterior.prior

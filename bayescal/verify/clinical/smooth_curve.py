@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _packages
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
 from bayescal.draws import BinDraws
@@ -100,6 +101,7 @@ class SmoothCurveTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
+        _packages.require("pymc")
         import pymc as pm
         import pytensor.tensor as pt
 

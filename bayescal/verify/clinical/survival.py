@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _packages
 from bayescal.data.survival import SurvivalRows
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins, make_bins
@@ -105,6 +106,7 @@ class SurvivalTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
+        _packages.require("pymc")
         import pymc as pm
 
         events, at_risk = self._sets
@@ -159,6 +161,7 @@ def piecewise_model(rows: SurvivalRows, horizon: float, bins: Bins, pieces: int 
     The cumulative hazard of bin b is :math:`-\log(1 - \theta_b) \Pi(u)` with uniform :math:`\theta_b`, and one shape
     for all bins: shares of the pieces with a uniform Dirichlet prior.
     """
+    _packages.require("pymc")
     import pymc as pm
 
     at, ends = bin_index(rows.risk, bins), np.linspace(0, horizon, pieces + 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal.draws import Draws
 from bayescal.verify.jobs import run_jobs
 
@@ -53,6 +53,7 @@ class CoverageResults:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a pandas data frame."""
+        _packages.require("pandas")
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=list(self.columns))

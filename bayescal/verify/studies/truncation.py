@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, roots_legendre
 
-from bayescal import _checks
+from bayescal import _checks, _packages
 from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.dirichlet import DirichletPosterior
 
@@ -275,6 +275,7 @@ class TruncationStudy:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a pandas data frame."""
+        _packages.require("pandas")
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=list(COLUMNS))

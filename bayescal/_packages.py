@@ -1,0 +1,67 @@
+"""Packages that only some functions need, and the message if one of them is not installed.
+
+numpy, scipy, arviz-stats, narwhals, lazy-loader and rich are always needed. numba is not in the table: without it,
+numpy computes the same sums, more slowly.
+"""
+
+import sys
+from importlib.util import find_spec
+
+#: Module -> the functions that need it, as the beginning of a sentence, and the package to install.
+NEEDED = {
+    "arviz": ("Summary tables and data trees need", "arviz"),
+    "duckdb": ("Files of predictions need", "duckdb"),
+    "jinja2": ("HTML pages need", "jinja2"),
+    "matplotlib": ("Plots need", "matplotlib"),
+    "pandas": ("Data frames of results need", "pandas"),
+    "pymc": ("Models for Markov chains need", "pymc"),
+    "typer": ("The command line needs", "typer"),
+}
+
+
+def installed(module: str) -> bool:
+    """Return whether a module can be imported.
+
+    Parameters
+    ----------
+    module : str
+        Its name, without a parent.
+
+    Returns
+    -------
+    bool
+        Whether it is installed; it is not imported.
+
+    Examples
+    --------
+    >>> installed("numpy")
+    True
+    """
+    if module in sys.modules:
+        return sys.modules[module] is not None
+    return find_spec(module) is not None
+
+
+def require(*modules: str) -> None:
+    """Raise an error that says what to install, unless all modules can be imported.
+
+    Parameters
+    ----------
+    *modules : str
+        Keys of `NEEDED`. A function names its modules before it imports them.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If a module is not installed.
+
+    Examples
+    --------
+    >>> require("arviz", "matplotlib")
+    """
+    for module in modules:
+        if not installed(module):
+            purpose, package = NEEDED[module]
+            raise ModuleNotFoundError(
+                f"{purpose} {package}, which is not installed: `pip install {package}`.", name=module
+            )

@@ -1,0 +1,46 @@
+"""The first evaluation of a process: numba costs nothing while no compiled loop is used (`make bench`).
+
+Seconds of the processor, which depend less on other work than those of a clock, as ratios within one run.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+#: Repetitions; the first fills the caches of the disk and does not count. At most this ratio.
+REPEATS, AT_MOST = 6, 1.1
+FIRST = """
+import sys
+if "without numba" in sys.argv:
+    sys.modules["numba"] = None
+import numpy as np
+import bayescal as bc
+rng = np.random.default_rng(1)
+p = rng.random(1000)
+print(bc.evaluate(rng.random(1000) < p, p, rng=1))
+"""
+COUNT = "import numpy as np, bayescal as bc; bc.BinnedCounts.from_arrays(np.zeros(9), np.zeros(9))"
+
+
+def seconds_of(code, *arguments, **environment):
+    """Return the processor time of a process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    clean = {name: value for name, value in os.environ.items() if name != "BAYESCAL_COMPILE"}
+    command = [sys.executable, "-c", code, *arguments]
+    subprocess.run(command, env=clean | environment, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_it_takes_no_longer_with_numba_than_without(cached, tmp_path):
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    if cached:
+        seconds_of(COUNT, **folder, BAYESCAL_COMPILE="always")
+    assert any(tmp_path.rglob("*.nbi")) == cached
+    seconds = [(seconds_of(FIRST, **folder), seconds_of(FIRST, "without numba")) for _ in range(REPEATS)]
+    installed, without = map(min, zip(*seconds[1:], strict=True))
+    assert installed <= AT_MOST * without, seconds
