@@ -345,7 +345,7 @@ def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
 def _over_datasets(result: ComparisonOverDatasets, estimand: EstimandLike) -> Content:
     record = as_scalar(estimand)
     sheet = result.sheet(whole=True, estimand=record)
-    first, second = result.in_order(record)[:2]
+    first, second = result._listed(record)[:2]
     pair = partial(plot_over_datasets, result, first=first, second=second, estimand=record)
     height = 1.4 + forest_height([*result.datasets, *TOTALS])
     pictures = [Picture(captioned("Differences", f"{first} - {second}"), partial(drawn, pair, WIDTH, height))]

@@ -72,7 +72,7 @@ def difference_key(comparison: Comparison, estimand: Estimand, option: str = "")
     """Return the meaning of the columns `DIFFERENCES`; `option` follows the width of practical equivalence."""
     name, rope, axis = estimand.words(_target(comparison)), f"{comparison.rope:g}", comparison.axis
     signed = estimand.better == "nearest zero"
-    difference = "difference of the signed values" if signed else f"negative if the 1st has the smaller {name}"
+    difference = "difference of the absolute values" if signed else f"negative if the 1st has the smaller {name}"
     return (
         f"1st - 2nd: {difference}. P(1st) is the probability that the first {axis} is better: its {name} is "
         f"{estimand.comparative} by more than {rope}. P(2nd) is the same for the second {axis}. P(equal) is the "

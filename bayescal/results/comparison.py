@@ -48,7 +48,7 @@ class Comparison(OfEstimand, Compared):
     axis: str = "classifier"
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words, with its direction: the best classifier against the second best.
+        """The result in words, with its direction: the best classifier and the second best.
 
         Parameters
         ----------
@@ -60,7 +60,8 @@ class Comparison(OfEstimand, Compared):
         Returns
         -------
         str
-            The verdict, the difference with its interval, and the probabilities of better, worse and equal.
+            The verdict, the difference as in `table` with its interval, and the probabilities of better, worse and
+            equal.
         """
         return self._verdict(estimand).sentence(prob)
 
@@ -80,12 +81,13 @@ class Comparison(OfEstimand, Compared):
         return self._verdict(estimand).short()
 
     def _verdict(self, estimand: EstimandLike) -> Verdict:
-        better, worse = self._in_order(estimand)[:2]
-        difference = self._difference_of_sizes(better, worse, estimand)
+        (better, worse), (first, second) = self._in_order(estimand)[:2], self._listed(estimand)[:2]
+        difference = self._compared_difference(first, second, estimand)
         return Verdict(
             better,
             worse,
             self.decide(better, worse, estimand=estimand),
+            (first, second),
             difference,
             self.quantity(estimand),
             self._words(estimand),
@@ -129,7 +131,7 @@ class Comparison(OfEstimand, Compared):
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs, words = shown_pairs(self._in_order(estimand), whole=whole), self._words(estimand)
+        pairs, words = shown_pairs(self._listed(estimand), whole=whole), self._words(estimand)
         key = pair_key(self.axis, self.rope, words, as_estimand(estimand).comparative)
         rows, each = self._rows(pairs, 0.95, estimand), self.each(estimand=estimand)
         d = _render.places(*(abs(row[end]) for row in (*rows, *each) for end in ("low", "high")), least=4)

@@ -162,7 +162,7 @@ def test_a_sure_difference_names_the_better_model_first():
     assert "P(better) = 1.00" in said
     assert "P(equal within 0.01) = 0.00" in said
     assert sentence(high, low).startswith(
-        "forest is better calibrated than net (ECE of forest minus that of net: -0.040"
+        "forest is better calibrated than net (ECE of net minus that of forest: 0.040, "
     )
 
 
@@ -332,15 +332,16 @@ BETTER_LAST = {
 @pytest.mark.parametrize("names", [("worse", "better"), ("better", "worse"), ("worse", "middle", "better")])
 def test_the_table_is_oriented_as_the_sentence(names):
     made = comparison_of({name: BETTER_LAST[name] for name in names})
-    second = "middle" if "middle" in names else "worse"
-    mean = np.mean(np.subtract(BETTER_LAST["better"], BETTER_LAST[second]))
-    assert mean < 0
-    assert f"better is better calibrated than {second} (ECE of better minus that of {second}: {mean:.3f}" in str(made)
+    better, other = "better", "middle" if "middle" in names else "worse"
+    one, two = names if len(names) == 2 else (better, other)  # two keep their order, three are listed from the best
+    mean = np.mean(np.subtract(BETTER_LAST[one], BETTER_LAST[two]))
+    said = f"better is better calibrated than {other} (ECE of {one} minus that of {two}: {mean:.3f}"
+    assert said in " ".join(str(made).split())
     first = made.sheet().rows[0]
-    assert first[:2] == [f"better - {second}", f"{mean:.4f}"]
-    assert first[-3:] == ["1.00", "0.00", "0.00"]
+    assert first[:2] == [f"{one} - {two}", f"{mean:.4f}"]
+    assert first[-3:] == (["1.00", "0.00", "0.00"] if one == better else ["0.00", "0.00", "1.00"])
     row = made.table()[0]
-    assert (row["first"], row["second"]) == ("better", second)
+    assert (row["first"], row["second"]) == (one, two)
     assert row["mean"] == pytest.approx(mean)
     assert len(made.table()) == len(names) * (len(names) - 1) / 2
     # classifiers that are passed by name keep their order
