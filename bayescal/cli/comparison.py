@@ -72,6 +72,8 @@ class ComparedFiles(Result):
         comparison, estimand = self.comparison, self.estimand
         screen.print()
         screen.print(comparison.sentence(PROB, estimand=estimand))
+        measures = tables.models(comparison)
+        show_table(screen, measures.header, measures.rows)
         show_differences(screen, comparison, estimand)
         each = tables.classifiers(comparison, estimand)
         show_table(screen, each.header, each.rows)

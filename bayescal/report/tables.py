@@ -86,6 +86,12 @@ def differences(comparison: Comparison, estimand: Estimand) -> Table:
     return Table("Differences", ("1st - 2nd", *DIFFERENCES), rows, difference_key(comparison, estimand))
 
 
+def models(comparison: Comparison) -> Table:
+    """Return the table of the usual measures of each classifier."""
+    sheet = comparison._measures_sheet()
+    return Table("Measures", sheet.header, sheet.rows, "The mean, and in brackets the 95 % credible interval.")
+
+
 def classifiers(comparison: Comparison, estimand: Estimand) -> Table:
     """Return the table of classifiers, each by itself."""
     target = _target(comparison)
