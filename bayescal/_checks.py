@@ -372,7 +372,8 @@ PLACES = {
 }
 PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
 PLACES |= dict.fromkeys(
-    ("by", "group", "groups", "group_by", "groupby"), "Groups are `by`, as in `evaluate(y_true, y_prob, by=site)`."
+    ("by", "group", "groups", "group_by", "groupby"),
+    "Groups are `by`, as in `evaluate(y_true, y_prob, by=site)`, and data sets in `compare`.",
 )
 PLACES |= dict.fromkeys(
     ("cluster", "clusters", "cluster_id"),

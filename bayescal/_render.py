@@ -122,6 +122,8 @@ class Sheet:
         Cells; the first of each row is its name.
     remarks : sequence of str
         Lines below the table.
+    above : Sheet, optional
+        A sheet whose table is shown above this one, between the sentence and the table.
     """
 
     sentence: str
@@ -129,6 +131,7 @@ class Sheet:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     remarks: Sequence[str] = ()
+    above: "Sheet | None" = None
 
     def __post_init__(self) -> None:
         shown = {
@@ -144,13 +147,13 @@ class Sheet:
 
 _PAGE = """<div>
 <p>{{ sheet.sentence }}</p>
-<table>
-<thead><tr>{% for title in sheet.header %}<th style="text-align:right">{{ title }}</th>{% endfor %}</tr></thead>
-<tbody>{% for row in sheet.rows %}
+{% for part in (sheet.above, sheet) if part %}<table>
+<thead><tr>{% for title in part.header %}<th style="text-align:right">{{ title }}</th>{% endfor %}</tr></thead>
+<tbody>{% for row in part.rows %}
 <tr><th style="text-align:left">{{ row[0] }}</th>
 {%- for cell in row[1:] %}<td style="text-align:right">{{ cell }}</td>{% endfor %}</tr>{% endfor %}
 </tbody></table>
-{% for remark in sheet.remarks %}<p>{{ remark }}</p>
+{% endfor %}{% for remark in sheet.remarks %}<p>{{ remark }}</p>
 {% endfor %}<p><code>{{ sheet.spec }}</code></p>
 </div>"""
 
@@ -312,8 +315,10 @@ def text(sheet: Sheet, width: int = 100) -> str:
         force_jupyter=False,
         legacy_windows=False,
     )
-    console.print(table(sheet, width), crop=False)
-    grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n")
+    for part in (sheet.above, sheet):
+        if part is not None:
+            console.print(table(part, width), crop=False)
+    grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n").replace("\n\n\n", "\n\n")
     if not _stdout_has(RULE):
         grid = grid.replace(RULE, "-")
     remarks = "\n".join(textwrap.fill(remark, width, break_on_hyphens=False) for remark in sheet.remarks)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -114,9 +115,10 @@ def test_the_columns_say_which_model_is_better(tmp_path, swapped):
     (tmp_path / "x.csv").write_text(csv({"won": (rng.random(3000) < truth).astype(int), **good_bad}))
     order = ["bad", "good"] if swapped else ["good", "bad"]
     text = shown(tmp_path / "x.csv", "--label", "won", *[w for name in order for w in ("--prob", name)], width=80)
-    row = next(line.split() for line in text.splitlines() if line.startswith(" good - bad "))
-    assert row[-3:] == ["1.00", "0.00", "0.00"]
-    assert float(row[3]) < 0
+    pair = " - ".join(order)
+    row = next(line.split() for line in text.splitlines() if line.startswith(f" {pair} "))
+    assert row[-3:] == (["0.00", "0.00", "1.00"] if swapped else ["1.00", "0.00", "0.00"])
+    assert (float(row[3]) < 0) is not swapped
     words = " ".join(text.split())
     assert "good is better calibrated than bad" in words
     assert (
@@ -243,16 +245,15 @@ def test_two_files_in_different_orders_are_one_file(tmp_path, one, two):
     assert [m["classifier"] for m in apart["classifiers"]] == ["old", "new"]
 
 
-def test_the_order_of_the_files_does_not_change_the_signs(tmp_path, two):
+def test_the_order_of_the_files_is_that_of_the_difference(tmp_path, two):
     there, back = saved(tmp_path, *two, *TWO_FILES), saved(tmp_path, *two[::-1], *TWO_FILES)
     (row,), (turned,) = there["differences"], back["differences"]
-    # the better model is named first, in whichever order they were given
-    assert (turned["first"], turned["second"]) == (row["first"], row["second"])
-    assert row["mean"] < 0
+    assert (turned["first"], turned["second"]) == (row["second"], row["first"]) == ("new", "old")
+    assert row["mean"] < 0 < turned["mean"]
     # the order of the draws is drawn for the models as they were given: equal up to Monte Carlo error
     error = row["sd"] / np.sqrt(4000)
-    assert turned["mean"] == pytest.approx(row["mean"], abs=6 * error)
-    assert turned["p_left"] == pytest.approx(row["p_left"], abs=0.05)
+    assert turned["mean"] == pytest.approx(-row["mean"], abs=6 * error)
+    assert turned["p_right"] == pytest.approx(row["p_left"], abs=0.05)
 
 
 def test_three_files(tmp_path, two, rows):
@@ -581,3 +582,44 @@ def test_options_that_take_several_values_and_flags_may_be_repeated():
     ):
         done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
         assert "there is no file 'x.csv'" in done.stderr
+
+
+# over data sets
+
+
+def test_a_column_of_data_sets_compares_over_them(tmp_path, rows):
+    """Numbers of --by are those of `compare(by=)`; groups written as integers are sorted as integers."""
+    site = np.where(np.arange(N) % 3 == 0, 10, np.arange(N) % 3)
+    path = tmp_path / "sites.csv"
+    path.write_text(csv({**rows, "site": site, "same": np.zeros(N, dtype=int)}))
+    outputs = {
+        option: tmp_path / f"out.{end}"
+        for option, end in (("json", "json"), ("html", "html"), ("plot", "png"), ("netcdf", "nc"))
+    }
+    options = [word for option, file in outputs.items() for word in (f"--{option}", file)]
+    text = shown(path, *ONE_FILE, "--by", "site", "--draws", 200, "--seed", 3, *options)
+    models = {name: rows[name] for name in ("a", "b")}
+    expected = bc.compare(rows["won"], models, by=pd.Series(site, name="site"), draws=200, rng=3)
+    assert expected.datasets == ("site 1", "site 2", "site 10")
+    document = json.loads(outputs["json"].read_text(encoding="utf-8"))
+    assert document["table"] == json.loads(expected.to_json())["table"]
+    assert [each["name"] for each in document["datasets"]] == list(expected.datasets)
+    assert (document["parameters"]["by"], document["parameters"]["rows"]) == ("site", N)
+    assert all(file.stat().st_size > 1000 for file in outputs.values())
+    assert " ".join(expected.sentence().split()) in " ".join(text.split())
+    assert "site 10" in text
+    for column, holds in (("won", "the labels"), ("a", "the probabilities")):
+        assert f"holds {holds}" in refused(path, *ONE_FILE, "--by", column)
+    assert "at least two data sets" in refused(path, *ONE_FILE, "--by", "same")
+
+
+def test_data_sets_of_two_files_agree(tmp_path, rows):
+    site = [f"s{i % 2}" for i in range(N)]
+    first = {"id": rows["id"], "won": rows["won"], "p": rows["a"], "site": site}
+    (tmp_path / "old.csv").write_text(csv(first))
+    (tmp_path / "new.csv").write_text(csv({**{name: v[::-1] for name, v in first.items()}, "p": rows["b"][::-1]}))
+    found = saved(tmp_path, tmp_path / "old.csv", tmp_path / "new.csv", *TWO_FILES, "--by", "site", "--draws", 100)
+    assert found["datasets"] == [{"name": "s0", "rows": N // 2}, {"name": "s1", "rows": N // 2}]
+    (tmp_path / "new.csv").write_text(csv({**first, "p": rows["b"], "site": site[1:] + site[:1]}))
+    said = refused(tmp_path / "old.csv", tmp_path / "new.csv", *TWO_FILES, "--by", "site")
+    assert "column 'site' must be the same in both files" in said

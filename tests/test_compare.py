@@ -490,7 +490,7 @@ def test_a_signed_error_nearer_to_0_is_not_called_better_calibrated():
     p = rng.random(4000)
     y = rng.random(4000) < p
     found = bc.compare(y, {"cancelling": 0.5 + 0.6 * (p - 0.5), "shifted": np.clip(p + 0.06, 0, 1)}, rng=1)
-    assert found.sentence().startswith("shifted is better calibrated than cancelling (ECE of shifted minus")
+    assert found.sentence().startswith("shifted is better calibrated than cancelling (ECE of cancelling minus")
     said = found.sentence(estimand="signed_error")
     assert said.startswith("cancelling has a signed error nearer to 0 than shifted (size of the signed error of cancel")
     assert ": -0.0" in said  # the difference of sizes, which says who is nearer

@@ -1,23 +1,23 @@
-"""Compare classifiers: rows -> joint counts -> one posterior per classifier, with joint draws -> Comparison."""
+"""Compare classifiers: on the same rows, from joint counts, on different rows, and with `by` over data sets."""
 
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from bayescal import _checks
-from bayescal._invalid import prefixed, quoted
-from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
-from bayescal.data.frames import by_column
-from bayescal.data.predictions import Predictions
+from bayescal._invalid import quoted
+from bayescal.analyses.compare_over_datasets import compare_over_datasets
+from bayescal.analyses.compare_rows import ClassifierRows, compare_rows, compared, named_classifiers
+from bayescal.analyses.one import DEFAULT_MODEL
+from bayescal.data.groups import Groups
 from bayescal.results.comparable import same_spec
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.joint import checked_rope
+from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts, require_paired
 from bayescal.stats.survival import HorizonCounts
@@ -34,6 +34,10 @@ class SameRowsWarning(UserWarning):
     """Evaluations that are compared as independent may be of the same rows."""
 
 
+@overload
+def compare(y_true: Any, y_prob: Mapping[str, Any], *, by: None = None, **options: Any) -> Comparison: ...
+@overload
+def compare(y_true: Any, y_prob: Mapping[str, Any], *, by: Any, **options: Any) -> ComparisonOverDatasets: ...
 def compare(
     y_true: Any,
     y_prob: Mapping[str, Any],
@@ -46,11 +50,13 @@ def compare(
     draws: int = 4000,
     rng: Any = None,
     weights: Any = None,
+    by: Any = None,
+    spread: float | None = None,
     cluster: Any = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
     **options: Any,
-) -> Comparison:
+) -> Comparison | ComparisonOverDatasets:
     """Compare classifiers on the same rows: which is better calibrated, and with what probability?
 
     Parameters
@@ -67,19 +73,28 @@ def compare(
         probability of equivalence at other half-widths.
     target, bins, binning, model, draws, weights, cluster, classes, logits, **options
         As for `evaluate`; there is no comparison for ``target="classwise"``.
+    by : array-like, shape (n_rows,), or data frame of several columns, optional
+        Data set of each row, such as its hospital, as for `evaluate`; at least two. The classifiers are then compared
+        over data sets, as by `compare_over_datasets`: a mean over these data sets, and over a population of them. All
+        data sets have the same bins. To compare the groups of one classifier with each other, use
+        ``evaluate(y_true, p, by=by).compare()``.
+    spread : float, optional
+        With `by`, as for `compare_over_datasets`.
     rng : None, int, SeedSequence or Generator
         Randomness. All classifiers are drawn with the same random numbers, so that two names of one classifier differ
         by exactly 0.
 
     Returns
     -------
-    Comparison
-        The `Evaluation` of each classifier, and the joint posterior of any estimand.
+    Comparison or ComparisonOverDatasets
+        The `Evaluation` of each classifier, and the joint posterior of any estimand; with `by`, a
+        `ComparisonOverDatasets`.
 
     Raises
     ------
     ValueError, TypeError
-        As for `evaluate`; if there are fewer than two classifiers, or their numbers of rows differ.
+        As for `evaluate`; if there are fewer than two classifiers, their numbers of rows differ, `by` has only one
+        label, or `spread` is given without `by`.
 
     See Also
     --------
@@ -121,26 +136,20 @@ def compare(
     1.0
     >>> comparison.difference("honest", "timid").interval(0.95)
     (-0.13..., -0.08...)
+    >>> sites = compare(y, {"honest": p, "timid": 0.5 + 0.5 * (p - 0.5)}, by=np.arange(2000) % 4, rng=1)
+    >>> sites.datasets, sites.difference("honest", "timid").interval(0.95)
+    (('group 0', 'group 1', 'group 2', 'group 3'), (-0.12..., -0.07...))
     """
-    y_prob = by_column(y_prob) or y_prob
-    names = named_classifiers("y_prob", y_prob)
-    width = checked_rope(rope)
-    if target == "classwise":
-        raise ValueError(
-            "`target` must not be 'classwise', which is one problem per class; compare with `target='top-label'`, or "
-            "one class at a time as an event."
-        )
-    labels = {f"y_true[{n!r}]": y for n, y in y_true.items()} if isinstance(y_true, Mapping) else {"y_true": y_true}
-    columns = {**labels, **{f"y_prob[{n!r}]": p for n, p in y_prob.items()}, "weights": weights}
-    same_rows(columns if cluster is None else {**columns, "cluster": cluster})
-    rows = _predictions(names, y_true, y_prob, target, {"classes": classes, "logits": logits, "weights": weights})
-    clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[0]))
-    counts = [count_rows(p, bins, binning, ranked=True, clusters=clusters) for p in rows]
-    pairs = {
-        (i, j): PairedCounts.from_predictions(rows[i], rows[j], counts[i], counts[j], clusters=clusters)
-        for i, j in combinations(range(len(rows)), 2)
-    }
-    return _compared(dict(zip(names, counts, strict=True)), pairs, width, model=model, draws=draws, rng=rng, **options)
+    read = {"target": target, "weights": weights, "cluster": cluster, "classes": classes, "logits": logits}
+    made = {"model": model, "draws": draws, "rng": rng, **options}
+    if by is None:
+        if spread is not None:
+            raise TypeError("`spread` is for several data sets: give the data set of each row as `by`.")
+        return compare_rows(y_true, y_prob, rope=rope, bins=bins, binning=binning, **read, **made)
+    rows = ClassifierRows.read(y_true, y_prob, by=by, **read)
+    datasets = rows.by_name(Groups.from_column(by, len(rows)))
+    edges = rows.edges(bins, binning)
+    return compare_over_datasets(datasets, rope=rope, spread=spread, bins=edges, **made)
 
 
 def compare_counts(
@@ -199,7 +208,7 @@ def compare_counts(
             joint[i, j] = pairs[second, first].swapped()
         else:
             raise ValueError(f"`pairs` must hold every two classifiers; ({first!r}, {second!r}) is missing.")
-    return _compared(counts, joint, width, model=model, draws=draws, rng=rng, **options)
+    return compared(counts, joint, width, model=model, draws=draws, rng=rng, **options)
 
 
 def _same(one: BinnedCounts, other: BinnedCounts) -> bool:
@@ -211,18 +220,6 @@ def _same(one: BinnedCounts, other: BinnedCounts) -> bool:
         and np.allclose(one.weight, other.weight)
         and np.allclose(one.deviation, other.deviation)
     )
-
-
-def _compared(
-    counts: Mapping[str, BinnedCounts],
-    pairs: dict[tuple[int, int], PairedCounts],
-    rope: float,
-    *,
-    rng: Any,
-    **arguments: Any,
-) -> Comparison:
-    common, order = _checks.seeds(rng, 2)
-    return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
 
 
 def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 0.01, rng: Any = None) -> Comparison:
@@ -288,49 +285,3 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
                 stacklevel=2,
             )
     return Comparison(chosen, None, width, _checks.seeds(rng, 1)[0])
-
-
-def named_classifiers(argument: str, given: Any) -> list[str]:
-    """Return the names of a mapping of classifiers; it must hold at least two."""
-    if not isinstance(given, Mapping):
-        raise TypeError(
-            f"`{argument}` must be a mapping from names of classifiers, like {{'A': ..., 'B': ...}}; "
-            f"not {type(given).__name__}."
-        )
-    if len(given) < 2:
-        raise ValueError(f"`{argument}` must hold at least two classifiers; it holds {len(given)}.")
-    for name in given:
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"`{argument}` must have names that are strings; {name!r} is not.")
-    return list(given)
-
-
-def _predictions(
-    names: list[str], y_true: Any, y_prob: Mapping[str, Any], target: str | None, arguments: dict[str, Any]
-) -> list[Predictions]:
-    """Read the rows of each classifier; errors begin with its name."""
-    rows = []
-    for name in names:
-        labels = y_true
-        if isinstance(y_true, Mapping):
-            if target != "confidence":
-                raise TypeError(
-                    "`y_true` may be a mapping, with one column per classifier, for `target='confidence'` only."
-                )
-            if name not in y_true:
-                raise ValueError(f"`y_true` has no {name!r}, which `y_prob` has.")
-            labels = y_true[name]
-        try:
-            rows.append(Predictions.from_labels(labels, y_prob[name], target=target, **arguments).scale_free())
-        except (ValueError, TypeError) as problem:
-            raise prefixed(problem, f"classifier {name!r}: ") from problem
-    sizes = {name: len(r) for name, r in zip(names, rows, strict=True)}
-    if len(set(sizes.values())) > 1:
-        raise ValueError(
-            f"`y_prob` must be on the same rows; the numbers of rows are {sizes}. For different test sets, use "
-            "`compare_independent`, which takes evaluations."
-        )
-    if len({r.target for r in rows}) > 1:
-        targets = {name: r.target for name, r in zip(names, rows, strict=True)}
-        raise ValueError(f"`y_prob` must have one target; the targets are {targets}. Give `target`.")
-    return rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
-from bayescal.analyses.compare import compare
+from bayescal.analyses.compare_rows import ClassifierRows, compare_rows
 from bayescal.results.comparable import same_spec
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluations import ROPE
@@ -19,7 +19,7 @@ from bayescal.stats.contract import Counts
 #: Default scale of the prior of the standard deviation between data sets, in units of the rope.
 SPREAD_OF_ROPE = 5.0
 #: Arguments of `compare` with one value per row, which differ between data sets.
-OF_ROWS = ("weights", "cluster")
+OF_ROWS = ("weights", "cluster", "by")
 
 
 def compare_over_datasets(
@@ -61,7 +61,7 @@ def compare_over_datasets(
 
     See Also
     --------
-    compare : Classifiers on one data set.
+    compare : Classifiers on one data set; with `by`, the same comparison from columns with the rows of all data sets.
     compare_independent : Classifiers, or groups, on different rows.
 
     Notes
@@ -105,8 +105,9 @@ def compare_over_datasets(
     for name in OF_ROWS:
         if name in options:
             raise TypeError(
-                f"`{name}` belongs to the rows of one data set: pass it to `compare`, and the comparisons to "
-                "`compare_over_datasets`."
+                f"`{name}` has one value per row, and belongs to `compare`: `compare(y_true, {{'A': p, 'B': q}}, "
+                "by=dataset, weights=weights, cluster=cluster)` compares over data sets, from columns with the rows of "
+                "all of them. Or pass comparisons of single data sets to `compare_over_datasets`."
             )
     width = _common_rope([datasets[name] for name in given], rope)
     *streams, order = _checks.generator(rng).spawn(len(names) + 1)
@@ -116,7 +117,8 @@ def compare_over_datasets(
     }
     _same_classifiers(comparisons)
     _same_specification(comparisons)
-    _different_rows(comparisons)
+    if not all(isinstance(each, ClassifierRows) for each in datasets.values()):  # groups of rows differ
+        _different_rows(comparisons)
     return ComparisonOverDatasets(comparisons, width, _scale(spread, width), _checks.seeds(order, 1)[0])
 
 
@@ -168,6 +170,8 @@ def _comparison(name: str, given: Any, arguments: dict[str, Any]) -> Comparison:
     """Return the comparison of one data set; errors begin with its name."""
     if isinstance(given, Comparison):
         return given
+    if isinstance(given, ClassifierRows):
+        return given.compare(**arguments)
     if not isinstance(given, tuple | list) or len(given) != 2:
         length = f" of length {len(given)}" if isinstance(given, tuple | list) else ""
         raise TypeError(
@@ -175,7 +179,7 @@ def _comparison(name: str, given: Any, arguments: dict[str, Any]) -> Comparison:
             f"{type(given).__name__}{length}."
         )
     try:
-        return compare(*given, **arguments)
+        return compare_rows(*given, **arguments)
     except (ValueError, TypeError) as problem:
         raise prefixed(problem, f"data set {name!r}: ") from problem
 

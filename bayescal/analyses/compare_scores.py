@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
-from bayescal.analyses.compare import named_classifiers
+from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.analyses.multiclass_scores import ProperScore, brier_score, log_score
 from bayescal.data.alignment import same_rows
 from bayescal.data.matrix import CHUNK, ClassRows

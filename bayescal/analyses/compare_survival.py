@@ -6,7 +6,7 @@ from typing import Any
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
-from bayescal.analyses.compare import named_classifiers
+from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.analyses.survival import edges_of_risks, refuse_clusters_of_rows, require_followed, warn_of_codes
 from bayescal.data.alignment import same_rows

@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bayescal._checks import one_scale
 from bayescal._invalid import quoted
+from bayescal.analyses.groups import most_groups
 from bayescal.cli.keywords import parse_classes
 from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
+from bayescal.data.files.labels import in_order, require_group_labels
 from bayescal.data.files.predictions import RowStream, open_predictions
+from bayescal.stats.bins import make_bins
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,20 @@ def refuse_column(option: str, name: str | None, of: str, used: Mapping[str | No
     """Refuse an option that names a column which holds something else, in the words of `used`."""
     if name is not None and name in used:
         raise ValueError(f"`{option}` must name a column of {of}; {quoted(name)} holds {used[name]}.")
+
+
+def group_column(name: str, labels: Any, keywords: Mapping[str, Any]) -> "pd.Series[Any]":
+    """Return labels that were read as text as a column: integers if all are, in order, with the name of their column.
+
+    `keywords` has the numbers of draws and of bins, which limit the number of groups.
+    """
+    import pandas as pd
+
+    distinct = dict.fromkeys(labels.tolist())
+    require_group_labels(distinct, most_groups(keywords["draws"], len(make_bins(keywords["bins"]))))
+    label_of = {text: label for label, text in in_order(distinct).items()}
+    by = pd.Categorical(labels, categories=list(label_of), ordered=True).rename_categories(label_of)
+    return pd.Series(by, name=name)
 
 
 #: End of messages that refuse all classes at once.

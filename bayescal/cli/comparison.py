@@ -12,7 +12,7 @@ from bayescal import _render
 from bayescal._invalid import RoundingWarning
 from bayescal.analyses.compare import compare
 from bayescal.cli.classifiers import columns_by_name
-from bayescal.cli.columns import ONE_CLASS
+from bayescal.cli.columns import ONE_CLASS, group_column, refuse_column
 from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of, parse_classes, settings
 from bayescal.cli.options import ColumnOptionsPerClassifier, CompareQuestionOptions, ModelOptions
@@ -24,9 +24,10 @@ from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import as_scalar
 from bayescal.report import tables
 from bayescal.report.document import PROB, document
-from bayescal.report.figure import comparison_picture
+from bayescal.report.figure import comparison_picture, over_datasets_picture
 from bayescal.report.page import page
 from bayescal.results.comparison import Comparison
+from bayescal.results.over_datasets import ComparisonOverDatasets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,6 +72,8 @@ class ComparedFiles(Result):
         comparison, estimand = self.comparison, self.estimand
         screen.print()
         screen.print(comparison.sentence(PROB, estimand=estimand))
+        measures = tables.models(comparison)
+        show_table(screen, measures.header, measures.rows)
         show_differences(screen, comparison, estimand)
         each = tables.classifiers(comparison, estimand)
         show_table(screen, each.header, each.rows)
@@ -83,12 +86,53 @@ class ComparedFiles(Result):
         )  # one line, which can be copied
 
 
+@dataclass(frozen=True)
+class ComparedDatasets(Result):
+    """The comparison of classifiers over data sets.
+
+    Parameters
+    ----------
+    comparison : ComparisonOverDatasets
+        The comparison.
+    estimand, parameters, notes
+        As for `ComparedFiles`.
+    """
+
+    comparison: ComparisonOverDatasets
+    estimand: Estimand
+    parameters: dict[str, Any]
+    notes: Sequence[str]
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document, the page, the picture or the data tree."""
+        result, estimand = self.comparison, self.estimand
+        return {
+            "html": lambda: page(result, estimand=estimand, parameters=self.parameters, notes=self.notes),
+            "json": lambda: document(result, self.parameters, estimand=estimand),
+            "plot": lambda: over_datasets_picture(result, estimand.name),
+            "netcdf": lambda: result.to_datatree(estimand=estimand),
+        }
+
+    def show(self, screen: "Console") -> None:
+        """Print the sentence, the differences, those of each data set, remarks, and the specification."""
+        result, estimand = self.comparison, self.estimand
+        sheet, each = result.sheet(whole=True, estimand=estimand), tables.by_dataset(result, estimand)
+        screen.print()
+        screen.print(sheet.sentence)
+        show_table(screen, sheet.header, sheet.rows)
+        for remark in sheet.remarks:
+            screen.print(remark)
+        show_table(screen, each.header, each.rows)
+        screen.print()
+        screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, which can be copied
+
+
 def compare_files(
     files: Sequence[Path],
     columns: ColumnOptionsPerClassifier,
     question: CompareQuestionOptions,
     model: ModelOptions,
-) -> ComparedFiles:
+) -> ComparedFiles | ComparedDatasets:
     """Compare the classifiers in one file, or in several.
 
     Parameters
@@ -104,8 +148,8 @@ def compare_files(
 
     Returns
     -------
-    ComparedFiles
-        The comparison.
+    ComparedFiles or ComparedDatasets
+        The comparison; with --by, over data sets.
 
     Raises
     ------
@@ -129,25 +173,37 @@ def compare_files(
     if columns.confidence:
         keywords["target"] = keywords["target"] or "confidence"
     models = columns_by_name(files, columns)
+    used: dict[str | None, str] = {each.prob: "the probabilities" for each in models.values()}
+    used |= {columns.weights: "the weights", columns.key: "the keys"}
+    used |= {each.label: "the labels" for each in models.values()}
+    refuse_column("by", question.by, "data sets", used)
     rows = read_models(
         models,
         key=columns.key,
         weights=columns.weights,
         cluster=columns.cluster,
+        by=question.by,
         classes=parse_classes(columns.classes),
         same_labels=not columns.confidence,
     )
     first = next(iter(rows.values()))
     keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
     keywords["cluster"] = first.cluster
+    if question.by is not None:
+        keywords["by"] = group_column(question.by, first.group, keywords)
     notes = check_rows(rows, models, columns.weights, keywords)
     y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
     with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
         comparison = compare(y_true, {name: r.y_prob for name, r in rows.items()}, **keywords)
         comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
-    parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, comparison, keywords)}
-    return ComparedFiles(comparison, estimand, {**parameters, "estimand": estimand.name}, [*notes, *more])
+    over = isinstance(comparison, ComparisonOverDatasets)
+    one = next(iter(comparison.comparisons.values())) if over else comparison
+    parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, one, keywords)}
+    parameters |= {"by": question.by} if over else {}
+    parameters["estimand"] = estimand.name
+    made = ComparedDatasets if over else ComparedFiles
+    return made(comparison, estimand, parameters, [*notes, *more])
 
 
 def check_rows(
@@ -194,7 +250,7 @@ def _parameters(
     counts = comparison[comparison.names[0]].counts
     return {
         "key": columns.key,
-        "rows": counts.n_rows,
+        "rows": len(next(iter(rows.values())).y_true),
         "classifiers": [
             {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
             for name, read in rows.items()

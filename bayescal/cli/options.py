@@ -244,8 +244,12 @@ class QuestionOptions(Options):
 
 @dataclass(frozen=True)
 class CompareQuestionOptions(Options):
-    """The quantity that is compared."""
+    """The quantity that is compared, and the data sets over which it is."""
 
+    by: Annotated[
+        str | None,
+        column("Column that names the data set of each row, such as its hospital: compares over these data sets."),
+    ] = None
     estimand: Annotated[str, option(QUESTION, "NAME", "Quantity to compare.")] = "ece"
     rope: Annotated[
         float | None,

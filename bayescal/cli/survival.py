@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal._invalid import InvalidRows
 from bayescal.analyses.compare_survival import compare_survival
-from bayescal.analyses.groups import most_groups
 from bayescal.analyses.survival import evaluate_survival
 from bayescal.cli.classifiers import named_columns
-from bayescal.cli.columns import refuse_column
+from bayescal.cli.columns import group_column, refuse_column
 from bayescal.cli.comparison import ComparedFiles
 from bayescal.cli.counts import holds_counts
 from bayescal.cli.evaluation import EvaluatedFile
@@ -19,12 +18,10 @@ from bayescal.cli.options import ModelOptions, refuse
 from bayescal.cli.survival_options import SurvivalColumnOptions, SurvivalQuestionOptions
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.formats import open_source
-from bayescal.data.files.labels import in_order, require_group_labels
 from bayescal.data.files.predictions import Rows
 from bayescal.data.files.source import Kind
 from bayescal.estimands.registry import as_scalar
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.stats.bins import make_bins
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -151,14 +148,7 @@ def _groups(read: _Read, keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Return the labels of groups in the order of `in_order`, with the name of their column; nothing without groups."""
     if "by" not in read.columns:
         return {}
-    import pandas as pd
-
-    labels = read.columns["by"]
-    distinct = dict.fromkeys(labels.tolist())
-    require_group_labels(distinct, most_groups(keywords["draws"], len(make_bins(keywords["bins"]))))
-    label_of = {text: label for label, text in in_order(distinct).items()}
-    by = pd.Categorical(labels, categories=list(label_of), ordered=True).rename_categories(label_of)
-    return {"by": pd.Series(by, name=read.named["by"])}
+    return {"by": group_column(read.named["by"], read.columns["by"], keywords)}
 
 
 def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions) -> _Read:

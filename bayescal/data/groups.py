@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render, _rules
 from bayescal._invalid import AllZero, InvalidRows, quoted
+from bayescal.data import times
 from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading
@@ -155,6 +157,21 @@ class Groups:
                 raise InvalidRows(AllZero(count=len(rows), size=len(rows), first=first, group=group, hint=hint))
             columns: dict[str, Any] = {"confidence": predictions.confidence[rows], "outcome": predictions.outcome[rows]}
             yield replace(predictions, **columns, weight=weight, reading=Reading())  # all rows state how they were read
+
+
+def in_words(label: Any, name: str) -> str:
+    """Return the name under which a group is printed; numbers are printed with the name of their column.
+
+    Examples
+    --------
+    >>> in_words("north", "site"), in_words(3, "fold"), in_words(("north", 3), "site, fold")
+    ('north', 'fold 3', 'north, 3')
+    """
+    if isinstance(label, str):
+        return label
+    if isinstance(label, tuple):
+        return ", ".join(map(str, label))
+    return times.in_words(label) if isinstance(label, datetime) else f"{name} {label}"
 
 
 def equation(name: str, label: Any) -> str:

@@ -207,7 +207,22 @@ class Estimand:
                 f"`estimand` {self.name!r} has no better direction, so its values cannot be ranked; set `better=` in "
                 "its Estimand."
             )
-        return np.abs(values) if self.better == "nearest zero" else -values if self.better == "larger" else values
+        return -values if self.better == "larger" else self.compared(values)
+
+    def compared(self, values: Floats) -> Floats:
+        """Return values as comparisons show them: absolute values if the value nearest zero is the best.
+
+        Parameters
+        ----------
+        values : ndarray
+            Values of the estimand.
+
+        Returns
+        -------
+        ndarray
+            The values, or their absolute values.
+        """
+        return np.abs(values) if self.better == "nearest zero" else values
 
     def words(self, target: str) -> str:
         """Return the words that follow "the" in a sentence about rows of this target.

@@ -57,9 +57,10 @@ def plot_comparison(
 
     Above, every classifier with its mean (dot) and intervals, the best first. Below, the difference with the region of
     practical equivalence shaded: on the left of it one classifier is better, on the right the other; the three
-    probabilities are written above. For two classifiers, this is the posterior of the difference, and below it the
-    probability that they are equal as a function of the half-width of the region. For more, it is the difference of
-    each classifier to the best one, and the probability of each rank is shown beside the classifiers.
+    probabilities are written above. Differences have the sign of the table: of two classifiers, the first given minus
+    the second, as the posterior of the difference, and below it the probability that they are equal as a function of
+    the half-width of the region. Of more, the best minus each of the others; the probability of each rank is shown
+    beside the classifiers.
 
     The plot stays within its subplot. If the subplot is too small for all panels, `ax` shows only the difference of
     two classifiers, or only the classifiers if there are more than two.
@@ -76,7 +77,7 @@ def plot_comparison(
         Probability of the equal-tailed intervals, in (0, 1).
     color, other_color : matplotlib color, optional
         Colours of the first and of the second classifier. For more classifiers, `color` is that of all of them and of
-        "better", and `other_color` that of "worse".
+        the best, where it is better, and `other_color` marks where another one is better than it.
     reference_color : matplotlib color, optional
         Colour of the difference, its zero, and the region of practical equivalence. All default colours are lighter on
         a dark background.
@@ -167,9 +168,9 @@ def _in_small(
     """Draw the difference of two classifiers, or the classifiers if there are more than two."""
     lines = characters(ax, TINY + 1)
     if shapes.density is not None:
-        words = sides_in_words(ax, names, shapes, TINY)
-        draw_difference(ax, shapes, words, colors, ticks=3)
-        ax.set_xlabel(difference_label(names, what, lines, larger=larger), parse_math=False)
+        words = sides_in_words(ax, names, shapes, TINY, larger=larger)
+        draw_difference(ax, shapes, words, colors.sides(larger=larger), ticks=3)
+        ax.set_xlabel(difference_label(names, what, lines), parse_math=False)
         above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
         draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
@@ -195,7 +196,7 @@ def _two(
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)
-    words = sides_in_words(ax, names, shapes, SMALL + 0.5)
+    words = sides_in_words(ax, names, shapes, SMALL + 0.5, larger=larger)
     # the height of the forest plot depends on its names; in a figure of default height the other panels keep theirs
     forest_height = rows_height(names)
     below = divider.new_vertical(
@@ -206,8 +207,8 @@ def _two(
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
         add_part(ax, part)
-    draw_difference(below, shapes, words, colors)
-    below.set_xlabel(difference_label(names, what, 70, larger=larger), fontsize=SMALL, parse_math=False)
+    draw_difference(below, shapes, words, colors.sides(larger=larger))
+    below.set_xlabel(difference_label(names, what, 70), fontsize=SMALL, parse_math=False)
     draw_curve(curve, shapes, colors.reference)
 
 
@@ -221,10 +222,10 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     # half of the left column each, less if names are long
     points = ax.bbox.width * 72 / ax.figure.dpi / (1 + TABLE) / 2
     half = int(points / (0.6 * (SMALL + 0.5))) - 8 * (name_lines(shapes.classifiers.names) > 1)
-    sides = [
-        f"\N{LEFTWARDS ARROW} {wrapped(f'better than {best}', half)}",
-        f"{wrapped(f'worse than {best}', half)} \N{RIGHTWARDS ARROW}",
-    ]
+    left, right = f"{best} better", f"better than {best}"
+    if larger:
+        left, right = right, left
+    sides = [f"\N{LEFTWARDS ARROW} {wrapped(left, half)}", f"{wrapped(right, half)} \N{RIGHTWARDS ARROW}"]
     room = 0.48 + 0.16 * (1 + lines + max(side.count("\n") for side in sides))
     below = divider.new_vertical(f"{100 * (n - 1) / n:.0f}%", pad=room, pack_start=True)
     ranks = divider.new_horizontal(f"{100 * TABLE:g}%", pad=0.15)
@@ -234,13 +235,12 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
         add_part(ax, part)
     rows = shapes.differences
     ends = limits_of(float(rows.low.min()), float(rows.high.max()), shapes.rope)
-    draw_sides(below, ends, shapes.rope, colors)
+    sided = colors.sides(larger=larger)
+    draw_sides(below, ends, shapes.rope, sided)
     draw_forest(below, rows, [colors.reference] * len(rows))
-    write_above(below, ((0.0, "left", sides[0], colors.main), (1.0, "right", sides[1], colors.other)))
-    short = wrapped(best, 40)
-    difference = f"{what} of {short} minus that of each" if larger else f"{what} minus that of {short}"
+    write_above(below, ((0.0, "left", sides[0], sided.main), (1.0, "right", sides[1], sided.other)))
     below.set_xlabel(
-        f"{difference}\ngrey: equal within {shapes.rope:g}",
+        f"{what} of {wrapped(best, 40)} minus that of each\ngrey: equal within {shapes.rope:g}",
         fontsize=SMALL,
         parse_math=False,
     )
@@ -250,8 +250,8 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
         f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'the darker, the more probable'})",
         fontsize=SMALL,
     )
-    draw_probabilities(beside, shapes.decided, ["better", "equal", "worse"], list(colors.three))
-    beside.set_xlabel(f"probability\n({empty})", fontsize=SMALL)
+    draw_probabilities(beside, shapes.decided, ["P(1st)", "P(equal)", "P(2nd)"], list(colors.three))
+    beside.set_xlabel(f"1st: {_render.cut(best, 24)}, 2nd: the row\n({empty})", fontsize=SMALL, parse_math=False)
 
 
 def _verdict(ax: "Axes", verdict: str, above: float) -> None:

@@ -1,7 +1,7 @@
 """Parts of the plot of a comparison: the difference, the curve of P(equal), and tables of probabilities."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ WRITTEN, EMPTY = 10, 0.01
 
 @dataclass(frozen=True)
 class Colors:
-    """Colours of the first classifier (or better), of the second (or worse), and of what they are compared with."""
+    """Colours of the first classifier of a pair, of the second, and of what they are compared with."""
 
     main: str
     other: str
@@ -45,16 +45,17 @@ class Colors:
 
     @property
     def three(self) -> tuple[str, str, str]:
-        """Colours of better, equal and worse."""
+        """Colours of the first being better, of both being equal, and of the second being better."""
         return self.main, self.reference, self.other
 
+    def sides(self, *, larger: bool) -> "Colors":
+        """Colours of both sides of a difference, first minus second: the first is better on the left, or right."""
+        return replace(self, main=self.other, other=self.main) if larger else self
 
-def difference_label(names: tuple[str, ...], what: str, longest: int, *, larger: bool) -> str:
-    """Return the label of the difference, without long names: the arrows above the axes name the classifiers.
 
-    The better classifier is on the side to which its arrow points: if larger is better, the first value is subtracted.
-    """
-    first, second = reversed(names) if larger else names
+def difference_label(names: tuple[str, ...], what: str, longest: int) -> str:
+    """Return the label of the difference, without long names: the arrows above the axes name the classifiers."""
+    first, second = names
     label = f"{what} of {first} minus that of {second}"
     return label if len(label) < longest else f"difference of {what}"
 
@@ -105,15 +106,22 @@ def write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> Non
         )
 
 
-def sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes, size: float) -> list[str]:
-    """Return the words above the difference: which classifier is better on each side, with its probability."""
+def sides_in_words(
+    ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes, size: float, *, larger: bool
+) -> list[str]:
+    """Return the words above the difference: which classifier is better on each side, with its probability.
+
+    If larger values are better, the first classifier is better where the difference is positive, on the right.
+    """
     third = int(0.9 * characters(ax, size) / 3)
-    left, equal, right = (f"P {_render.probability(float(p))}" for p in shapes.decided[0])
-    first, second = (wrapped(f"{name} better", third) for name in names)
+    chances = [f"P {_render.probability(float(p))}" for p in shapes.decided[0]]
+    if larger:
+        names, chances = names[::-1], chances[::-1]
+    left, right = (wrapped(f"{name} better", third) for name in names)
     return [
-        f"\N{LEFTWARDS ARROW} {first}\n{left}",
-        f"{wrapped(f'equal within {shapes.rope:g}', third)}\n{equal}",
-        f"{second} \N{RIGHTWARDS ARROW}\n{right}",
+        f"\N{LEFTWARDS ARROW} {left}\n{chances[0]}",
+        f"{wrapped(f'equal within {shapes.rope:g}', third)}\n{chances[1]}",
+        f"{right} \N{RIGHTWARDS ARROW}\n{chances[2]}",
     ]
 
 

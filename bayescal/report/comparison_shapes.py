@@ -33,11 +33,13 @@ class ComparisonShapes:
     ranks : ndarray, shape (n_classifiers, n_classifiers)
         Probability that a classifier (row, in that order) has a rank (column).
     differences : Forest
-        For two classifiers, the first given minus the second; for more, each classifier minus the best, in that order.
-        If larger is better, the sign is reversed, so that negative differences are better. Absolute values are compared
-        if the value nearest zero is the best.
+        Differences as in the table of the comparison: of two classifiers the first given minus the second; of more, the
+        best minus each of the others, whose names the rows have. Absolute values are compared if the value nearest zero
+        is the best.
+    pairs : tuple of (str, str)
+        The two names of each difference: the first minus the second.
     decided : ndarray, shape (n_differences, 3)
-        Probabilities that the classifier is better, that they are equal within the rope, and that the other is better.
+        Probabilities that the first is better, that they are equal within the rope, and that the second is better.
     density : Density or None
         The difference of two classifiers; None for more.
     ropes, p_equal : ndarray
@@ -50,6 +52,7 @@ class ComparisonShapes:
     classifiers: Forest
     ranks: Floats
     differences: Forest
+    pairs: tuple[tuple[str, str], ...]
     decided: Floats
     density: Density | None
     ropes: Floats
@@ -96,23 +99,23 @@ def comparison_shapes(
         if isinstance(comparison, ScoreComparison):
             instead = "the page that `to_html` writes shows scores of all classes"
         raise TypeError(f"`comparison` must be a Comparison, not {type(comparison).__name__}; {instead}.")
-    drawn, badness = comparison.draws(estimand).values, comparison.badness(estimand)
-    names = comparison.names
-    expected = comparison.expected_ranks(estimand)
-    best = sorted(range(len(names)), key=lambda i: expected[names[i]])
-    pairs = [(0, 1)] if len(names) == 2 else [(i, best[0]) for i in best[1:]]
-    gaps = np.stack([badness[:, i] - badness[:, j] for i, j in pairs], axis=1)
-    decided = [comparison.decide(names[i], names[j], estimand=estimand) for i, j in pairs]
+    drawn, names = comparison.draws(estimand).values, comparison.names
+    best = [names.index(name) for name in comparison._in_order(estimand)]
+    first, *others = comparison._listed(estimand)
+    pairs = [(first, other) for other in others]
+    gaps = np.stack([comparison._compared_difference(*pair, estimand).values for pair in pairs], axis=1)
+    decided = [comparison.decide(*pair, estimand=estimand) for pair in pairs]
     two = len(names) == 2
     reach = max(float(np.quantile(np.abs(gaps), 0.995)), 2.5 * comparison.rope) or 1e-6
     ropes = np.linspace(0, reach, CURVE) if two else np.empty(0)
     return ComparisonShapes(
         classifiers=forest([names[i] for i in best], drawn[:, best], prob),
         ranks=comparison.rank_probabilities(estimand)[best],
-        differences=forest([names[i] for i, _ in pairs], gaps, prob),
+        differences=forest(others, gaps, prob),
+        pairs=tuple(pairs),
         decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
         density=density_of(Draws(gaps[:, 0]), prob) if two else None,
         ropes=ropes,
-        p_equal=comparison.rope_curve(ropes, names[0], names[1], estimand) if two else ropes,
+        p_equal=comparison.rope_curve(ropes, *pairs[0], estimand) if two else ropes,
         rope=comparison.rope,
     )

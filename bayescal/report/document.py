@@ -166,8 +166,9 @@ def _(result: Plan, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
 def _(
     comparison: Comparison, parameters: Parameters = NO_PARAMETERS, *, estimand: EstimandLike = "ece"
 ) -> dict[str, Any]:
-    """Return also ``estimand``, ``differences`` and ``classifiers``.
+    """Return also ``models``, ``estimand``, ``differences`` and ``classifiers``.
 
+    ``models`` has one record per classifier with its ECE, Brier score, AUC and accuracy, as far as they exist.
     ``estimand`` has its name, its title and ``better``, which states which values are better ("smaller", "larger" or
     "nearest zero"). ``differences`` has one record per pair of classifiers, with the probability of practical
     equivalence at several half-widths; ``classifiers`` one record each, with the table and the bins of its own
@@ -186,6 +187,7 @@ def _(
         **_with_intervals(COMPARISON_SCHEMA, comparison, parameters),
         "spec": comparison.specification(estimand=estimand),
         "sentence": comparison.sentence(PROB, estimand=estimand),
+        "models": comparison._measures(PROB),
         "estimand": {"name": record.name, "title": record.title, "better": record.better},
         "differences": differences,
         "classifiers": classifiers,

@@ -9,7 +9,8 @@ from bayescal import _packages, _render
 from bayescal.report.calibration_curve import plot_calibration_curve
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.decision_curve import plot_decision_curve
-from bayescal.report.forest import plot_forest, row_names, rows_height
+from bayescal.report.forest import forest_height, plot_forest, row_names, rows_height
+from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -17,6 +18,7 @@ from bayescal.results.clinical import ClinicalSummary
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.over_datasets import ComparisonOverDatasets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,6 +81,16 @@ def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
     size = (6.6, 4.7 + height) if len(comparison.names) == 2 else (9.0, min(2.4 + 2 * height, 20.0))
     figure = Figure(figsize=size, layout="tight")
     plot_comparison(comparison, figure.subplots(), estimand=estimand)
+    return figure
+
+
+def over_datasets_picture(result: ComparisonOverDatasets, estimand: str) -> "Figure":
+    """Draw `bayescal.plot_over_datasets` in a figure that pyplot does not manage."""
+    from matplotlib.figure import Figure
+
+    rows = [*result.datasets, *TOTALS] if len(result) == 2 else list(result.names)
+    figure = Figure(figsize=(6.6, 1.4 + forest_height(rows)), layout="tight")
+    plot_over_datasets(result, figure.subplots(), estimand=estimand)
     return figure
 
 

@@ -81,6 +81,7 @@ def page(
         title=content.title,
         file=_in_words((parameters or {}).get("file", "")),
         sheet=content.sheet,
+        lead=content.lead,
         tables=[*content.tables, *more],
         pictures=[
             {"caption": each.caption, "wide": each.wide, "svg": inline_svg(each.draw, f"picture{i}")}

@@ -74,7 +74,9 @@ class Content:
     rows : mapping of str to object
         Numbers of rows, by their meaning.
     pictures : sequence of Picture, optional
-        The pictures.
+        The pictures, which are shown above the tables.
+    lead : sequence of Table, optional
+        Tables that are shown above the pictures.
     """
 
     title: str
@@ -82,6 +84,7 @@ class Content:
     tables: Sequence[Table]
     rows: Mapping[str, object]
     pictures: Sequence[Picture] = field(default=())
+    lead: Sequence[Table] = field(default=())
 
 
 def _capital(words: str) -> str:
@@ -331,14 +334,14 @@ def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
     pictures = [comparison_picture(f"{result.axis.capitalize()}s and their differences", result, record)]
     if len(result) <= DIAGRAMS:
         pictures += [reliability_picture(each, name) for name, each in result.evaluations.items()]
-    shown = [tables.differences(result, record), tables.classifiers(result, record)]
-    return Content("Comparison of calibration", sheet, shown, rows, pictures)
+    shown, lead = [tables.differences(result, record), tables.classifiers(result, record)], [tables.models(result)]
+    return Content("Comparison of calibration", sheet, shown, rows, pictures, lead)
 
 
 def _over_datasets(result: ComparisonOverDatasets, estimand: EstimandLike) -> Content:
     record = as_scalar(estimand)
     sheet = result.sheet(whole=True, estimand=record)
-    first, second = result.in_order(record)[:2]
+    first, second = result._listed(record)[:2]
     pair = partial(plot_over_datasets, result, first=first, second=second, estimand=record)
     height = 1.4 + forest_height([*result.datasets, *TOTALS])
     pictures = [Picture(captioned("Differences", f"{first} - {second}"), partial(drawn, pair, WIDTH, height))]

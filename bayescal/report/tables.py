@@ -72,7 +72,7 @@ def difference_key(comparison: Comparison, estimand: Estimand, option: str = "")
     """Return the meaning of the columns `DIFFERENCES`; `option` follows the width of practical equivalence."""
     name, rope, axis = estimand.words(_target(comparison)), f"{comparison.rope:g}", comparison.axis
     signed = estimand.better == "nearest zero"
-    difference = "difference of the signed values" if signed else f"negative if the 1st has the smaller {name}"
+    difference = "difference of the absolute values" if signed else f"negative if the 1st has the smaller {name}"
     return (
         f"1st - 2nd: {difference}. P(1st) is the probability that the first {axis} is better: its {name} is "
         f"{estimand.comparative} by more than {rope}. P(2nd) is the same for the second {axis}. P(equal) is the "
@@ -84,6 +84,12 @@ def differences(comparison: Comparison, estimand: Estimand) -> Table:
     """Return the table of differences between all pairs of classifiers."""
     rows = [[f"{first} - {second}", *numbers] for first, second, numbers in difference_rows(comparison, estimand)]
     return Table("Differences", ("1st - 2nd", *DIFFERENCES), rows, difference_key(comparison, estimand))
+
+
+def models(comparison: Comparison) -> Table:
+    """Return the table of the usual measures of each classifier."""
+    sheet = comparison._measures_sheet()
+    return Table("Measures", sheet.header, sheet.rows, "The mean, and in brackets the 95 % credible interval.")
 
 
 def classifiers(comparison: Comparison, estimand: Estimand) -> Table:

@@ -53,7 +53,7 @@ class Change(Compared):
         str
             The verdict, the change with its interval, and the probabilities of a rise, equality and a fall.
         """
-        change = self._difference_of_sizes(NOW, BASELINE, estimand)
+        change = self._compared_difference(NOW, BASELINE, estimand)
         mean, low, high = _render.numbers(change.mean(), *change.interval(prob), least=3)
         decided = self.decide(estimand=estimand)
         numbers = f"now minus baseline {mean}, {100 * prob:g} % credible interval {low} to {high}"
@@ -110,14 +110,11 @@ class Change(Compared):
             evaluation = self[name]
             first = [f"{name} {self.spans[name]}", str(evaluation.counts.n_rows)]
             rows.append([*first, *_cells(evaluation.draws(estimand))])
-        rows.append(["now - baseline", "", *_cells(self.difference(estimand=estimand))])
+        label = "size now - size baseline" if self._signed(estimand) else "now - baseline"
+        rows.append([label, "", *_cells(self._compared_difference(NOW, BASELINE, estimand))])
         return _render.Sheet(
             self.sentence(estimand=estimand), self._specification(estimand), HEADER, rows, self.remarks
         )
-
-    def _in_order(self, estimand: EstimandLike) -> tuple[str, ...]:
-        """Return ("now", "baseline") regardless of which is better: the difference is a change in time."""
-        return self.names
 
     @staticmethod
     def _directions(estimand: EstimandLike) -> tuple[str, str]:

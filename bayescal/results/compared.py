@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks
-from bayescal.draws import Draws
 from bayescal.estimands.names import estimand_called, hint
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import common_estimands, different_events, joint_values
@@ -120,11 +119,11 @@ class Compared(Evaluations):
         Returns
         -------
         pandas.DataFrame
-            Rows ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ...
+            Rows ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ..., the differences as in `table`.
         """
         prob = _checks.fraction("prob", prob)
-        name, pairs = as_estimand(estimand).name, list(combinations(self.names, 2))
-        differences = np.stack([self.difference(*pair, estimand).values for pair in pairs], axis=1)
+        name, pairs = as_estimand(estimand).name, list(combinations(self._listed(estimand), 2))
+        differences = np.stack([self._compared_difference(*pair, estimand).values for pair in pairs], axis=1)
         labels = {name: self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
         return _arviz.summary({name: self.draws(estimand).values, "difference": differences}, prob, labels, **options)
 
@@ -170,9 +169,3 @@ class Compared(Evaluations):
         """Whether absolute values are compared: the value nearest zero is the best, and some draws are below 0."""
         nearest = as_estimand(estimand).better == "nearest zero"
         return nearest and bool((self.draws(estimand).values < 0).any())
-
-    def _difference_of_sizes(self, first: str, second: str, estimand: EstimandLike) -> Draws:
-        """Draws of the difference; if absolute values are compared, of the difference of absolute values."""
-        values = self._pair_values(*self._pair(first, second), estimand)
-        values = np.abs(values) if self._signed(estimand) else values
-        return Draws(values[:, 0] - values[:, 1], "difference")

@@ -1,15 +1,28 @@
 """Comparison: the joint posterior of several classifiers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from bayescal import _render
-from bayescal.estimands.registry import EstimandLike, as_estimand
+import numpy as np
+
+from bayescal import _checks, _render
+from bayescal.estimands.accuracy import ACCURACY, has_accuracy
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand, registered
 from bayescal.posterior.contract import Pooled
+from bayescal.results.comparable import common_estimands
 from bayescal.results.compared import Compared
 from bayescal.results.of_estimand import OfEstimand
 from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.stats.clusters import clusters_of
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Quantities of the table of classifiers, besides the accuracy.
+MEASURES = ("ece", "brier_score", "auc")
 #: Design effect from which rows count as dependent, and the remark for two classifiers on such rows.
 DEPENDENT = 1.5
 DEPENDENT_ROWS = (
@@ -55,8 +68,75 @@ class Comparison(OfEstimand, Compared):
 
     axis: str = "classifier"
 
+    def models(self, prob: float = 0.95) -> "pd.DataFrame":
+        """Return the usual measures of each classifier, with their intervals: one row per classifier.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Posterior means and intervals in columns ``ece``, ``ece_low``, ``ece_high``, and the same for
+            ``brier_score``, ``auc`` and ``accuracy``, as far as they exist. The index holds the names.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+
+        Notes
+        -----
+        All numbers of a quantity are from the joint draws of the comparison. *Accuracy* is that of predictions whose
+        outcome is whether they are right, under the targets ``top-label`` and ``confidence``. Probabilities of an event
+        have no accuracy without a threshold from which on the event is predicted, and counts by bins do not determine
+        it, because the threshold need not be the edge of a bin; `net_benefit` takes thresholds. *Brier score* and *AUC*
+        need one event for all classifiers, and counts from rows; under ``top-label`` each classifier has another event.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> cancer = bc.datasets.load_breast_cancer()
+        >>> models = bc.compare(cancer.y_true, cancer.y_prob, rng=1).models()
+        >>> models.loc["naive_bayes", ["ece", "ece_low", "ece_high", "auc"]].round(2).tolist()
+        [0.05, 0.03, 0.07, 0.99]
+        """
+        from bayescal import _export
+
+        return _export.frame(self._measures(prob), (self.axis,), ())
+
+    def _measures(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the rows of `models` as data, with the names."""
+        prob = _checks.fraction("prob", prob)
+        drawn = {record.name: self.draws(record) for record in self._measured}
+        columns: dict[str, Any] = {self.axis: self.labels}
+        for quantity, draws in drawn.items():
+            low, high = draws.interval(prob)
+            columns |= {quantity: draws.mean(), f"{quantity}_low": low, f"{quantity}_high": high}
+        rows = zip(*(np.asarray(column, dtype=object) for column in columns.values()), strict=True)
+        return [dict(zip(columns, (label, *map(float, numbers)), strict=True)) for label, *numbers in rows]
+
+    @cached_property
+    def _measured(self) -> list[Estimand]:
+        """The quantities of `models` that all classifiers have and that can be compared."""
+        common = common_estimands(self.evaluations.values(), self.pairs)
+        records = [registered()[name] for name in MEASURES if name in common]
+        target = next(iter(self.evaluations.values())).counts.target
+        return [*records, ACCURACY] if has_accuracy(target) else records
+
+    def _measures_sheet(self) -> _render.Sheet:
+        """Return the table of `models` as text: a mean and its 95 % interval per cell."""
+        rows, target = self._measures(), next(iter(self.evaluations.values())).counts.target
+        names = [record.name for record in self._measured]
+        d = _render.places(*(abs(row[f"{name}_high"]) for row in rows for name in names), least=4)
+        cells = [[row[self.axis], *(_with_ends(row, name, d) for name in names)] for row in rows]
+        titles = [f"{record.column_label(target)} [95 %]" for record in self._measured]
+        return _render.Sheet("", "", (self.axis, *titles), cells)
+
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words, with its direction: the best classifier against the second best.
+        """The result in words, with its direction: the best classifier and the second best.
 
         Parameters
         ----------
@@ -68,7 +148,8 @@ class Comparison(OfEstimand, Compared):
         Returns
         -------
         str
-            The verdict, the difference with its interval, and the probabilities of better, worse and equal.
+            The verdict, the difference as in `table` with its interval, and the probabilities of better, worse and
+            equal.
         """
         return self._verdict(estimand).sentence(prob)
 
@@ -88,12 +169,13 @@ class Comparison(OfEstimand, Compared):
         return self._verdict(estimand).short()
 
     def _verdict(self, estimand: EstimandLike) -> Verdict:
-        better, worse = self._in_order(estimand)[:2]
-        difference = self._difference_of_sizes(better, worse, estimand)
+        (better, worse), (first, second) = self._in_order(estimand)[:2], self._listed(estimand)[:2]
+        difference = self._compared_difference(first, second, estimand)
         return Verdict(
             better,
             worse,
             self.decide(better, worse, estimand=estimand),
+            (first, second),
             difference,
             self.quantity(estimand),
             self._words(estimand),
@@ -145,10 +227,18 @@ class Comparison(OfEstimand, Compared):
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs, words = shown_pairs(self._in_order(estimand), whole=whole), self._words(estimand)
+        pairs, words = shown_pairs(self._listed(estimand), whole=whole), self._words(estimand)
         key = pair_key(self.axis, self.rope, words, as_estimand(estimand).comparative)
         rows, each = self._rows(pairs, 0.95, estimand), self.each(estimand=estimand)
         d = _render.places(*(abs(row[end]) for row in (*rows, *each) for end in ("low", "high")), least=4)
         remarks = [key, *label_lines(each, self.axis, words, d), *self.remarks]
         cells, spec = pair_cells(rows, d), self.specification(estimand=estimand)
-        return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks)
+        return _render.Sheet(
+            self.sentence(estimand=estimand), spec, HEADER, cells, remarks, above=self._measures_sheet()
+        )
+
+
+def _with_ends(row: Mapping[str, Any], name: str, decimals: int) -> str:
+    """Return a mean with the ends of its interval."""
+    mean, low, high = (_render.number(row[key], decimals) for key in (name, f"{name}_low", f"{name}_high"))
+    return f"{mean} [{low}, {high}]"

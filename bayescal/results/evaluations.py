@@ -19,6 +19,7 @@ from bayescal.results.joint import (
     checked_rope,
     decided,
     label_rows,
+    listed,
     mean_ranks,
     p_smallest,
     p_within,
@@ -135,8 +136,8 @@ class Evaluations(Labelled, _presented.Presented):
         Returns
         -------
         Draws
-            Shape (n_draws,); negative means that the first value is smaller. A signed estimand keeps its sign here,
-            while `decide` compares absolute values.
+            Shape (n_draws,); negative means that the first value is smaller. A signed estimand keeps its sign here.
+            Decisions, tables, sentences and pictures compare its absolute values: ``abs(result.draws(name).values)``.
 
         Raises
         ------
@@ -303,16 +304,23 @@ class Evaluations(Labelled, _presented.Presented):
         Returns
         -------
         list of dict
-            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The
-            evaluation ``first`` has the better expected rank; in a `Change`, ``first`` is always ``"now"``.
+            Keys first, second, mean, sd, low, high (of the difference first - second; of absolute values if the value
+            nearest zero is the best), and those of `decide`. Two evaluations keep the order in which they were given;
+            of three or more, ``first`` has the better expected rank.
         """
-        return self._rows(combinations(self._in_order(estimand), 2), prob, estimand)
+        return self._rows(combinations(self._listed(estimand), 2), prob, estimand)
 
     def _rows(self, pairs: Iterable[tuple[Any, Any]], prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
         return [
-            pair_row(*pair, self.difference(*pair, estimand), self.decide(*pair, estimand=estimand), prob)
+            pair_row(*pair, self._compared_difference(*pair, estimand), self.decide(*pair, estimand=estimand), prob)
             for pair in pairs
         ]
+
+    def _compared_difference(self, first: Any, second: Any, estimand: EstimandLike) -> Draws:
+        """Draws of the first value minus the second, as they are compared; see `Estimand.compared`."""
+        record, (i, j) = as_estimand(estimand), self._pair(first, second)
+        values = record.compared(self._pair_values(i, j, estimand))
+        return Draws(values[:, 0] - values[:, 1], f"{record.name}: {self.names[i]} - {self.names[j]}")
 
     def _gap(self, i: int, j: int, estimand: EstimandLike) -> Floats:
         """Return draws of the difference of two evaluations; negative means that the first is better."""
@@ -322,3 +330,7 @@ class Evaluations(Labelled, _presented.Presented):
     def _in_order(self, estimand: EstimandLike) -> tuple[Any, ...]:
         """Return the labels from the best expected rank to the worst; ties keep the given order."""
         return tuple(sorted(self.labels, key=self.expected_ranks(estimand).__getitem__))
+
+    def _listed(self, estimand: EstimandLike) -> tuple[Any, ...]:
+        """Return the labels in the order in which pairs are subtracted."""
+        return listed(self.labels, self._in_order(estimand))

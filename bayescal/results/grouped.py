@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal.data import times
-from bayescal.data.groups import UNNAMED
+from bayescal.data.groups import UNNAMED, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results import wording
@@ -98,7 +96,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     @property
     def names(self) -> tuple[str, ...]:
         """Names for printing, such as ``fold 3``; strings, times and tuples are printed without the column name."""
-        return tuple(_in_words(label, self.name) for label in self.groups)
+        return tuple(in_words(label, self.name) for label in self.groups)
 
     def compare(self, *, rope: float = 0.01) -> Comparison:
         """Compare the groups with each other; their posteriors are independent, or joint if they are pooled.
@@ -225,7 +223,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     def _with_rows(self, label: Any) -> str:
         n_rows = self.groups[label].counts.n_rows
-        return f"{_in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
+        return f"{in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
 
     def p_largest(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
         """Compute the probability that each group is the worst, which is the one with the largest error; see `p_worst`.
@@ -367,14 +365,6 @@ def _row(evaluation: Evaluation, prob: float, estimand: EstimandLike) -> dict[st
     row = evaluation.row(estimand, prob)
     del row["quantity"]
     return {"n_rows": evaluation.counts.n_rows} | row
-
-
-def _in_words(label: Any, name: str) -> str:
-    if isinstance(label, str):
-        return label
-    if isinstance(label, tuple):
-        return ", ".join(map(str, label))
-    return times.in_words(label) if isinstance(label, datetime) else f"{name} {label}"
 
 
 def _coordinates(grouped: GroupedEvaluation) -> list[Any]:

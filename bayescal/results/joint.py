@@ -1,7 +1,7 @@
 """Joint draws of several quantities along an axis: labels, decisions between two of them, and ranks of all."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,30 @@ class Labelled(ABC):
         for name, label in (("first", first), ("second", second)):
             _checks.one_of(name, label, labels)
         return labels.index(first), labels.index(second)
+
+
+def listed[Label](given: Sequence[Label], best_first: Sequence[Label]) -> tuple[Label, ...]:
+    """Return labels in the order in which all results subtract pairs: the earlier label minus the later one.
+
+    Two labels keep the order in which they were given: their difference has the same sign for every estimand and seed,
+    and that of ``difference()``. Three or more are listed from the best to the worst.
+
+    Parameters
+    ----------
+    given, best_first : sequence
+        The labels as given, and from the best expected rank to the worst.
+
+    Returns
+    -------
+    tuple
+        The labels.
+
+    Examples
+    --------
+    >>> listed(["A", "B"], ["B", "A"]), listed(["A", "B", "C"], ["B", "C", "A"])
+    (('A', 'B'), ('B', 'C', 'A'))
+    """
+    return tuple(given if len(given) == 2 else best_first)
 
 
 def checked_rope(rope: Any) -> float:

@@ -110,10 +110,11 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         list of dict
             Keys first, second; mean, sd, low, high (of the mean difference over these data sets); those of `decide`;
             population_mean, population_low, population_high; spread, spread_low, spread_high (standard deviation
-            between data sets); and p_left_new, p_rope_new, p_right_new (the decision for a new data set). The
-            classifier ``first`` has the better mean rank.
+            between data sets); and p_left_new, p_rope_new, p_right_new (the decision for a new data set).
+            Two classifiers keep the order in which they were given; of three or more, ``first`` has the better mean
+            rank.
         """
-        return self._rows(list(combinations(self.in_order(estimand), 2)), prob, estimand)
+        return self._rows(list(combinations(self._listed(estimand), 2)), prob, estimand)
 
     def _rows(self, pairs: list[tuple[str, str]], prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
         populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
@@ -148,7 +149,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             Keys dataset, first, second, mean, sd, low, high, and those of `decide`, for the difference on the data set.
         """
         rows = []
-        for first, second in combinations(self.in_order(estimand), 2):
+        for first, second in combinations(self._listed(estimand), 2):
             each = self.differences(first, second, estimand)
             for d, name in enumerate(self.datasets):
                 one = Draws(each.values[:, d], each.name)
@@ -179,20 +180,18 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         """
         prob, name = _checks.fraction("prob", prob), as_estimand(estimand).name
         arrays = {name: self.average(estimand).values, "rank": self.ranks(estimand).values, **self._by_pair(estimand)}
-        labels = {each: self.names if each in (name, "rank") else self._pair_names for each in arrays}
+        labels = {each: self.names if each in (name, "rank") else self._pair_names(estimand) for each in arrays}
         return _arviz.summary(arrays, prob, labels, **options)
 
-    @property
-    def _pair_names(self) -> list[str]:
-        return [f"{first} - {second}" for first, second in combinations(self.names, 2)]
+    def _pair_names(self, estimand: EstimandLike) -> list[str]:
+        return [f"{first} - {second}" for first, second in combinations(self._listed(estimand), 2)]
 
     def _by_pair(self, estimand: EstimandLike) -> dict[str, Floats]:
         """Draws of mean differences and populations, each of shape (n_draws, n_pairs)."""
-        pairs = list(combinations(range(len(self)), 2))
-        populations = self._populations(pairs, estimand)
-        labels = [(self.labels[i], self.labels[j]) for i, j in pairs]
+        pairs = list(combinations(self._listed(estimand), 2))
+        populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
         return {
-            "difference": np.stack([self.difference(*pair, estimand).values for pair in labels], axis=1),
+            "difference": np.stack([self.difference(*pair, estimand).values for pair in pairs], axis=1),
             "population_mean": np.stack([each.mean.values for each in populations], axis=1),
             "spread": np.stack([each.spread.values for each in populations], axis=1),
         }
@@ -220,7 +219,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         return _arviz.tree_of_arrays(
             posterior,
             observed={"n_rows": (np.array(list(self.n_rows.values())), ("dataset",))},
-            coords={"dataset": self.datasets, "classifier": self.names, "pair": self._pair_names},
+            coords={"dataset": self.datasets, "classifier": self.names, "pair": self._pair_names(estimand)},
             attrs={"spec": self.specification(estimand=estimand), "rope": self.rope, "spread": self.spread},
         )
 
@@ -240,9 +239,10 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             First the mean over these data sets, which assumes nothing about other data sets; then the mean over a
             population of which they are a random sample.
         """
-        better, worse = self.in_order(estimand)[:2]
-        of = self.population(better, worse, estimand)
-        return sentence_of(self._verdict(estimand), len(self.datasets), of, self._sign(estimand), prob)
+        (first, second), verdict = self._listed(estimand)[:2], self._verdict(estimand)
+        of, sign = self.population(first, second, estimand), self._sign(estimand)
+        sign = sign if first == verdict.better else -sign
+        return sentence_of(verdict, len(self.datasets), of, sign, prob)
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """The result on these data sets in words without numbers, for a title.
@@ -260,14 +260,15 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         return self._verdict(estimand).short()
 
     def _verdict(self, estimand: EstimandLike) -> Verdict:
-        better, worse = self.in_order(estimand)[:2]
-        difference = self.difference(better, worse, estimand)
+        (better, worse), (first, second) = self.in_order(estimand)[:2], self._listed(estimand)[:2]
+        difference = self.difference(first, second, estimand)
         words = self._words(estimand)
         signed = as_estimand(estimand).better == "nearest zero" and bool((self.draws(estimand).values < 0).any())
         return Verdict(
             better,
             worse,
             self.decide(better, worse, estimand=estimand),
+            (first, second),
             difference,
             f"size of the {words}" if signed else words,
             words,
@@ -322,7 +323,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs = shown_pairs(self.in_order(estimand), whole=whole)
+        pairs = shown_pairs(self._listed(estimand), whole=whole)
         words = self._words(estimand)
         remarks: Iterable[str] = (
             key_of(self.rope, words, as_estimand(estimand).comparative),

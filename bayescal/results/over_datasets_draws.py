@@ -13,7 +13,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar
 from bayescal.posterior.random_effects import RandomEffectsPosterior
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.joint import Labelled, checked_rope, decided, p_smallest, ranks_of
+from bayescal.results.joint import Labelled, checked_rope, decided, listed, p_smallest, ranks_of
 
 Floats = NDArray[np.float64]
 
@@ -145,8 +145,7 @@ class OverDatasets(Labelled, _presented.Presented):
 
     def _sizes(self, estimand: EstimandLike) -> Floats:
         """Values that are averaged and ranked: absolute values if the value nearest zero is the best."""
-        record = as_estimand(estimand)
-        return self.badness(estimand) if record.better == "nearest zero" else self.draws(estimand).values
+        return as_estimand(estimand).compared(self.draws(estimand).values)
 
     def differences(self, first: str | None = None, second: str | None = None, estimand: EstimandLike = "ece") -> Draws:
         """Draws of the value of the first classifier minus that of the second on each data set.
@@ -313,6 +312,10 @@ class OverDatasets(Labelled, _presented.Presented):
         """
         ranks = self._by_label(self.ranks(estimand).values.mean(axis=0))
         return tuple(sorted(self.labels, key=ranks.__getitem__))
+
+    def _listed(self, estimand: EstimandLike) -> tuple[str, ...]:
+        """Return the names in the order in which pairs are subtracted."""
+        return listed(self.labels, self.in_order(estimand))
 
     @property
     def n_rows(self) -> dict[str, int]:

@@ -18,6 +18,7 @@ from bayescal.results.joint import (
     checked_rope,
     decided,
     label_rows,
+    listed,
     mean_ranks,
     p_smallest,
     p_within,
@@ -276,10 +277,11 @@ class ScoreComparison(Labelled, _presented.Presented):
         Returns
         -------
         list of dict
-            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The
-            classifier ``first`` has the better expected rank.
+            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. Two
+            classifiers keep the order in which they were given; of three or more, ``first`` has the better expected
+            rank.
         """
-        return [self._row(*pair, prob) for pair in combinations(self._in_order(), 2)]
+        return [self._row(*pair, prob) for pair in combinations(self._listed(), 2)]
 
     def _row(self, first: str, second: str, prob: float) -> dict[str, Any]:
         return pair_row(first, second, self.difference(first, second), self.decide(first, second), prob)
@@ -299,7 +301,7 @@ class ScoreComparison(Labelled, _presented.Presented):
         pandas.DataFrame
             Rows ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
         """
-        prob, pairs = _checks.fraction("prob", prob), list(combinations(self.names, 2))
+        prob, pairs = _checks.fraction("prob", prob), list(combinations(self._listed(), 2))
         differences = np.stack([self.difference(*pair).values for pair in pairs], axis=1)
         labels = {"score": self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
         return _arviz.summary({"score": self._values, "difference": differences}, prob, labels, **options)
@@ -330,8 +332,12 @@ class ScoreComparison(Labelled, _presented.Presented):
         """Return the names from the best expected rank to the worst; ties keep the given order."""
         return tuple(sorted(self.labels, key=self.expected_ranks().__getitem__))
 
+    def _listed(self) -> tuple[str, ...]:
+        """Return the names in the order in which pairs are subtracted."""
+        return listed(self.labels, self._in_order())
+
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words: the best classifier against the second best.
+        """The result in words: the best classifier and the second best.
 
         Parameters
         ----------
@@ -341,7 +347,8 @@ class ScoreComparison(Labelled, _presented.Presented):
         Returns
         -------
         str
-            The verdict, the difference with its interval, and the probabilities of better, worse and equal.
+            The verdict, the difference as in `table` with its interval, and the probabilities of better, worse and
+            equal.
         """
         return self._verdict.sentence(prob)
 
@@ -357,12 +364,13 @@ class ScoreComparison(Labelled, _presented.Presented):
 
     @property
     def _verdict(self) -> Verdict:
-        better, worse = self._in_order()[:2]
-        difference, words = self.difference(better, worse), self._first.name
+        (better, worse), (first, second) = self._in_order()[:2], self._listed()[:2]
+        difference, words = self.difference(first, second), self._first.name
         return Verdict(
             better,
             worse,
             self.decide(better, worse),
+            (first, second),
             difference,
             words,
             words,
@@ -384,7 +392,7 @@ class ScoreComparison(Labelled, _presented.Presented):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        rows = [self._row(*pair, 0.95) for pair in shown_pairs(self._in_order(), whole=whole)]
+        rows = [self._row(*pair, 0.95) for pair in shown_pairs(self._listed(), whole=whole)]
         narrowest = min((row["high"] - row["low"] for row in rows if row["high"] > row["low"]), default=0.0)
         d = max(4, _render.decimals(narrowest) + 1)
         lines = label_lines(self.each(), self.axis, self._first.name, d)

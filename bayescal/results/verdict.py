@@ -26,8 +26,10 @@ class Verdict:
         Names of the two.
     decision : mapping of str to float
         Probabilities as from `Comparison.decide` for better and worse.
+    pair : sequence of str
+        The two names in the order in which they are subtracted; see `listed`.
     difference : Draws
-        Draws of the better value minus the worse one.
+        Draws of the first value of the pair minus the second.
     quantity, words : str
         Words that follow "the" for the difference, such as "size of the signed error", and for the quantity itself.
     is_better : str
@@ -43,6 +45,7 @@ class Verdict:
     better: str
     worse: str
     decision: Mapping[str, float]
+    pair: Sequence[str]
     difference: Draws
     quantity: str
     words: str
@@ -67,8 +70,9 @@ class Verdict:
             return f"{self.short()}: the difference is exactly 0."
         ends = self.difference.interval(prob)
         mean, low, high = (_render.number(v, self.decimals) for v in (self.difference.mean(), *ends))
+        first, second = self.pair
         return (
-            f"{self.short()} ({self.quantity} of {self.better} minus that of {self.worse}: {mean}, {100 * prob:g} % "
+            f"{self.short()} ({self.quantity} of {first} minus that of {second}: {mean}, {100 * prob:g} % "
             f"credible interval {low} to {high}; {self._probabilities()})."
         )
 

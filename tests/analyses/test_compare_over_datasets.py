@@ -2,8 +2,10 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from scipy import stats
@@ -239,7 +241,7 @@ def test_refusals(comparisons):
         over({**two, "x": bc.compare(*rows(9), rng=1, draws=800, rope=0.05)})
     with pytest.raises(ValueError, match="'set 0' and 'again' have the same counts"):
         over({**two, "again": bc.compare(*rows(0, 200), rng=5, draws=800)})
-    with pytest.raises(TypeError, match="`weights` belongs to the rows of one data set: pass it to `compare`"):
+    with pytest.raises(TypeError, match="`weights` has one value per row, and belongs to `compare`"):
         over({"a": rows(1), "b": rows(2)}, weights=np.ones(300))
     with pytest.raises(TypeError, match="`bins` is for data sets given as rows"):
         over(two, bins=10)
@@ -271,3 +273,72 @@ def test_attributes_of_other_results_are_answered(name, message):
         getattr(found, name)
     assert not hasattr(found, "anything")
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).ranks().values, found.ranks().values)
+
+
+# --- a column of data sets
+
+
+def in_one_table(sizes=(200, 300, 250)):
+    """Rows of several data sets below each other, and the label of each row."""
+    parts = [rows(seed, n) for seed, n in enumerate(sizes)]
+    y = np.concatenate([outcome for outcome, _ in parts])
+    p = {name: np.concatenate([scores[name] for _, scores in parts]) for name in NAMES}
+    return y, p, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def test_a_column_of_data_sets_gives_the_comparison_of_their_rows():
+    y, p, site = in_one_table()
+    by_column = bc.compare(y, p, by=pd.Series(site, name="site"), draws=300, rng=4, rope=0.02, spread=0.1)
+    assert isinstance(by_column, ComparisonOverDatasets)
+    assert by_column.datasets == ("site 0", "site 1", "site 2")
+    parts = {f"site {s}": (y[site == s], {name: each[site == s] for name, each in p.items()}) for s in range(3)}
+    explicit = bc.compare_over_datasets(parts, draws=300, rng=4, rope=0.02, spread=0.1)
+    assert np.array_equal(by_column.draws().values, explicit.draws().values)
+    assert by_column.table() == explicit.table()
+    assert (by_column.rope, by_column.spread) == (0.02, 0.1)
+
+
+def test_weights_and_clusters_follow_their_rows():
+    y, p, site = in_one_table()
+    weights, cluster = np.random.default_rng(1).gamma(2.0, 1.0, len(y)), np.arange(len(y)) // 3
+    found = bc.compare(y, p, by=site, weights=weights, cluster=cluster, draws=200, rng=1)
+    for s, one in enumerate(found.comparisons.values()):
+        part = {name: each[site == s] for name, each in p.items()}
+        own = bc.compare(y[site == s], part, weights=weights[site == s], cluster=cluster[site == s], draws=200, rng=1)
+        np.testing.assert_allclose(one["A"].counts.effective_n, own["A"].counts.effective_n)
+        assert one["A"].counts.clusters.number == own["A"].counts.clusters.number
+
+
+def test_all_data_sets_of_a_column_have_the_edges_of_all_rows():
+    y, p, site = in_one_table()
+    found = bc.compare(y, p, by=site, binning="equal-mass", bins=5, draws=200, rng=1)
+    edges = bc.evaluate(y, p["B"], binning="equal-mass", bins=5, draws=200, rng=1).counts.bins
+    assert all(one["B"].counts.bins == edges for one in found.comparisons.values())
+
+
+def test_a_message_about_columns_of_rows_names_a_call_that_works():
+    y_true, p, dataset = in_one_table()
+    known = {"y_true": y_true, "dataset": dataset, "weights": np.ones(len(y_true)), "cluster": np.arange(len(y_true))}
+    known |= {"compare": bc.compare, "p": p["A"], "q": p["B"]}
+    for name in ("by", "weights", "cluster"):
+        with pytest.raises(TypeError, match=f"`{name}` has one value per row") as refused:
+            bc.compare_over_datasets({"one": rows(1), "two": rows(2)}, **{name: dataset})
+        (call,) = re.findall(r"`(compare\(.+?cluster=cluster\))`", str(refused.value))
+        assert isinstance(eval(call, known), ComparisonOverDatasets)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"by": np.zeros(750)}, ValueError, "`by` must define at least two data sets; it defines 1"),
+        ({"by": np.zeros(7)}, ValueError, "`by`"),
+        ({"by": "site"}, TypeError, "Pass the column itself, as in `by=frame\\['site'\\]`"),
+        ({"spread": 0.1}, TypeError, "give the data set of each row as `by`"),
+        ({"by": [1, "group 1"] * 375}, ValueError, "labels that print differently"),
+        ({"by": np.repeat([0, 1], 375), "weights": np.repeat([0.0, 1], 375)}, ValueError, "in group 0"),
+    ],
+)
+def test_columns_of_data_sets_that_are_refused(arguments, kind, message):
+    y, p, _ = in_one_table()
+    with pytest.raises(kind, match=message):
+        bc.compare(y, p, draws=100, **arguments)

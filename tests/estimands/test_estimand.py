@@ -81,18 +81,23 @@ def test_larger_is_better_where_the_record_says_so(net_benefit, rows):
     difference = comparison.difference("honest", "reversed", "net_benefit")
     assert difference.mean() > 0.3
     assert "net_benefit" in comparison.to_datatree()["posterior"]
-    assert [row["first"] for row in comparison.table(estimand=net_benefit)] == ["honest"]
+    (row,) = comparison.table(estimand=net_benefit)
+    assert (row["first"], row["p_right"]) == ("reversed", 1)
 
 
 def test_pictures_point_to_the_larger_value(net_benefit, rows):
-    """Left of the rope the first model is better: the difference there is that of the second minus the first."""
+    """The difference is the first value minus the second; right of the rope the first model is better."""
     y, p = rows
     two = bc.compare(y, {"honest": p, "reversed": 1 - p}, draws=500, rng=1)
     shapes = comparison_shapes(two, estimand="net_benefit")
-    np.testing.assert_allclose(shapes.differences.mean, -two.difference(estimand="net_benefit").mean())
+    np.testing.assert_allclose(shapes.differences.mean, two.difference(estimand="net_benefit").mean())
+    assert shapes.differences.mean[0] > 0
     assert shapes.decided[0].tolist() == [1, 0, 0]
-    labels = [ax.get_xlabel() for ax in plotted(two).child_axes]
-    assert "net benefit of reversed minus that of honest" in labels
+    difference = plotted(two).child_axes[0]
+    assert difference.get_xlabel() == "net benefit of honest minus that of reversed"
+    left, _, right = (text.get_text() for text in difference.texts)
+    assert left == "\N{LEFTWARDS ARROW} reversed better\nP = 0.00"
+    assert right == "honest better \N{RIGHTWARDS ARROW}\nP = 1.00"
     three = bc.compare(y, {"honest": p, "reversed": 1 - p, "useless": np.full(len(p), 0.5)}, draws=500, rng=1)
     labels = [ax.get_xlabel().splitlines()[0] for ax in plotted(three).child_axes]
     assert "net benefit of honest minus that of each" in labels

@@ -133,8 +133,10 @@ def test_three_models_by_hand():
     shapes = comparison_shapes(made)
     assert shapes.classifiers.names == ("m1", "m0", "m2")
     assert shapes.differences.names == ("m0", "m2")
-    # m0 - m1: -0.1, 0, 0, 0.6; m2 - m1: 0.1, 0, 0.4, 0.3
-    np.testing.assert_allclose(shapes.decided, [[0, 3 / 4, 1 / 4], [0, 2 / 4, 2 / 4]])
+    # m1 - m0: 0.1, 0, 0, -0.6; m1 - m2: -0.1, 0, -0.4, -0.3
+    assert shapes.pairs == (("m1", "m0"), ("m1", "m2"))
+    np.testing.assert_allclose(shapes.differences.mean, [-0.5 / 4, -0.8 / 4])
+    np.testing.assert_allclose(shapes.decided, [[1 / 4, 3 / 4, 0], [2 / 4, 2 / 4, 0]])
     assert shapes.density is None
 
 
@@ -148,7 +150,7 @@ def test_shapes_say_what_the_comparison_says(estimand):
     np.testing.assert_allclose(shapes.ranks.sum(axis=1), 1)
     np.testing.assert_allclose(shapes.ranks[:, 0], [made.p_best(estimand)[n] for n in shapes.classifiers.names])
     for name, p in zip(shapes.differences.names, shapes.decided, strict=True):
-        told = made.decide(name, shapes.classifiers.names[0], estimand=estimand)
+        told = made.decide(shapes.classifiers.names[0], name, estimand=estimand)
         np.testing.assert_allclose(p, [told["p_left"], told["p_rope"], told["p_right"]])
 
 
@@ -218,9 +220,10 @@ def test_several_models_are_drawn_as_computed():
         np.testing.assert_allclose(tint, 0.85 * numbers.ravel())
     left, right = said(below)
     best = shapes.classifiers.names[0]
-    assert left == f"\N{LEFTWARDS ARROW} better than {best}"
-    assert right == f"worse than {best} \N{RIGHTWARDS ARROW}"
-    assert [t.get_text() for t in beside.get_xticklabels()] == ["better", "equal", "worse"]
+    assert left == f"\N{LEFTWARDS ARROW} {best} better"
+    assert right == f"better than {best} \N{RIGHTWARDS ARROW}"
+    assert [t.get_text() for t in beside.get_xticklabels()] == ["P(1st)", "P(equal)", "P(2nd)"]
+    assert beside.get_xlabel().startswith(f"1st: {best}, 2nd: the row")
     # the tables stand beside their rows
     ax.figure.canvas.draw()
     for forest_ax, table in ((ax, ranks), (below, beside)):

@@ -1,10 +1,13 @@
 """What a Comparison says of its draws: made by hand, so that every probability, rank and sentence is known."""
 
+import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import bayescal as bc
 from bayescal import Comparison, Draws, compare, evaluate, evaluate_counts
 from bayescal.estimands.errors import lp_error
 from bayescal.estimands.registry import registered
@@ -162,7 +165,7 @@ def test_a_sure_difference_names_the_better_model_first():
     assert "P(better) = 1.00" in said
     assert "P(equal within 0.01) = 0.00" in said
     assert sentence(high, low).startswith(
-        "forest is better calibrated than net (ECE of forest minus that of net: -0.040"
+        "forest is better calibrated than net (ECE of net minus that of forest: 0.040, "
     )
 
 
@@ -332,15 +335,16 @@ BETTER_LAST = {
 @pytest.mark.parametrize("names", [("worse", "better"), ("better", "worse"), ("worse", "middle", "better")])
 def test_the_table_is_oriented_as_the_sentence(names):
     made = comparison_of({name: BETTER_LAST[name] for name in names})
-    second = "middle" if "middle" in names else "worse"
-    mean = np.mean(np.subtract(BETTER_LAST["better"], BETTER_LAST[second]))
-    assert mean < 0
-    assert f"better is better calibrated than {second} (ECE of better minus that of {second}: {mean:.3f}" in str(made)
+    better, other = "better", "middle" if "middle" in names else "worse"
+    one, two = names if len(names) == 2 else (better, other)  # two keep their order, three are listed from the best
+    mean = np.mean(np.subtract(BETTER_LAST[one], BETTER_LAST[two]))
+    said = f"better is better calibrated than {other} (ECE of {one} minus that of {two}: {mean:.3f}"
+    assert said in " ".join(str(made).split())
     first = made.sheet().rows[0]
-    assert first[:2] == [f"better - {second}", f"{mean:.4f}"]
-    assert first[-3:] == ["1.00", "0.00", "0.00"]
+    assert first[:2] == [f"{one} - {two}", f"{mean:.4f}"]
+    assert first[-3:] == (["1.00", "0.00", "0.00"] if one == better else ["0.00", "0.00", "1.00"])
     row = made.table()[0]
-    assert (row["first"], row["second"]) == ("better", second)
+    assert (row["first"], row["second"]) == (one, two)
     assert row["mean"] == pytest.approx(mean)
     assert len(made.table()) == len(names) * (len(names) - 1) / 2
     # classifiers that are passed by name keep their order
@@ -494,3 +498,77 @@ def test_unknown_attributes_of_comparisons_name_the_difference():
         assert "result[" not in str(caught.value)
     assert "top-label top-label" not in matrices.specification(estimand="brier_score")
     assert "top-label Brier score" in matrices.specification(estimand="brier_score")
+
+
+# --- the table of classifiers
+
+
+@pytest.fixture(scope="module")
+def wine():
+    data = bc.datasets.load_wine()
+    return data, bc.compare(data.y_true, data.y_prob, draws=600, rng=1)
+
+
+def test_one_row_of_measures_per_classifier():
+    cancer = bc.datasets.load_breast_cancer()
+    made = bc.compare(cancer.y_true, cancer.y_prob, draws=600, rng=1)
+    found = made.models(0.9)
+    assert isinstance(found, pd.DataFrame)
+    assert (found.index.name, tuple(found.index)) == ("classifier", made.names)
+    quantities = ("ece", "brier_score", "auc")
+    assert list(found) == [f"{name}{end}" for name in quantities for end in ("", "_low", "_high")]
+    for name in quantities:
+        rows = made.each(0.9, estimand=name)
+        assert list(found[name]) == [row["mean"] for row in rows]
+        assert list(found[f"{name}_low"]) == [row["low"] for row in rows]
+        assert list(found[f"{name}_high"]) == [row["high"] for row in rows]
+    for name, p in cancer.y_prob.items():  # observed values lie in wide intervals
+        assert (
+            found.loc[name, "brier_score_low"] < np.mean((p - cancer.y_true) ** 2) < found.loc[name, "brier_score_high"]
+        )
+    with pytest.raises(ValueError, match="`prob`"):
+        made.models(1)
+
+
+def test_accuracy_is_that_of_predictions_that_are_right_or_wrong(wine):
+    data, made = wine
+    found = made.models()
+    assert list(found) == [f"{name}{end}" for name in ("ece", "accuracy") for end in ("", "_low", "_high")]
+    for name, p in data.y_prob.items():
+        right = float(np.mean(p.argmax(axis=1) == data.y_true))
+        assert found.loc[name, "accuracy_low"] < right < found.loc[name, "accuracy_high"] <= 1
+        bins = made[name].bin_draws
+        confidence = (bins.mass * bins.confidence).sum(axis=1)
+        expected = float((confidence + made[name].signed_error.values).mean())
+        assert found.loc[name, "accuracy"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_measures_are_the_first_block_of_print_page_and_document(wine):
+    _, made = wine
+    text, title = str(made), "accuracy [95 %]"
+    assert text.index(title) < text.index("difference")
+    assert "\n\n\n" not in text
+    row = made.models().loc["naive_bayes"]
+    cell = f"{row['accuracy']:.4f} [{row['accuracy_low']:.4f}, {row['accuracy_high']:.4f}]"
+    assert cell in text
+    page = made.to_html()
+    assert page.index(title) < page.index("<figure") < page.index("<h2>Differences")
+    assert cell in page
+    assert made._repr_html_().index(title) < made._repr_html_().index("P(equal)")
+    document = json.loads(made.to_json())
+    keys = list(document)
+    assert keys.index("models") < keys.index("differences")
+    assert document["models"] == made.models().reset_index().to_dict("records")
+
+
+def test_measures_of_groups_and_of_survival_models():
+    rng = np.random.default_rng(1)
+    p = rng.random(400)
+    y = rng.random(400) < p
+    groups = bc.evaluate(y, p, by=np.repeat(["a", "b"], 200), draws=200, rng=1).compare()
+    assert groups.models().index.name == "group"
+    assert "auc" in groups.models()
+    models = bc.compare_survival(
+        rng.exponential(size=400), y, {"A": p, "B": p**2}, horizon=1, draws=200, rng=1
+    ).models()
+    assert (models.index.name, list(models.index)) == ("model", ["A", "B"])

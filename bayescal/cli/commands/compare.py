@@ -19,6 +19,8 @@ EXAMPLES = """\b
 [dim]columns old_0 to old_9 and new_0 to new_9; saves all numbers and a picture[/]
   bayescal compare test.parquet --label label --prob-prefix old_ \\
       --prob-prefix new_ --json difference.json --plot difference.png
+[dim]over the hospitals that the column site names: a mean, and what other hospitals may show[/]
+  bayescal compare patients.csv --label died --prob old --prob new --by site
 [dim]one file per classifier, with rows in any order; the column id identifies them[/]
   bayescal compare old.parquet new.parquet --key id --label won --prob p
 [dim]two assistants that answered the same questions: whose confidence is calibrated better?[/]
@@ -39,6 +41,7 @@ def compare(
     Prints a sentence to quote, a table of differences with 95 % credible intervals, and a table of the classifiers.
 
     All classifiers are in one file, or each has its own file and --key names the column that matches the rows.
+    With --by, compares over data sets: the mean difference over those in the column, and over a population of them.
     """
     from bayescal.cli.comparison import compare_files
 

@@ -22,6 +22,7 @@ def read_models(
     key: str | None = None,
     weights: str | None = None,
     cluster: str | None = None,
+    by: str | None = None,
     classes: Sequence[str] | None = None,
     same_labels: bool = True,
 ) -> dict[str, Rows]:
@@ -35,8 +36,8 @@ def read_models(
         Column that identifies each row, once in each file; required for several files. Keys are compared as text.
     weights, classes
         As for `read_predictions`, the same for all.
-    cluster : str, optional
-        Column of clusters, whose values are read as text.
+    cluster, by : str, optional
+        Columns of clusters and of groups, whose values are read as text.
     same_labels : bool, default True
         Whether labels are true classes, which must agree between files; False if they state whether a prediction was
         right.
@@ -65,7 +66,9 @@ def read_models(
     several = len(sources) > 1
     if several and key is None:
         raise ValueError("`key` must name the column that says which rows of the files are the same.")
-    places = _places(models, (weights, cluster, key), classes)
+    places = _places(models, (weights, cluster, key, by), classes)
+    if by is not None:
+        places = {name: replace(place, group=((by, "text"),)) for name, place in places.items()}
     read: dict[Source, dict[tuple[str, Kind], Array]] = {}
     for source in sources:
         wanted = [c for name, place in places.items() if models[name].source is source for c in place.wanted]
@@ -79,9 +82,9 @@ def read_models(
     rows = {name: _reordered(of_model, orders[of_model.source]) for name, of_model in rows.items()}
     first, *others = rows
     for name in others:
-        of_rows = ((models[name].label, "y_true", same_labels), (weights, "weights", True), (cluster, "cluster", True))
-        for column, kind, once in of_rows:
-            if column is not None and once:
+        of_rows = ((weights, "weights"), (cluster, "cluster"), (by, "group"))
+        for column, kind in (*([(models[name].label, "y_true")] if same_labels else []), *of_rows):
+            if column is not None:
                 keys = read[sources[0]][key, "text"]
                 _must_be_the_same(column, rows[first], rows[name], kind, keys)
     return rows
@@ -92,7 +95,7 @@ def _places(
 ) -> dict[str, Places]:
     """Return the columns to read for each classifier; classes from column names are those of the first.
 
-    `row_columns` are the columns of weights, of clusters and of keys.
+    `row_columns` are the columns of weights, of clusters, of keys and of groups.
     """
     places: dict[str, Places] = {}
     for name, model in models.items():
@@ -182,7 +185,7 @@ def _refuse_unmatched(
 
 
 def _reordered(rows: Rows, order: Array) -> Rows:
-    named = {name: getattr(rows, name) for name in ("weights", "cluster")}
+    named = {name: getattr(rows, name) for name in ("weights", "cluster", "group")}
     moved: dict[str, Any] = {name: None if values is None else values[order] for name, values in named.items()}
     return replace(rows, y_true=rows.y_true[order], y_prob=rows.y_prob[order], **moved, order=order)
 
@@ -197,7 +200,7 @@ def _must_be_the_same(column: str, rows: Rows, others: Rows, what: str, keys: Ar
     hint = (
         "Labels do not depend on the classifier. Do both files have the same rows, identified by the same keys?"
         if what == "y_true"
-        else "Weights and clusters belong to a row and not to a classifier."
+        else "Weights, clusters and groups belong to a row and not to a classifier."
     )
     raise ValueError(
         f"column {quoted(column)} must be the same in both files; {int(differ.sum())} of {len(differ)} rows differ, "
