@@ -85,7 +85,7 @@ def test_what_is_printed_is_what_evaluate_finds():
     of_events = {
         "overconfidence": "stated too high",
         "underconfidence": "stated too low",
-        "max_error": "max_error (E90)",
+        "e90_bins": "E90 of bins",
     }
     for row in found.table():
         numbers = [f"{row[key]:.4f}" for key in ("mean", "sd", "low", "high", "plug_in", "null_mean")]
@@ -358,7 +358,7 @@ def test_the_page_is_that_of_the_library(tmp_path):
     for name, value in (("file", CANCER.name), ("rows read", "569"), ("column of labels", "label"), ("seed", "1")):
         assert f'<th scope="row">{name}</th><td>{value}</td>' in read
     for line in done.stdout.splitlines():  # the printed numbers
-        if line.split()[:1] in (["ece"], ["max_error"]):
+        if line.split()[:1] in (["ece"], ["e90_bins"]):
             assert all(f">{number}</td>" in text for number in line.split()[-6:])
 
 

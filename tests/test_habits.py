@@ -66,7 +66,7 @@ def test_a_ratio_to_something_that_can_be_zero_is_refused():
         1 / EV.overconfidence
 
 
-@pytest.mark.parametrize("name", ["ece", "l2_error", "max_error", "signed_error", "overconfidence"])
+@pytest.mark.parametrize("name", ["ece", "l2_error", "e90_bins", "signed_error", "overconfidence"])
 def test_an_estimand_of_labels_says_what_to_call(name):
     with pytest.raises(TypeError, match=r"bayescal\.evaluate\(y_true, y_prob\)"):
         getattr(bc, name)(Y, P)
@@ -199,7 +199,7 @@ def test_columns_of_an_interval_are_named_as_by_arviz(prob):
 def test_a_frame_of_another_estimand():
     frame = TWO.to_frame(estimand="brier_score")
     assert frame.loc[("a", "b"), "mean"] == TWO.difference("a", "b", "brier_score").mean()
-    assert GROUPS.to_frame(estimand="max_error")["mean"].tolist() == [GROUPS[i].max_error.mean() for i in range(3)]
+    assert GROUPS.to_frame(estimand="e90_bins")["mean"].tolist() == [GROUPS[i].e90_bins.mean() for i in range(3)]
     assert CLASSES.to_frame(estimand="signed_error").index[0] == "classwise signed_error"
     with pytest.raises(TypeError, match="estimand"):
         EV.to_frame(estimand="ece")

@@ -12,7 +12,7 @@ from bayescal import _checks, _presented, _render
 from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.curve_rates import rates_at
-from bayescal.estimands.errors import ece, max_error
+from bayescal.estimands.errors import ece, largest_error
 from bayescal.posterior.curve_pool import PRIOR_ODDS, CurvePosterior, curve_posterior
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.posterior.smooth_curve import PRIOR_EXACT
@@ -180,7 +180,7 @@ class CalibrationCurve(_presented.Presented):
 
     def _draws(self, name: str) -> Draws:
         share = ERRORS[name][1]
-        values = ece(self.bins) if share is None else max_error(self.bins, share=share)
+        values = ece(self.bins) if share is None else largest_error(self.bins, share)
         return Draws(values.values, name, self.bins.fingerprint)
 
     @cached_property

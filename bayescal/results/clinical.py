@@ -94,7 +94,7 @@ class ModelParts:
         curve, ev = self.calibration_curve, self.evaluation
         of_auc = reversed_event(ev.row("auc")) if hasattr(ev, "auc") else []
         of_parts = {
-            # the table has no `max_error`
+            # the table has no E90 of bins
             "ECE": [text for text in ev.remarks if text != rare_error(ev.counts)],
             "Intercept and slope": self.recalibration.remarks,
             "ICI, E50 and E90": () if curve is None else curve.remarks,

@@ -191,7 +191,7 @@ class Evaluation(_presented.Presented):
         return self.plug_in_of(errors.ece)
 
     def plug_in_of(self, estimand: EstimandLike) -> float:
-        """Plug-in value of any estimand, as in ``ev.plug_in_of("max_error")``; NaN without rows."""
+        """Plug-in value of any estimand, as in ``ev.plug_in_of("e90_bins")``; NaN without rows."""
         record = as_scalar(estimand)
         if self.null_bin_draws is None or (record.needs and record.plug_in is None):
             return float("nan")

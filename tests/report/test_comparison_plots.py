@@ -138,7 +138,7 @@ def test_three_models_by_hand():
     assert shapes.density is None
 
 
-@pytest.mark.parametrize("estimand", ["ece", "signed_error", "brier_score", bc.max_error])
+@pytest.mark.parametrize("estimand", ["ece", "signed_error", "brier_score", bc.e90_bins])
 def test_shapes_say_what_the_comparison_says(estimand):
     made = comparison(["A", "B", "C"])
     shapes = comparison_shapes(made, 0.9, estimand=estimand)
@@ -277,14 +277,14 @@ def grouped(n_groups=3, n=300):
 
 def test_forest_of_groups():
     made = grouped()
-    ax = plot_forest(made, page((6, 3)).subplots(), estimand="max_error", prob=0.8)
+    ax = plot_forest(made, page((6, 3)).subplots(), estimand="e90_bins", prob=0.8)
     names = [t.get_text() for t in ax.get_yticklabels()]
     assert names == ["single (n = 1)", "site 0 (n = 99)", "site 1 (n = 100)", "site 2 (n = 100)", "all rows (n = 300)"]
     evaluations = [*made.values(), made.overall]
     dots = np.asarray(part(ax, "mean").get_offsets())
-    np.testing.assert_allclose(dots, [[e.max_error.mean(), i] for i, e in enumerate(evaluations)])
+    np.testing.assert_allclose(dots, [[e.e90_bins.mean(), i] for i, e in enumerate(evaluations)])
     bars = np.array(part(ax, "interval").get_segments())[:, :, 0]
-    np.testing.assert_allclose(bars, [e.max_error.interval(0.8) for e in evaluations])
+    np.testing.assert_allclose(bars, [e.e90_bins.interval(0.8) for e in evaluations])
     assert ax.yaxis_inverted()  # the first at the top
     assert_words_apart(ax.figure)
 

@@ -403,7 +403,7 @@ def test_the_specification_names_the_estimand_that_is_compared(one_infinite):
     comparison = one_infinite[2]
     assert ": event ECE, 15 equal-width bins" in comparison.spec == comparison.specification()
     assert ": event Brier score, 15 equal-width bins" in comparison.specification(estimand="brier_score")
-    assert ": event E90, 15" in comparison.specification(estimand="max_error")
+    assert ": event E90 of bins, 15" in comparison.specification(estimand="e90_bins")
 
 
 def test_an_infinite_loss_concerns_only_its_classifier(one_infinite):

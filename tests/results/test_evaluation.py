@@ -11,7 +11,7 @@ from bayescal import _render
 from bayescal.estimands.registry import registered
 from bayescal.results.wording import calibration, sub_models
 
-QUANTITIES = ["ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"]
+QUANTITIES = ["ece", "l2_error", "e90_bins", "signed_error", "overconfidence", "underconfidence"]
 ODD_NAMES = ["<b>bold</b>", "a & b", "[red] [/x]"]
 
 
@@ -143,7 +143,7 @@ def test_table_is_data(ev):
 def test_plug_in_of_any_estimand(ev):
     observed = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.1, 0.6, 0.7, 0.9], bins=2)
     made = bc.evaluate_counts(observed, rng=1)
-    assert made.plug_in_of(bc.max_error) == pytest.approx(0.1)  # |0 - 0.1|, against |2 / 3 - 2.2 / 3|
+    assert made.plug_in_of(bc.e90_bins) == pytest.approx(0.1)  # |0 - 0.1|, against |2 / 3 - 2.2 / 3|
     assert made.plug_in_of(bc.signed_error) == pytest.approx((2 - 2.3) / 4)
 
 
