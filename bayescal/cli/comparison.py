@@ -29,7 +29,7 @@ from bayescal.report.page import page
 from bayescal.results.comparison import Comparison
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 #: Longer pairs of names are printed on two lines: the columns of numbers leave this much of 80.
 PAIR = 24
@@ -66,21 +66,14 @@ class ComparedFiles(Result):
             "netcdf": self.comparison.to_datatree,
         }
 
-    def show(self, screen: "Console") -> None:
-        """Print the sentence, the differences, the classifiers, the keys of both, remarks, and the specification."""
-        comparison, estimand = self.comparison, self.estimand
-        screen.print()
-        screen.print(comparison.sentence(PROB, estimand=estimand))
-        show_differences(screen, comparison, estimand)
-        each = tables.classifiers(comparison, estimand)
-        show_table(screen, each.header, each.rows)
-        screen.print(each.note)
-        for remark in comparison.remarks:
-            screen.print(remark)
-        screen.print()
-        screen.print(
-            comparison.specification(estimand=estimand) + "\n", soft_wrap=True
-        )  # one line, which can be copied
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheets of the differences and of the classifiers."""
+        spec, each = (
+            self.comparison.specification(estimand=self.estimand),
+            tables.classifiers(self.comparison, self.estimand),
+        )
+        classifiers = _render.Sheet("", spec, each.header, each.rows, self.comparison.remarks, [each.note])
+        return [difference_sheet(self.comparison, self.estimand), classifiers]
 
 
 def compare_files(
@@ -163,10 +156,13 @@ def check_rows(
     return notes
 
 
-def show_differences(screen: "Console", comparison: Comparison, estimand: Estimand) -> None:
-    """Print the table of differences and the meaning of its columns."""
-    show_table(screen, ("1st - 2nd", *tables.DIFFERENCES), _lines(tables.difference_rows(comparison, estimand)))
-    screen.print(tables.difference_key(comparison, estimand, " (--rope)") + "\n")
+def difference_sheet(comparison: Comparison, estimand: Estimand) -> _render.Sheet:
+    """Return the sentence, the table of differences and the meaning of its columns."""
+    rows = _lines(tables.difference_rows(comparison, estimand))
+    key = tables.difference_key(comparison, estimand, " (--rope)")
+    return _render.Sheet(
+        comparison.sentence(PROB, estimand=estimand), "", ("1st - 2nd", *tables.DIFFERENCES), rows, notes=[key]
+    )
 
 
 def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:
@@ -177,11 +173,6 @@ def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:
     for first, second, numbers in pairs:
         lines += [[first, *numbers], [f"- {second}", *[""] * len(numbers)]]
     return lines
-
-
-def show_table(screen: "Console", header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table. A narrow terminal wraps names, and never cuts numbers."""
-    screen.print(_render.table(_render.Sheet("", "", header, rows), screen.width), crop=False)
 
 
 def _parameters(

@@ -56,7 +56,7 @@ class CoverageResult(Result):
             "overall": self.study.overall(),
         }
 
-    def show(self, screen: "Console") -> None:
+    def show(self, screen: "Console", *, details: bool = False) -> None:
         """Print a table of cells, a table of methods, and the meaning of their columns."""
         prob, repeats = self.study.prob, self.parameters["repeats"]
         screen.print()

@@ -27,6 +27,7 @@ RESERVED = frozenset(
         "classifier",
         "confidence",
         "counts",
+        "details",
         "difference",
         "dirichlet_ece",
         "dirichlet_seed",

@@ -411,8 +411,8 @@ class CalibrationCurve(_presented.Presented):
         words = WORDS | ({EXACT: "all other knots exact"} if self.contradicted else {})
         listed = ", ".join(f"{words[family]} {_share(p)}" for family, p in shares.items())
         of_ends = ((self.score == 0) | (self.score == 1)).all()  # the shares are those of the prior
-        remarks = (*([] if of_ends else [f"Shares of the draws: {listed}."]), *self.remarks)
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, remarks)
+        notes = [] if of_ends else [f"Shares of the draws: {listed}."]
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, self.remarks, notes)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -133,6 +133,6 @@ class Comparison(OfEstimand, Compared):
         key = pair_key(self.axis, self.rope, words, as_estimand(estimand).comparative)
         rows, each = self._rows(pairs, 0.95, estimand), self.each(estimand=estimand)
         d = _render.places(*(abs(row[end]) for row in (*rows, *each) for end in ("low", "high")), least=4)
-        remarks = [key, *label_lines(each, self.axis, words, d), *self.remarks]
+        remarks = [*label_lines(each, self.axis, words, d), *self.remarks]
         cells, spec = pair_cells(rows, d), self.specification(estimand=estimand)
-        return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks)
+        return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks, [key])

@@ -38,4 +38,4 @@ def clinical(
     """
     from bayescal.cli.clinical import clinical_of_files
 
-    return Job(lambda: clinical_of_files(files, columns, question, model), outputs.given(), files)
+    return Job(lambda: clinical_of_files(files, columns, question, model), outputs.given(), files, outputs.details)

@@ -42,4 +42,4 @@ def compare(
     """
     from bayescal.cli.comparison import compare_files
 
-    return Job(lambda: compare_files(files, columns, question, model), outputs.given(), files)
+    return Job(lambda: compare_files(files, columns, question, model), outputs.given(), files, outputs.details)

@@ -41,4 +41,6 @@ def cumulative(
     """
     from bayescal.cli.cumulative import cumulative_of_file
 
-    return Job(lambda: cumulative_of_file(file, columns, groups, model, outputs), outputs.given(), [file])
+    return Job(
+        lambda: cumulative_of_file(file, columns, groups, model, outputs), outputs.given(), [file], outputs.details
+    )

@@ -30,4 +30,4 @@ def plan(
     """
     from bayescal.cli.planning import plan_file
 
-    return Job(lambda: plan_file(file, columns, question, goal, model), outputs.given(), [file])
+    return Job(lambda: plan_file(file, columns, question, goal, model), outputs.given(), [file], outputs.details)

@@ -50,4 +50,4 @@ def report(
     """
     from bayescal.cli.evaluation import evaluate_file
 
-    return Job(lambda: evaluate_file(file, columns, groups, question, model), outputs.given(), [file])
+    return Job(lambda: evaluate_file(file, columns, groups, question, model), outputs.given(), [file], outputs.details)

@@ -41,4 +41,4 @@ def survival(
     from bayescal.cli.survival import compare_survival_file, evaluate_survival_file
 
     of_file = compare_survival_file if len(columns.risk or ()) > 1 else evaluate_survival_file
-    return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file])
+    return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file], outputs.details)
