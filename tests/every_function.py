@@ -237,9 +237,15 @@ DRAWN = {name: (lambda r, n=name, of=of: axes_closed(getattr(bc, n)(CALLS[of](r)
 
 
 def presented(result):
-    """Use a result as a reader does: print it, and write its document."""
+    """Use a result as a reader does: print it and its details, and write its document, which contains both."""
     if hasattr(result, "sheet"):
-        str(result), result._repr_html_(), result.to_json()
+        text, details, document = str(result), result.details(), json.loads(result.to_json())
+        assert details.spec == result.sheet().spec == str(details).splitlines()[-1]
+        assert not [note for note in details.notes if note in " ".join(text.split())]
+        assert all(" ".join(note.split()) in " ".join(str(details).split()) for note in details.notes)
+        assert document.get("notes", []) == list(details.notes)
+        assert "<table" not in details._repr_html_()
+        assert "<table" in result._repr_html_() or not result.sheet().header
     return result
 
 

@@ -277,7 +277,7 @@ def grouped(n_groups=3, n=300):
 
 def test_forest_of_groups():
     made = grouped()
-    ax = plot_forest(made, page((6, 3)).subplots(), estimand="e90_bins", prob=0.8)
+    ax = plot_forest(made, page((6, 3)).subplots(), estimand="e90_bins", prob=0.8, order="given")
     names = [t.get_text() for t in ax.get_yticklabels()]
     assert names == ["single (n = 1)", "site 0 (n = 99)", "site 1 (n = 100)", "site 2 (n = 100)", "all rows (n = 300)"]
     evaluations = [*made.values(), made.overall]
@@ -479,11 +479,12 @@ def test_the_worst_rows_of_a_forest():
             name: badness(made[label].draws(estimand).mean()) for name, label in zip(made.names, made, strict=True)
         }
         worst = sorted(means, key=means.__getitem__, reverse=True)[:3]
-        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, order="worst first")
-        names = [label.get_text().split(" (")[0] for label in ax.get_yticklabels()]
-        assert names == [*worst, "all rows"]
+        for order in ({}, {"order": "worst first"}):
+            ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, **order)
+            names = [label.get_text().split(" (")[0] for label in ax.get_yticklabels()]
+            assert names == [*worst, "all rows"]
         assert "the worst 3 of 13 rows" in ax.get_xlabel()
-        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3)
+        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, order="given")
         assert [label.get_text().split(" (")[0] for label in ax.get_yticklabels()] == [
             *(name for name in made.names if name in worst),
             "all rows",
