@@ -48,10 +48,11 @@ from .estimands.auc import auc_grid_error as auc_grid_error
 from .estimands.c_emp import rows_for_c_emp as rows_for_c_emp
 from .estimands.debiased import debiased_squared_l2_error as debiased_squared_l2_error
 from .estimands.decompositions import squared_l2_error as squared_l2_error
+from .estimands.errors import e90_bins as e90_bins
 from .estimands.errors import ece as ece
 from .estimands.errors import l2_error as l2_error
+from .estimands.errors import largest_error as largest_error
 from .estimands.errors import lp_error as lp_error
-from .estimands.errors import max_error as max_error
 from .estimands.errors import overconfidence as overconfidence
 from .estimands.errors import signed_error as signed_error
 from .estimands.errors import underconfidence as underconfidence

@@ -368,7 +368,7 @@ PLACES = {
     "prob": "The result takes it, as in `result.ece.interval(0.9)` or `result.table(prob=0.9)`.",
     "rope": "It is a keyword of `compare`, and of the methods of its result.",
     "order": "It is a keyword of `plug_in_error`; an `Evaluation` has the method `lp_error`.",
-    "share": "It is a keyword of `max_error`, as in `bayescal.max_error(evaluation.bin_draws, share=0.05)`.",
+    "share": "It is a keyword of `largest_error`, as in `bayescal.largest_error(evaluation.bin_draws, share=0.05)`.",
 }
 PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
 PLACES |= dict.fromkeys(

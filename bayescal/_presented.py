@@ -1,5 +1,6 @@
 """A result that prints and exports itself: the base of all results that have a table."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -39,8 +40,67 @@ def _report(name: str) -> ModuleType:
     return import_module(f"bayescal.report.{name}")
 
 
+def shortened[T](labels: Sequence[T], most: int, named: T) -> list[T]:
+    """Return the first labels, at most this many; the one that the sentence names takes the last place if needed.
+
+    Examples
+    --------
+    >>> shortened(["a", "b", "c"], 2, "b"), shortened(["a", "b", "c"], 2, "c")
+    (['a', 'b'], ['a', 'c'])
+    """
+    kept = list(labels[:most])
+    return kept if named in kept or len(labels) <= most else [*kept[:-1], named]
+
+
+class Details:
+    """What `details` of a result returns, and printing the result leaves out.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        The content of the result.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> details = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1).details()
+    >>> details.notes[1]
+    'Plug-in estimate: 0.2000. It is also biased upwards.'
+    >>> details.spec.partition(":")[0]
+    'event ECE, 2 equal-width bins [a, b), N = 4, shrinkage model'
+    """
+
+    def __init__(self, sheet: _render.Sheet) -> None:
+        self._sheet = sheet
+
+    @property
+    def spec(self) -> str:
+        """Specification of the result on one line."""
+        return self._sheet.spec
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Estimates for comparison, probabilities of sub-models, and definitions of columns; one text each."""
+        return tuple(self._sheet.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the specification and the notes, with keys ``spec`` and ``notes``, as in `to_json` of the result."""
+        return {"spec": self.spec, "notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        return _render.details_text(self._sheet)
+
+    def __repr__(self) -> str:
+        return f"Details({self.spec})"
+
+    def _repr_html_(self) -> str:
+        return _render.details_html(self._sheet)
+
+
 class Presented:
     """A result that prints itself from its sheet: as text, as HTML in a notebook or in a file, and as LaTeX.
+
+    Printing shows the headline, the table and remarks; `details` has the rest. `Sheet` states the rule.
 
     Its rows as data, from which the cells of the sheet are formatted, become a data frame and JSON. Dataclasses that
     inherit from it need ``repr=False``.
@@ -64,7 +124,7 @@ class Presented:
 
     @property
     def _key(self) -> str:
-        """Remark of the sheet that says what the rows mean, which LaTeX prints below the table; empty by default."""
+        """Note of the sheet that says what the rows mean, which LaTeX prints below the table; empty by default."""
         return ""
 
     def _caption(self, sheet: _render.Sheet) -> str:
@@ -74,6 +134,31 @@ class Presented:
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the content of the printed result; with `whole`, all rows of a table that printing shortens."""
         raise NotImplementedError
+
+    def details(self, **options: Any) -> Details:
+        """Return what printing leaves out: notes and the specification.
+
+        Notes are estimates for comparison, probabilities of sub-models, and definitions of columns. Pages and JSON
+        documents contain them.
+
+        Parameters
+        ----------
+        **options
+            ``estimand=`` of a `Comparison` or another result whose `sheet` takes it.
+
+        Returns
+        -------
+        Details
+            It prints itself, and has the attributes ``notes`` and ``spec``.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> print(str(ev.details()).splitlines()[2])
+        Plug-in estimate: 0.2000. It is also biased upwards.
+        """
+        return Details(self.sheet(**options))
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         """Return the rows of the table as data; `prob` is the probability of the intervals in them."""
@@ -166,8 +251,8 @@ class Presented:
         Returns
         -------
         str or Path
-            A ``table`` environment; with `path`, the file that was written. Names are printed as they are. The remarks
-            below the printed table are comments, except for the key of a `ClinicalSummary`, which is printed.
+            A ``table`` environment; with `path`, the file that was written. Names are printed as they are. Remarks and
+            notes are comments, except for the key of a `ClinicalSummary`, which is printed.
 
         Raises
         ------
@@ -194,7 +279,7 @@ class Presented:
 
         sheet = self.sheet(whole=True, **options)
         caption = self._caption(sheet) if caption is None else caption
-        remarks = [remark for remark in sheet.remarks if remark != self._key]
+        remarks = [remark for remark in (*sheet.notes, *sheet.remarks) if remark != self._key]
         text = _export.latex_table(
             sheet.header, sheet.rows, caption=caption, label=label, remarks=remarks, key=self._key
         )

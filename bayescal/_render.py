@@ -3,7 +3,9 @@
 import functools
 import math
 import re
+import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ JOINERS = "\u200c\u200d"
 LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
 #: A cell may hold two names with a minus sign between them.
 LONGEST_CELL = 2 * LONGEST_NAME + 3
+#: Columns of printed text: minimum, and maximum, which is also that of files and notebooks.
+NARROWEST, WIDEST = 40, 100
 #: Minimum number of terminal columns for the names in a table.
 LEAST_ROOM = 16
 #: The only non-ASCII character in a printed table.
@@ -106,7 +110,11 @@ def printable[**P](sentence: Callable[P, str]) -> Callable[P, str]:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Content of a printed result: a sentence, its specification, a table, remarks.
+    """Content of a result: a sentence, its specification, a table, remarks, notes.
+
+    Printing shows the headline, the table and the remarks: what these data show, and what they warn of. The details are
+    the notes and the specification: what holds for any data (definitions of columns, origin of intervals), estimates
+    for comparison, and the probabilities of sub-models. Pages and documents contain both.
 
     Control characters are escaped and very long texts are shortened; see `visible` and `cut`.
 
@@ -121,9 +129,13 @@ class Sheet:
     rows : sequence of sequence of str
         Cells; the first of each row is its name.
     remarks : sequence of str
-        Lines below the table.
+        Lines below the table: more results, and warnings.
+    notes : sequence of str
+        Lines of the details.
+    headline : str
+        First line of the printed result; by default the sentence.
     above : Sheet, optional
-        A sheet whose table is shown above this one, between the sentence and the table.
+        A sheet whose table is shown above this one, between the headline and the table.
     """
 
     sentence: str
@@ -131,6 +143,8 @@ class Sheet:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     remarks: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    headline: str = ""
     above: "Sheet | None" = None
 
     def __post_init__(self) -> None:
@@ -140,13 +154,15 @@ class Sheet:
             "header": tuple(map(name, self.header)),
             "rows": [[printed(cell, LONGEST_CELL) for cell in row] for row in self.rows],
             "remarks": tuple(map(printed, self.remarks)),
+            "notes": tuple(map(printed, self.notes)),
+            "headline": printed(self.headline or self.sentence),
         }
         for field, value in shown.items():
             object.__setattr__(self, field, value)
 
 
 _PAGE = """<div>
-<p>{{ sheet.sentence }}</p>
+<p>{{ sheet.headline }}</p>
 {% for part in (sheet.above, sheet) if part %}<table>
 <thead><tr>{% for title in part.header %}<th style="text-align:right">{{ title }}</th>{% endfor %}</tr></thead>
 <tbody>{% for row in part.rows %}
@@ -154,6 +170,9 @@ _PAGE = """<div>
 {%- for cell in row[1:] %}<td style="text-align:right">{{ cell }}</td>{% endfor %}</tr>{% endfor %}
 </tbody></table>
 {% endfor %}{% for remark in sheet.remarks %}<p>{{ remark }}</p>
+{% endfor %}</div>"""
+_DETAILS = """<div>
+{% for note in sheet.notes %}<p>{{ note }}</p>
 {% endfor %}<p><code>{{ sheet.spec }}</code></p>
 </div>"""
 
@@ -298,13 +317,19 @@ def table(sheet: Sheet, width: int = 100) -> "Table":
     return drawn
 
 
-def text(sheet: Sheet, width: int = 100) -> str:
-    """Render the whole sheet as plain text."""
+def page_width() -> int:
+    """Return the number of columns of text: those of the terminal, at least 40, or 100 in files, and at most 100."""
+    columns = shutil.get_terminal_size((WIDEST, 24)).columns if sys.stdout is not None and sys.stdout.isatty() else 0
+    return min(max(columns or WIDEST, NARROWEST), WIDEST)
+
+
+def text(sheet: Sheet, width: int | None = None) -> str:
+    """Render the headline, the table and the remarks as plain text, as wide as the terminal and at most 100 columns."""
     import io
-    import textwrap
 
     from rich.console import Console
 
+    width = page_width() if width is None else width
     buffer = io.StringIO()
     # in a notebook, rich would display the table instead of writing it to the buffer
     console = Console(
@@ -321,9 +346,18 @@ def text(sheet: Sheet, width: int = 100) -> str:
     grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n").replace("\n\n\n", "\n\n")
     if not _stdout_has(RULE):
         grid = grid.replace(RULE, "-")
-    remarks = "\n".join(textwrap.fill(remark, width, break_on_hyphens=False) for remark in sheet.remarks)
-    parts = [textwrap.fill(sheet.sentence, width, break_on_hyphens=False), grid, remarks, sheet.spec]
+    parts = [_filled([sheet.headline], width), grid, _filled(sheet.remarks, width)]
     return "\n\n".join(part for part in parts if part)
+
+
+def details_text(sheet: Sheet, width: int | None = None) -> str:
+    """Render the notes as plain text, and the specification on one line."""
+    notes = _filled(sheet.notes, page_width() if width is None else width)
+    return "\n\n".join(part for part in (notes, sheet.spec) if part)
+
+
+def _filled(lines: Sequence[str], width: int) -> str:
+    return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in lines)
 
 
 def _stdout_has(character: str) -> bool:
@@ -336,8 +370,13 @@ def _stdout_has(character: str) -> bool:
 
 
 def html(sheet: Sheet) -> str:
-    """Render the whole sheet as an escaped HTML fragment."""
+    """Render the headline, the table and the remarks as an escaped HTML fragment."""
     return filled(_PAGE, sheet=sheet)
+
+
+def details_html(sheet: Sheet) -> str:
+    """Render the notes and the specification as an escaped HTML fragment."""
+    return filled(_DETAILS, sheet=sheet)
 
 
 def filled(template: str, **values: Any) -> str:

@@ -189,7 +189,8 @@ CALLS = {
     "loss_ratio": lambda r: bc.loss_ratio(r.y, r.p, r.y, r.q, [0.1, 0.5], **FAST),
     "lp_error": lambda r: bc.lp_error(bins_of(r), 3),
     "make_bins": lambda r: bc.make_bins(5, binning="equal-mass", confidence=r.p),
-    "max_error": lambda r: bc.max_error(bins_of(r)),
+    "e90_bins": lambda r: bc.e90_bins(bins_of(r)),
+    "largest_error": lambda r: bc.largest_error(bins_of(r)),
     "monitor": lambda r: monitored(r).change(**FAST),
     "multiclass_brier_score": lambda r: bc.multiclass_brier_score(r.label, r.matrix, **r.weights),
     "multiclass_log_score": lambda r: bc.multiclass_log_score(r.label, r.matrix, **r.weights),
@@ -235,9 +236,15 @@ DRAWN = {name: (lambda r, n=name, of=of: axes_closed(getattr(bc, n)(CALLS[of](r)
 
 
 def presented(result):
-    """Use a result as a reader does: print it, and write its document."""
+    """Use a result as a reader does: print it and its details, and write its document, which contains both."""
     if hasattr(result, "sheet"):
-        str(result), result._repr_html_(), result.to_json()
+        text, details, document = str(result), result.details(), json.loads(result.to_json())
+        assert details.spec == result.sheet().spec == str(details).splitlines()[-1]
+        assert not [note for note in details.notes if note in " ".join(text.split())]
+        assert all(" ".join(note.split()) in " ".join(str(details).split()) for note in details.notes)
+        assert document.get("notes", []) == list(details.notes)
+        assert "<table" not in details._repr_html_()
+        assert "<table" in result._repr_html_() or not result.sheet().header
     return result
 
 

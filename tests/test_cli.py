@@ -80,13 +80,20 @@ def tiny(tmp_path):
 def test_what_is_printed_is_what_evaluate_finds():
     cancer = datasets.load_breast_cancer()
     found = bayescal.evaluate(cancer.y_true, cancer.y_prob["naive_bayes"], rng=1)
-    shown = report(CANCER, *COLUMNS).stdout
-    assert found.sentence() in " ".join(shown.split())
-    assert found.spec in shown.splitlines()
+    shown, whole = report(CANCER, *COLUMNS).stdout, report(CANCER, *COLUMNS, "--details").stdout
+    assert found.sheet().headline in " ".join(shown.split())
+    assert found.spec not in shown
+    assert found.spec in whole.splitlines()
+    for note in found.details().notes:
+        assert note not in " ".join(shown.split())
+        assert note in " ".join(whole.split())
+    assert [line for line in shown.splitlines() if line] == [
+        line for line in whole.splitlines() if line in shown.splitlines() and line
+    ]
     of_events = {
         "overconfidence": "stated too high",
         "underconfidence": "stated too low",
-        "max_error": "max_error (E90)",
+        "e90_bins": "E90 of bins",
     }
     for row in found.table():
         numbers = [f"{row[key]:.4f}" for key in ("mean", "sd", "low", "high", "plug_in", "null_mean")]
@@ -176,7 +183,7 @@ def test_class_names_in_the_names_of_columns(tmp_path):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_number_is_cut_off_in_a_terminal(width):
-    shown = run("report", CANCER, *COLUMNS, width=width).stdout
+    shown = run("report", CANCER, *COLUMNS, "--details", width=width).stdout
     if width >= 80:
         assert "…" not in shown
         assert "if calibrated" in shown
@@ -359,7 +366,7 @@ def test_the_page_is_that_of_the_library(tmp_path):
     for name, value in (("file", CANCER.name), ("rows read", "569"), ("column of labels", "label"), ("seed", "1")):
         assert f'<th scope="row">{name}</th><td>{value}</td>' in read
     for line in done.stdout.splitlines():  # the printed numbers
-        if line.split()[:1] in (["ece"], ["max_error"]):
+        if line.split()[:1] in (["ece"], ["e90_bins"]):
             assert all(f">{number}</td>" in text for number in line.split()[-6:])
 
 
@@ -675,7 +682,7 @@ def test_demo(tmp_path, monkeypatch):
     digits = datasets.load_digits()
     for model in ("naive_bayes", "random_forest"):
         found = bayescal.evaluate(digits.y_true, digits.y_prob[model], rng=1)
-        assert found.spec in done.stdout.splitlines()
+        assert found.sheet().headline in " ".join(done.stdout.split())
         right = (digits.y_prob[model].argmax(axis=1) == digits.y_true).mean()
         assert f"right in {100 * right:.0f} %" in " ".join(done.stdout.split())
     assert f"Saved {tmp_path / 'bayescal-demo.png'}" in done.stdout.splitlines()
@@ -705,7 +712,7 @@ def test_what_demo_suggests_works(tmp_path, monkeypatch):
     assert [shlex.split(command)[1] for command in commands] == ["report", "compare"]
     again = [run(*shlex.split(command)[1:]) for command in commands]
     assert [done.exit_code for done in again] == [0, 0]
-    assert next(line for line in shown if line.startswith("top-label ECE")) in again[0].stdout.splitlines()
+    assert next(line for line in shown if line.startswith("The Expected ")) in again[0].stdout.splitlines()
     # the sentence, however it is broken into lines, and the row of the table
     verdict = next(i for i, line in enumerate(shown) if line.startswith("Naive Bayes is better calibrated"))
     assert set(shown[verdict : verdict + 7]) <= set(again[1].stdout.splitlines())

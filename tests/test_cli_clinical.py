@@ -71,7 +71,7 @@ def test_several_models_in_one_file_and_in_two(file, tmp_path):
 
 
 def test_options_reach_the_library(file):
-    done = run(file, "--prob", "risk", "--bins", 10, "--floor", 0.01, "--draws", 200, "--seed", 7)
+    done = run(file, "--prob", "risk", "--bins", 10, "--floor", 0.01, "--draws", 200, "--seed", 7, "--details")
     assert done.exit_code == 0, done.output
     summary = bc.clinical_summary(ROWS.outcome, {"risk": ROWS.confidence}, bins=10, floor=0.01, draws=200, rng=7)
     assert summary.spec in done.stdout

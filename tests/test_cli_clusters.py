@@ -60,7 +60,7 @@ def test_count_and_report_of_counts(table, path):
     run("count", path, *COLUMNS, "-o", saved)
     arrays = bc.BinnedCounts.from_arrays(table["y"], table["p"], cluster=table["q"], target="event")
     np.testing.assert_allclose(bc.load_counts(saved).effective_n, arrays.effective_n, rtol=1e-9)
-    assert "in 60 clusters" in run("report", saved, "--draws", 100)
+    assert "in 60 clusters" in run("report", saved, "--draws", 100, "--details")
 
 
 def test_compare(table, path):

@@ -94,7 +94,8 @@ def two(tmp_path, rows):
 
 def test_what_is_printed_is_what_compare_finds(one, rows):
     found = bc.compare(rows["won"], {"a": rows["a"], "b": rows["b"]}, rng=1)
-    text = shown(one, *ONE_FILE)
+    text = shown(one, *ONE_FILE, "--details")
+    assert found.spec not in shown(one, *ONE_FILE)
     lines = [line.split() for line in text.splitlines()]
     assert found.sentence() in " ".join(text.split())
     assert found.spec in text.splitlines()
@@ -114,7 +115,8 @@ def test_the_columns_say_which_model_is_better(tmp_path, swapped):
     good_bad = {"good": truth, "bad": 1 - truth}
     (tmp_path / "x.csv").write_text(csv({"won": (rng.random(3000) < truth).astype(int), **good_bad}))
     order = ["bad", "good"] if swapped else ["good", "bad"]
-    text = shown(tmp_path / "x.csv", "--label", "won", *[w for name in order for w in ("--prob", name)], width=80)
+    columns = [w for name in order for w in ("--prob", name)]
+    text = shown(tmp_path / "x.csv", "--label", "won", *columns, "--details", width=80)
     pair = " - ".join(order)
     row = next(line.split() for line in text.splitlines() if line.startswith(f" {pair} "))
     assert row[-3:] == (["0.00", "0.00", "1.00"] if swapped else ["1.00", "0.00", "0.00"])

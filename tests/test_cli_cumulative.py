@@ -35,7 +35,15 @@ def words(done):
 @pytest.mark.parametrize("weights", [None, np.arange(1.0, 601)])
 def test_it_is_the_cumulative_difference_of_the_library(file, tmp_path, weights):
     out = tmp_path / "out.json"
-    done = run(file, "--json", out, "--plot", tmp_path / "out.png", *([] if weights is None else ["--weights", "w"]))
+    done = run(
+        file,
+        "--json",
+        out,
+        "--plot",
+        tmp_path / "out.png",
+        "--details",
+        *([] if weights is None else ["--weights", "w"]),
+    )
     assert done.exit_code == 0, done.output
     cd = bc.cumulative_difference(ROWS.outcome, ROWS.confidence, weights=weights)
     saved = json.loads(out.read_text(encoding="utf-8"))
@@ -58,7 +66,7 @@ def test_the_posterior_is_that_of_the_library(file, tmp_path):
             0.01,
         ),
     ):
-        done = run(file, *given, "--json", out, "--html", tmp_path / "out.html")
+        done = run(file, *given, "--json", out, "--html", tmp_path / "out.html", "--details")
         assert done.exit_code == 0, done.output
         assert posterior.sentence() in words(done)
         assert f"P(Kuiper < {limit}) " in done.stdout
@@ -80,12 +88,12 @@ def test_the_posterior_is_that_of_the_library(file, tmp_path):
 
 
 def test_words_of_the_library_are_those_of_the_command_line(file):
-    assert "use --model segments for joint draws" in words(run(file))
+    assert "use --model segments for joint draws" in words(run(file, "--details"))
 
 
 def test_all_groups(file, tmp_path):
     out = tmp_path / "out.json"
-    done = run(file, "--by", "site", "--json", out, "--html", tmp_path / "out.html")
+    done = run(file, "--by", "site", "--json", out, "--html", tmp_path / "out.html", "--details")
     assert done.exit_code == 0, done.output
     screen = bc.screen_subpopulations(ROWS.outcome, ROWS.confidence, pd.Series(SITE, name="site"))
     assert json.loads(out.read_text(encoding="utf-8"))["table"] == screen.table()

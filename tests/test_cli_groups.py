@@ -60,7 +60,8 @@ def test_it_is_the_evaluation_of_the_library(tmp_path, suffix, by, weights):
     document = json.loads(out.read_text(encoding="utf-8"))
     assert document["schema"] == "bayescal.groups/1"
     assert document["parameters"]["by"] == document["by"] == by
-    assert [group["label"] for group in document["groups"]] == list(expected)
+    assert [group["label"] for group in document["groups"]] == expected.in_order()
+    assert set(expected.in_order()) == set(expected)
     for group in document["groups"]:
         evaluation = expected[group["label"]]
         assert group["n_rows"] == (frame[by] == group["label"]).sum() == evaluation.counts.n_rows
@@ -129,7 +130,9 @@ def test_labels(tmp_path, written, labels):
         assert "column 'g' must be complete; it has no value in 30 of 60 rows, first in line 2" in done.stderr
     else:
         document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-        assert [group["label"] for group in document["groups"]] == labels
+        shown = [(group["table"][0]["mean"], group["label"]) for group in document["groups"]]
+        assert sorted((label for _, label in shown), key=labels.index) == labels
+        assert [mean for mean, _ in shown] == sorted((mean for mean, _ in shown), reverse=True)
 
 
 def test_columns_and_options_that_are_refused(tmp_path):

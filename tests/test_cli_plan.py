@@ -28,7 +28,7 @@ def run(*arguments):
 def test_it_is_the_plan_of_the_library(pilot, tmp_path, goal):
     file, counts = pilot
     out = tmp_path / "plan.json"
-    done = run(file, "--label", "y", "--prob", "p", *goal, *FEW, "--assurance", "0.7", "--json", out)
+    done = run(file, "--label", "y", "--prob", "p", *goal, *FEW, "--assurance", "0.7", "--json", out, "--details")
     assert done.exit_code == 0, done.output
     keyword = {goal[0].removeprefix("--"): goal[1]}
     expected = bc.labels_needed(counts, **keyword, assurance=0.7, simulations=20, draws=100, rng=1)

@@ -98,7 +98,7 @@ def test_covariate_shift_is_that_of_the_library(weighted):
     out = {kind: folder / f"out.{kind}" for kind in ("json", "html", "png", "nc")}
     given = ["--json", out["json"], "--html", out["html"], "--plot", out["png"], "--netcdf", out["nc"], "--bins", "6"]
     files = (folder / "source.csv", folder / "target.csv", *BOTH)
-    done = run(*files, "--shift", "covariate", "--weights", "w", *given)
+    done = run(*files, "--shift", "covariate", "--weights", "w", *given, "--details")
     assert done.exit_code == 0, done.output
     y, p, w = (frame[name].to_numpy() for name in ("y", "p", "w"))
     ev = bc.evaluate_shifted(y, p, p_target, shift="covariate", weights=w, bins=6, rng=1)

@@ -344,7 +344,7 @@ def test_the_page_of_other_errors_shows_the_numbers_of_its_json():
     }
     assert {tuple(line[:4]) for line in weak[2:]} == expected
     # what the page says about the default model, and about the interval of Sun et al.
-    for name, good in {"l2_error": True, "ece": True, "max_error": False, "l4_error": False, "mce": False}.items():
+    for name, good in {"l2_error": True, "ece": True, "e90_bins": False, "l4_error": False, "mce": False}.items():
         worst, mean = (float(number) for number in shown[names[name], "shrinkage"][:2])
         assert (worst >= 0.85 and mean >= 0.93) is good
     ours, sun = (shown[names["l2_error"], method] for method in ("shrinkage", "Sun et al."))

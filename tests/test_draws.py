@@ -182,7 +182,7 @@ def test_draws_of_one_evaluation_can_be_combined():
     evaluation, other = (evaluate([0, 1, 1, 0, 1], p, draws=50, rng=1) for p in ([0.2, 0.6, 0.9, 0.4, 0.7], [0.5] * 5))
     total = evaluation.overconfidence + evaluation.underconfidence
     np.testing.assert_allclose(total.values, evaluation.ece.values)
-    assert (total < evaluation.max_error + 1) == 1
+    assert (total < evaluation.e90_bins + 1) == 1
     again = pickle.loads(pickle.dumps(evaluation))
     np.testing.assert_array_equal((again.ece - evaluation.ece).values, 0)
     for second in (other.ece, evaluation.null):

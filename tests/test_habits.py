@@ -66,7 +66,7 @@ def test_a_ratio_to_something_that_can_be_zero_is_refused():
         1 / EV.overconfidence
 
 
-@pytest.mark.parametrize("name", ["ece", "l2_error", "max_error", "signed_error", "overconfidence"])
+@pytest.mark.parametrize("name", ["ece", "l2_error", "e90_bins", "signed_error", "overconfidence"])
 def test_an_estimand_of_labels_says_what_to_call(name):
     with pytest.raises(TypeError, match=r"bayescal\.evaluate\(y_true, y_prob\)"):
         getattr(bc, name)(Y, P)
@@ -172,7 +172,8 @@ def test_a_frame_has_the_printed_numbers(name):
 
 def test_the_index_of_a_frame_is_the_label():
     assert EV.to_frame().index.tolist() == [row["quantity"] for row in EV.table()]
-    assert GROUPS.to_frame().index.tolist() == [0, 1, 2]
+    assert GROUPS.to_frame().index.tolist() == GROUPS.in_order()
+    assert GROUPS.to_frame(order="given").index.tolist() == [0, 1, 2]
     assert GROUPS.to_frame().index.name == "group"
     assert THREE.to_frame().index.names == ["first", "second"]
     assert len(THREE.to_frame()) == 3
@@ -199,7 +200,9 @@ def test_columns_of_an_interval_are_named_as_by_arviz(prob):
 def test_a_frame_of_another_estimand():
     frame = TWO.to_frame(estimand="brier_score")
     assert frame.loc[("a", "b"), "mean"] == TWO.difference("a", "b", "brier_score").mean()
-    assert GROUPS.to_frame(estimand="max_error")["mean"].tolist() == [GROUPS[i].max_error.mean() for i in range(3)]
+    assert GROUPS.to_frame(estimand="e90_bins", order="given")["mean"].tolist() == [
+        GROUPS[i].e90_bins.mean() for i in range(3)
+    ]
     assert CLASSES.to_frame(estimand="signed_error").index[0] == "classwise signed_error"
     with pytest.raises(TypeError, match="estimand"):
         EV.to_frame(estimand="ece")
@@ -243,7 +246,7 @@ def test_json_holds_the_numbers_of_the_result():
     prior = json.loads(RESULTS["prior"].to_json())
     assert prior["table"][0]["plug_in"] is None
     groups = json.loads(GROUPS.to_json())
-    assert [group["seed"] for group in groups["groups"]] == [str(seed) for seed in GROUPS.seeds.values()]
+    assert [group["seed"] for group in groups["groups"]] == [str(GROUPS.seeds[label]) for label in GROUPS.in_order()]
     assert json.loads(TWO.to_json(estimand="brier_score"))["estimand"]["name"] == "brier_score"
     assert json.loads(PLAN.to_json())["rows"] == PLAN.rows
     windows = json.loads(MONITOR.to_json())["table"]

@@ -446,7 +446,7 @@ def test_intervals_of_rows_in_clusters_contain_the_truth(script):
 
 
 @pytest.mark.parametrize(
-    "quantity", ["signed_error", "l2_error", "max_error", "brier_score", "log_score", "auc", "null"]
+    "quantity", ["signed_error", "l2_error", "e90_bins", "brier_score", "log_score", "auc", "null"]
 )
 def test_other_quantities_of_rows_in_clusters_contain_the_truth(script, quantity):
     """At least 0.84 in each of 40 cells of 50 data sets: 3.6 standard errors below 0.95."""

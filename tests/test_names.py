@@ -334,7 +334,19 @@ def two_models(tmp_path_factory):
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_a_terminal_that_cannot_show_a_character(two_models, encoding):
-    ask = ("compare", two_models, "--label", "label", "--prob", "Größe 東", "--prob", "b\x1b[31m", "--draws", "50")
+    ask = (
+        "compare",
+        two_models,
+        "--label",
+        "label",
+        "--prob",
+        "Größe 東",
+        "--prob",
+        "b\x1b[31m",
+        "--draws",
+        "50",
+        "--details",
+    )
     done = process(*ask, PYTHONIOENCODING=encoding, PYTHONUTF8="0", COLUMNS="100")
     shown = done.stdout.decode(encoding)
     assert (done.returncode, done.stderr) == (0, b"")

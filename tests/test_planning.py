@@ -360,7 +360,7 @@ def test_errors_that_are_equal_have_equal_plans():
     known = {"simulations": 40, "draws": 200, "rng": 1, **ONE_BIN}
     for goal in ({"width": 0.05}, {"below": 0.07}):
         ece = labels_needed(limit_pilot(), **goal, **known)
-        for name in ("l2_error", "max_error"):
+        for name in ("l2_error", "e90_bins"):
             assert labels_needed(limit_pilot(), estimand=name, **goal, **known).curve() == ece.curve()
     signed = labels_needed(limit_pilot(), below=0.07, estimand="signed_error", **known)
     assert [row["share"] for row in signed.curve()] == [row["share"] for row in ece.curve()]

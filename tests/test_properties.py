@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from bayescal import (
     BinnedCounts,
     dirichlet_posterior,
+    e90_bins,
     ece,
     evaluate_counts,
     lp_error,
-    max_error,
     overconfidence,
     plug_in_ece,
     signed_error,
@@ -102,7 +102,7 @@ def test_an_integer_weight_is_a_repetition_for_sums_and_the_plug_in_value(rows, 
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-12, atol=1e-12)
     for name in ("accuracy", "mean_confidence", "share"):
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-12, atol=1e-12)
-    for question in (ece, lp_error, max_error, signed_error, overconfidence, underconfidence):
+    for question in (ece, lp_error, e90_bins, signed_error, overconfidence, underconfidence):
         one, other = (question(observed_bins(counts)).values for counts in (weighted, repeated))
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
     assert weighted.effective_rows <= repeated.n_rows * (1 + 1e-12)
@@ -260,7 +260,7 @@ def test_draws_are_probabilities_for_any_counts_and_any_prior(make, counts, alph
     np.testing.assert_allclose(bins.weight.sum(axis=1), 1, rtol=1e-12)
     edges = counts.bins.edges
     assert np.all((bins.confidence >= edges[:-1]) & (bins.confidence <= edges[1:]))
-    for question in (ece, lp_error, max_error, overconfidence, underconfidence):
+    for question in (ece, lp_error, e90_bins, overconfidence, underconfidence):
         values = question(bins).values
         assert np.all((values >= 0) & (values <= 1 + 1e-12)), question.__name__
     assert np.all(np.abs(signed_error(bins).values) <= ece(bins).values + 1e-12)

@@ -28,7 +28,7 @@ def test_the_stub_lists_every_name():
 def test_names_that_the_design_asks_for():
     needed = (
         "evaluate evaluate_counts plug_in_ece Evaluation ClasswiseEvaluation BinnedCounts Predictions Draws "
-        "dirichlet_posterior ece lp_error max_error signed_error overconfidence underconfidence "
+        "dirichlet_posterior ece lp_error e90_bins signed_error overconfidence underconfidence "
         "plot_reliability plot_posterior datasets __version__"
     )
     assert set(needed.split()) <= set(NAMES)

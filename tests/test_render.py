@@ -1,7 +1,12 @@
 """The text of a result is the same string wherever Python runs."""
 
+import sys
+
 import pytest
 from jupyter_client.manager import run_kernel
+
+from bayescal import _render
+from bayescal._render import Sheet
 
 SETUP = """
 import numpy as np, bayescal as bc
@@ -86,3 +91,36 @@ def test_a_result_at_the_end_of_a_cell_is_one_html_table(kernel):
     ((kind, content),) = kernel("results['Evaluation']")
     assert kind == "execute_result"
     assert content.count("<table>") == 1
+
+
+def test_text_is_as_wide_as_the_terminal_and_at_most_100_columns(monkeypatch):
+    """In a file the width is 100, whatever COLUMNS says; numbers are never cut."""
+    sheet = Sheet(
+        "The error is small. " * 12, "spec", ("", "mean"), [["ece", "0.0100"]], ["A warning. " * 15], ["n " * 90]
+    )
+    for columns, terminal, width in (
+        (60, True, 60),
+        (80, True, 80),
+        (120, True, 100),
+        (10, True, 40),
+        (60, False, 100),
+    ):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal)
+        assert _render.page_width() == width
+        lines = _render.text(sheet).splitlines() + _render.details_text(sheet).splitlines()
+        assert width - 20 < max(map(len, lines)) <= width
+        assert "0.0100" in _render.text(sheet)
+
+
+def test_printing_leaves_notes_and_specification_to_the_details():
+    sheet = Sheet("Sentence. More.", "the spec", ("", "mean"), [["ece", "0.01"]], ["remark"], ["note"], "Sentence.")
+    for shown, details in (
+        (_render.text(sheet), _render.details_text(sheet)),
+        (_render.html(sheet), _render.details_html(sheet)),
+    ):
+        assert all(word in shown for word in ("Sentence.", "0.01", "remark"))
+        assert not any(word in shown for word in ("More.", "note", "the spec"))
+        assert all(word in details for word in ("note", "the spec"))
+        assert not any(word in details for word in ("Sentence", "0.01", "remark"))
+    assert _render.details_text(sheet) == "note\n\nthe spec"

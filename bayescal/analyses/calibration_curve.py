@@ -88,7 +88,7 @@ def calibration_curve(
     The probability of exact calibration has prior odds of 2:3, with which stated probabilities agree with the share of
     calibrated classifiers among random ones; see the page.
 
-    E90 is `max_error` of the curve: the largest error that 10 % of the population have.
+    E90 is the largest error that 10 % of the population have. It differs from `e90_bins`, this percentile over bins.
 
     References
     ----------

@@ -11,7 +11,7 @@ from bayescal.analyses.one import count_rows
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import read_rows
 from bayescal.estimands.debiased import debiased_squared_l2_error
-from bayescal.estimands.errors import ece, lp_error, max_error
+from bayescal.estimands.errors import ece, largest_error, lp_error
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import count_classes
@@ -165,5 +165,5 @@ def _error(counts: BinnedCounts, order: float, debiased: bool) -> float:
         return float(np.sqrt(max(debiased_squared_l2_error(counts), 0.0)))
     observed = observed_bins(counts)
     if order == np.inf:
-        return float(max_error(observed, share=0).values[0])
+        return float(largest_error(observed).values[0])
     return float((ece(observed) if order == 1 else lp_error(observed, order)).values[0])

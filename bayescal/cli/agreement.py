@@ -52,7 +52,7 @@ class CheckedPosterior(Result):
         """Make the JSON document."""
         return {"json": lambda: document(self.agreement, self.evaluation, self.parameters)}
 
-    def show(self, screen: "Console") -> None:
+    def show(self, screen: "Console", *, details: bool = False) -> None:
         """Print a row per quantity, the meaning of the columns, and the verdict."""
         screen.print(f"\n{self.evaluation.question}: closed form against PyMC\n")
         screen.print(table(self.agreement))

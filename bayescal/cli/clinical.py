@@ -27,7 +27,7 @@ from bayescal.results.clinical import ClinicalSummary
 from bayescal.results.clinical_words import NO_THRESHOLDS
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 #: Words of the library in remarks, and those of the command line.
 WORDS = {
@@ -65,17 +65,11 @@ class SummarisedFiles(Result):
             "plot": lambda: clinical_picture(self.summary),
         }
 
-    def show(self, screen: "Console") -> None:
-        """Print the sentence, the table, the remarks and the specification."""
-        sheet = self.summary.sheet(width=screen.width)
-        screen.print()
-        screen.print(sheet.sentence)
-        screen.print(_render.table(sheet, screen.width), crop=False)
-        for remark in sheet.remarks:
-            for words, option in WORDS.items():
-                remark = remark.replace(words, option)
-            screen.print(remark)
-        screen.print("\n" + sheet.spec + "\n", soft_wrap=True)  # one line, which can be copied
+    words = WORDS
+
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheet of the summary."""
+        return [self.summary.sheet(width=width)]
 
 
 def clinical_of_files(

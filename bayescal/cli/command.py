@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import typer
 
@@ -14,6 +15,11 @@ from bayescal.cli.words import console, one_clear_message, say_saved
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from bayescal._render import Sheet
+
+
+NO_WORDS: Mapping[str, str] = MappingProxyType({})
 
 
 class Result(ABC):
@@ -28,9 +34,53 @@ class Result(ABC):
     def contents(self) -> Mapping[str, Callable[[], Any]]:
         """For each output that the command can write, a function that makes its content; see `outputs.save`."""
 
-    @abstractmethod
-    def show(self, screen: "Console") -> None:
-        """Print the result."""
+    #: Words of the library in printed texts, and those of the command line.
+    words: ClassVar[Mapping[str, str]] = NO_WORDS
+
+    def sheets(self, width: int) -> Sequence["Sheet"]:
+        """Return what is printed on a screen of this width."""
+        return ()
+
+    def show(self, screen: "Console", *, details: bool = False) -> None:
+        """Print headlines, tables and remarks; with `details` also notes and specifications."""
+        for sheet in self.sheets(screen.width):
+            show_sheet(screen, sheet, self.words, details=details)
+
+
+def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_WORDS, *, details: bool) -> None:
+    """Print a headline, a table and remarks; with `details` also notes and the specification.
+
+    Parameters
+    ----------
+    screen : Console
+        Where to print.
+    sheet : Sheet
+        The content.
+    words : mapping of str to str, optional
+        Words of the library, and those of the command line.
+    details : bool
+        Whether to print notes and the specification.
+    """
+    from bayescal import _render
+
+    def in_words(text: str) -> str:
+        for of_library, of_commands in words.items():
+            text = text.replace(of_library, of_commands)
+        return text
+
+    if sheet.headline:
+        screen.print("\n" + in_words(sheet.headline))
+    if sheet.header:
+        screen.print(_render.table(sheet, screen.width), crop=False)
+    for lines in (sheet.remarks, sheet.notes if details else ()):
+        for line in lines:
+            screen.print(in_words(line))
+        if lines:
+            screen.print()
+    if not sheet.header and not sheet.remarks:
+        screen.print()
+    if details and sheet.spec:
+        screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, which can be copied
 
 
 @dataclass(frozen=True)
@@ -45,11 +95,14 @@ class Job:
         Files to write, by option ("json", "output", "html", "latex", "plot", "netcdf").
     inputs : sequence of Path, optional
         Files that no output may overwrite.
+    details : bool, default False
+        Whether to print also notes and specifications.
     """
 
     compute: Callable[[], Result]
     outputs: Mapping[str, Path]
     inputs: Sequence[Path] = ()
+    details: bool = False
 
     def run(self) -> int:
         """Check the outputs, compute, save and show, in this order: if printing fails, the files are already saved.
@@ -70,7 +123,7 @@ class Job:
         result = self.compute()
         outputs.save(to_save, result.contents())
         screen = console()
-        result.show(screen)
+        result.show(screen, details=self.details)
         say_saved(screen, *self.outputs.values())
         return result.exit_code
 

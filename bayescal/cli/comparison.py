@@ -2,9 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from bayescal.report.figure import comparison_picture, over_datasets_picture
 from bayescal.report.page import page
 from bayescal.results.comparison import Comparison
 from bayescal.results.over_datasets import ComparisonOverDatasets
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Longer pairs of names are printed on two lines: the columns of numbers leave this much of 80.
 PAIR = 24
@@ -67,23 +64,15 @@ class ComparedFiles(Result):
             "netcdf": self.comparison.to_datatree,
         }
 
-    def show(self, screen: "Console") -> None:
-        """Print the sentence, the differences, the classifiers, the keys of both, remarks, and the specification."""
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheets of the measures, of the differences and of the classifiers."""
         comparison, estimand = self.comparison, self.estimand
-        screen.print()
-        screen.print(comparison.sentence(PROB, estimand=estimand))
+        spec, each = comparison.specification(estimand=estimand), tables.classifiers(comparison, estimand)
+        classifiers = _render.Sheet("", spec, each.header, each.rows, comparison.remarks, [each.note])
         measures = tables.models(comparison)
-        show_table(screen, measures.header, measures.rows)
-        show_differences(screen, comparison, estimand)
-        each = tables.classifiers(comparison, estimand)
-        show_table(screen, each.header, each.rows)
-        screen.print(each.note)
-        for remark in comparison.remarks:
-            screen.print(remark)
-        screen.print()
-        screen.print(
-            comparison.specification(estimand=estimand) + "\n", soft_wrap=True
-        )  # one line, which can be copied
+        differences = difference_sheet(comparison, estimand)
+        first = _render.Sheet(differences.sentence, "", measures.header, measures.rows)
+        return [first, replace(differences, sentence="", headline=""), classifiers]
 
 
 @dataclass(frozen=True)
@@ -113,18 +102,11 @@ class ComparedDatasets(Result):
             "netcdf": lambda: result.to_datatree(estimand=estimand),
         }
 
-    def show(self, screen: "Console") -> None:
-        """Print the sentence, the differences, those of each data set, remarks, and the specification."""
-        result, estimand = self.comparison, self.estimand
-        sheet, each = result.sheet(whole=True, estimand=estimand), tables.by_dataset(result, estimand)
-        screen.print()
-        screen.print(sheet.sentence)
-        show_table(screen, sheet.header, sheet.rows)
-        for remark in sheet.remarks:
-            screen.print(remark)
-        show_table(screen, each.header, each.rows)
-        screen.print()
-        screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, which can be copied
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheets of the differences, and of those of each data set."""
+        sheet = self.comparison.sheet(whole=True, estimand=self.estimand)
+        each = tables.by_dataset(self.comparison, self.estimand)
+        return [replace(sheet, spec=""), _render.Sheet("", sheet.spec, each.header, each.rows)]
 
 
 def compare_files(
@@ -219,10 +201,13 @@ def check_rows(
     return notes
 
 
-def show_differences(screen: "Console", comparison: Comparison, estimand: Estimand) -> None:
-    """Print the table of differences and the meaning of its columns."""
-    show_table(screen, ("1st - 2nd", *tables.DIFFERENCES), _lines(tables.difference_rows(comparison, estimand)))
-    screen.print(tables.difference_key(comparison, estimand, " (--rope)") + "\n")
+def difference_sheet(comparison: Comparison, estimand: Estimand) -> _render.Sheet:
+    """Return the sentence, the table of differences and the meaning of its columns."""
+    rows = _lines(tables.difference_rows(comparison, estimand))
+    key = tables.difference_key(comparison, estimand, " (--rope)")
+    return _render.Sheet(
+        comparison.sentence(PROB, estimand=estimand), "", ("1st - 2nd", *tables.DIFFERENCES), rows, notes=[key]
+    )
 
 
 def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:
@@ -233,11 +218,6 @@ def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:
     for first, second, numbers in pairs:
         lines += [[first, *numbers], [f"- {second}", *[""] * len(numbers)]]
     return lines
-
-
-def show_table(screen: "Console", header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table. A narrow terminal wraps names, and never cuts numbers."""
-    screen.print(_render.table(_render.Sheet("", "", header, rows), screen.width), crop=False)
 
 
 def _parameters(

@@ -89,7 +89,7 @@ class CountedFiles(Result):
         """Return the sum of the counts."""
         return {"output": lambda: self.total}
 
-    def show(self, screen: "Console") -> None:
+    def show(self, screen: "Console", *, details: bool = False) -> None:
         """Print the number of rows, the target and the bins."""
         _note_copies(self.parts, self.files)
         files = f"{len(self.files)} file{'s' * (len(self.files) > 1)}"

@@ -10,7 +10,7 @@ from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of
 from bayescal.cli.verify_options import StudyOptions, VerifyOptions
 from bayescal.datasets.simulate import CURVES, POPULATIONS
-from bayescal.estimands.registry import registered
+from bayescal.estimands.registry import meant, registered
 from bayescal.verify.studies.coverage import CoverageStudy, coverage_study
 from bayescal.verify.studies.methods import methods_of
 from bayescal.verify.studies.study import standard_error
@@ -56,7 +56,7 @@ class CoverageResult(Result):
             "overall": self.study.overall(),
         }
 
-    def show(self, screen: "Console") -> None:
+    def show(self, screen: "Console", *, details: bool = False) -> None:
         """Print a table of cells, a table of methods, and the meaning of their columns."""
         prob, repeats = self.study.prob, self.parameters["repeats"]
         screen.print()
@@ -169,7 +169,7 @@ def _estimand(word: str) -> str:
     """Return the name of an estimand that is a function of the bins, whose true value is known."""
     known = [name for name, each in registered().items() if not each.needs and each.coordinate is None]
     name = word.replace("-", "_")
-    _checks.one_of("estimand", name, known)
+    _checks.one_of("estimand", name, known, short=meant())
     return name
 
 

@@ -34,7 +34,6 @@ from bayescal.stats.binned import BinnedCounts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Console
 
 
 type FileResult = Cumulative | SubpopulationScreen
@@ -86,28 +85,11 @@ class CumulativeFile(Result):
         plot_cumulative(self.result, figure.subplots())
         return figure
 
-    def show(self, screen: "Console") -> None:
-        """Print the rows' result, then that of the population: sentence, table, remarks and specification."""
-        sheet = self.result.sheet()
-        _show(screen, sheet)
-        if self.posterior is not None:
-            sheet = self.posterior.sheet()
-            _show(screen, sheet)
-        screen.print("\n" + sheet.spec + "\n", soft_wrap=True)
+    words = WORDS
 
-
-def _show(screen: "Console", sheet: _render.Sheet) -> None:
-    screen.print()
-    screen.print(_in_options(sheet.sentence))
-    screen.print(_render.table(sheet, screen.width), crop=False)
-    for remark in sheet.remarks:
-        screen.print(_in_options(remark))
-
-
-def _in_options(text: str) -> str:
-    for words, option in WORDS.items():
-        text = text.replace(words, option)
-    return text
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheet of the rows' result, then that of the population."""
+        return [each.sheet() for each in (self.result, self.posterior) if each is not None]
 
 
 def cumulative_of_file(

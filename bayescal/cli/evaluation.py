@@ -1,6 +1,6 @@
 """A file -> the evaluation of its predictions, as ``bayescal report`` saves and shows it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,6 @@ from bayescal.stats.files import Counting, count_classes_of_stream, count_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Console
 
 
 type FileEvaluation = Evaluation | ClasswiseEvaluation | GroupedEvaluation
@@ -76,26 +75,9 @@ class EvaluatedFile(Result):
             return groups_picture(self.evaluation)
         return picture({"": self.evaluation})
 
-    def show(self, screen: "Console") -> None:
-        """Print the evaluation."""
-        show_evaluation(screen, self.evaluation, **self._chosen)
-
-
-def show_evaluation(screen: "Console", evaluation: Any, shown: Collection[str] = (), **chosen: Any) -> None:
-    """Print the sentence, the table (of groups with all rows), remarks and the specification of a result.
-
-    `shown` are remarks that were printed before.
-    """
-    sheet = evaluation.sheet(whole=isinstance(evaluation, GroupedEvaluation), **chosen)
-    screen.print()
-    screen.print(sheet.sentence)
-    screen.print(_render.table(sheet, screen.width), crop=False)
-    remarks = [remark for remark in sheet.remarks if remark not in shown]
-    for remark in remarks:
-        screen.print(remark)
-    if remarks:
-        screen.print()
-    screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, which can be copied
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheet of the evaluation, with all groups."""
+        return [self.evaluation.sheet(whole=isinstance(self.evaluation, GroupedEvaluation), **self._chosen)]
 
 
 def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:

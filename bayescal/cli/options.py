@@ -367,6 +367,19 @@ class PageOptions(JsonOptions):
         Path | None,
         option(OUTPUT, "OUT.html", "A page for the browser: pictures, tables, and what was read, in one file."),
     ] = None
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            rich_help_panel=OUTPUT,
+            help="Print also the specification, estimates for comparison, probabilities of sub-models, and the meaning "
+            "of columns.",
+        ),
+    ] = False
+
+    def given(self) -> dict[str, Any]:
+        """Return the files that were given, by option."""
+        return {name: value for name, value in super().given().items() if name != "details"}
 
 
 @dataclass(frozen=True)

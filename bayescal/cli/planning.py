@@ -19,7 +19,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,9 @@ class PlannedFile(Result):
             "html": lambda: page(self.plan, parameters=self.parameters),
         }
 
-    def show(self, screen: "Console") -> None:
-        """Print the sentence, the simulated curve, remarks and the specification."""
-        sheet = self.plan.sheet(whole=True)
-        screen.print()
-        screen.print(sheet.sentence)
-        if sheet.header:
-            screen.print(_render.table(sheet, screen.width), crop=False)
-        for remark in sheet.remarks:
-            screen.print(remark)
-        screen.print(("\n" if sheet.remarks or not sheet.header else "") + sheet.spec + "\n", soft_wrap=True)
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheet of the plan."""
+        return [self.plan.sheet(whole=True)]
 
 
 def plan_file(

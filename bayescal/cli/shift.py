@@ -2,19 +2,19 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayescal import _render
 from bayescal.analyses.covariate_shift import WeightsWarning
 from bayescal.analyses.shift import evaluate_shifted
 from bayescal.analyses.shift_evidence import shift_evidence
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counts import holds_counts
-from bayescal.cli.evaluation import show_evaluation
 from bayescal.cli.keywords import keywords_of, settings
 from bayescal.cli.options import ColumnOptions, ModelOptions, refuse
 from bayescal.cli.shift_options import ShiftColumnOptions, ShiftQuestionOptions
@@ -31,7 +31,7 @@ from bayescal.results.label_shift import LabelShiftClasses
 from bayescal.results.shift_evidence import ShiftEvidence
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 #: Options of one kind of shift alone: the option -> its kind.
 OWN = {"using": "label", "weights": "covariate"}
@@ -112,13 +112,14 @@ class ShiftedFiles(Result):
             raise ValueError(f"{option} needs a single event: --prob with the column of its probability.")
         return self.evaluation
 
-    def show(self, screen: "Console") -> None:
-        """Print the evidence, the class frequencies or the weights, and the evaluation."""
-        if self.evidence is not None:
-            show_evaluation(screen, self.evidence)
-        if self.evaluation is not None:
-            show_evaluation(screen, self._known)
-            show_evaluation(screen, self.evaluation, shown=self._known.sheet().remarks)
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheets of the evidence, of the class frequencies or weights, and of the evaluation."""
+        sheets = [] if self.evidence is None else [self.evidence.sheet()]
+        if self.evaluation is None:
+            return sheets
+        known, sheet = self._known.sheet(), self.evaluation.sheet()
+        left = [remark for remark in sheet.remarks if remark not in known.remarks]
+        return [*sheets, known, replace(sheet, remarks=left)]
 
 
 @dataclass(frozen=True)

@@ -24,18 +24,7 @@ from bayescal.estimands.registry import as_scalar
 from bayescal.results.grouped import GroupedEvaluation
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-
-@dataclass(frozen=True)
-class ComparedSurvivalFile(ComparedFiles):
-    """The comparison of models that state risks by a horizon."""
-
-    def show(self, screen: "Console") -> None:
-        """Print what `ComparedFiles.show` prints, and the remarks."""
-        super().show(screen)
-        for remark in self.comparison.remarks:
-            screen.print(remark)
+    pass
 
 
 @dataclass(frozen=True)
@@ -117,7 +106,7 @@ def evaluate_survival_file(
 
 def compare_survival_file(
     file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
-) -> ComparedSurvivalFile:
+) -> ComparedFiles:
     """Compare the models whose stated risks are in a file; arguments and errors as for `evaluate_survival_file`."""
     keywords = keywords_of(compare_survival, question, model)
     alone = {name: column for name, column in columns.given().items() if name in ("cluster", "by")}
@@ -141,7 +130,7 @@ def compare_survival_file(
         "rope": comparison.rope,
         "estimand": estimand.name,
     }
-    return ComparedSurvivalFile(comparison, estimand, parameters, notes)
+    return ComparedFiles(comparison, estimand, parameters, notes)
 
 
 def _groups(read: _Read, keywords: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayescal.analyses.compare import compare
-from bayescal.cli.command import Result
-from bayescal.cli.comparison import show_differences
-from bayescal.cli.evaluation import show_evaluation
+from bayescal.cli.command import Result, show_sheet
+from bayescal.cli.comparison import difference_sheet
 from bayescal.datasets import load_digits, path
 from bayescal.estimands.registry import registered
 from bayescal.evaluate import evaluate
-from bayescal.report.document import PROB
 from bayescal.report.figure import picture
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
@@ -56,7 +54,7 @@ class Tour(Result):
         """Make the picture."""
         return {"plot": lambda: picture(self.evaluations)}
 
-    def show(self, screen: "Console") -> None:
+    def show(self, screen: "Console", *, details: bool = False) -> None:
         """Print the evaluations, the comparison, and commands for other predictions."""
         n_rows = next(iter(self.evaluations.values())).counts.n_rows
         screen.print()
@@ -68,11 +66,10 @@ class Tour(Result):
         for name, evaluation in self.evaluations.items():
             screen.print()
             screen.rule(name, align="left")
-            show_evaluation(screen, evaluation)
+            show_sheet(screen, evaluation.sheet(), details=False)
         screen.rule("Which is better calibrated?", align="left")
-        screen.print("\n" + in_plain_words(self.evaluations) + "\n")
-        screen.print(self.comparison.sentence(PROB))
-        show_differences(screen, self.comparison, registered()["ece"])
+        screen.print("\n" + in_plain_words(self.evaluations))
+        show_sheet(screen, difference_sheet(self.comparison, registered()["ece"]), details=True)
         _your_own(screen)
 
 

@@ -49,7 +49,7 @@ class StudyOptions(Options):
         option(
             STUDY,
             "NAME",
-            "Quantity whose intervals are measured, such as l2_error, max_error or signed_error. "
+            "Quantity whose intervals are measured, such as l2_error, e90_bins or signed_error. "
             "[dim]\\[default: ece][/]",
         ),
     ] = None

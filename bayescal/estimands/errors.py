@@ -101,7 +101,7 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
         Draws of the bins.
     p : float, default 2
         The order, finite and at least 1; 1 gives the ECE. For the limit of large p, use
-        ``max_error(bin_draws, share=0)``.
+        `largest_error`.
 
     Returns
     -------
@@ -179,31 +179,18 @@ def l2_error(bin_draws: BinDraws) -> Draws:
     return Draws(lp_error(bin_draws, 2).values, "l2_error")
 
 
-#: Share of the population that must have an error for `max_error` to count it.
-COMMON = 0.1
-
-
-@estimand(
-    "E90",
-    title="90th percentile of the absolute error",
-    of_calibration=True,
-    citation="Harrell (2015), Regression Modeling Strategies",
-    formula=r"\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge 0.1\}",
-    synonyms=("largest error of at least 10 % of the population", "maximum calibration error without rare bins"),
-)
-@_of_bins
-def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
-    r"""Draw the 90th percentile of the absolute error (E90), the largest error that 10 % of the population have.
+def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
+    r"""Draw the largest absolute error that a share of the population have.
 
     For a share s, it is :math:`\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge s\}`: bins with errors of this
-    size or larger hold at least the share s. The default of 10 % gives E90 [1]_. With s = 0 it is the maximum
-    calibration error (MCE) [2]_, the largest error of any bin with rows.
+    size or larger hold at least the share s. With s = 0 it is the maximum calibration error (MCE) [1]_, the largest
+    error of any bin with rows; with s = 0.1 it is `e90_bins`.
 
     Parameters
     ----------
     bin_draws : BinDraws
         Draws of the bins.
-    share : float, default 0.1
+    share : float, default 0
         The share s, in [0, 1). The mass of a bin is uncertain, so bins near the limit count in some draws only.
 
     Returns
@@ -216,24 +203,16 @@ def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
     ValueError, TypeError
         If `share` is not a number in [0, 1).
 
-    Warnings
-    --------
-    An error of a single bin with less than the share s does not count. `Evaluation.remarks` names a bin with less than
-    10 % of the rows whose observed gap is larger than `max_error` by more than five standard errors.
-
     Notes
     -----
     No interval of the MCE is reliable. The MCE is often that of a bin with few rows, about which the rows say little.
     If many bins have errors of nearly equal size, the largest of their draws exceeds the largest of their errors. In
-    the standard cells of `coverage_study`, the lowest coverage of 95 % intervals is 0.35 with ``share=0`` (2000 rows
-    with rare confidences and one bad bin), and 0.86 with the default (300 rows, one bad bin). Two bins with equal
-    errors of opposite sign are worse for the default, 0.69: in each draw the larger one of two noisy gaps decides.
-    `l2_error` weighs large errors too, but averages them; it holds its coverage better.
+    the standard cells of `coverage_study`, the lowest coverage of 95 % intervals is 0.35 with ``share=0``: 2000 rows
+    with rare confidences and one bad bin.
 
     References
     ----------
-    .. [1] F. E. Harrell (2015), Regression Modeling Strategies, 2nd edition, Springer (E50, E90 and Emax).
-    .. [2] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
+    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
        binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
 
     Examples
@@ -245,22 +224,88 @@ def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> EXAMPLE.occupied
     array([ True,  True, False])
-    >>> max_error(EXAMPLE).values
+    >>> largest_error(EXAMPLE).values
     array([0.2, 0.3])
-    >>> max_error(EXAMPLE, share=0.4).values
+    >>> largest_error(EXAMPLE, share=0.4).values
     array([0.2, 0. ])
     """
     gap = np.abs(bin_draws.gap)[:, bin_draws.occupied]
     share = _checks.fraction("share", share, or_zero=True)
     if share == 0:
-        return Draws(gap.max(axis=1), "max_error")
+        return Draws(gap.max(axis=1), "largest_error")
     mass = np.broadcast_to(bin_draws.mass[:, bin_draws.occupied], gap.shape)
     largest_first = np.argsort(-gap, axis=1)
     held = np.take_along_axis(mass, largest_first, axis=1).cumsum(axis=1)
     enough = held >= share - ROUNDING
     enough[:, -1] = True  # bins without rows may have mass, so that the others hold less than the share
     each = np.arange(len(gap))
-    return Draws(gap[each, largest_first[each, enough.argmax(axis=1)]], "max_error")
+    return Draws(gap[each, largest_first[each, enough.argmax(axis=1)]], "largest_error")
+
+
+#: Share of the population that must have an error for `e90_bins` to count it.
+COMMON = 0.1
+
+
+@estimand(
+    "E90 of bins",
+    title="90th percentile of the absolute error",
+    of_calibration=True,
+    citation="Harrell (2015), Regression Modeling Strategies; there of a curve",
+    formula=r"\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge 0.1\}",
+    synonyms=("largest error of at least 10 % of the population", "maximum calibration error without rare bins"),
+)
+@_of_bins
+def e90_bins(bin_draws: BinDraws) -> Draws:
+    r"""Draw the 90th percentile of the absolute error of the bins (E90 of bins).
+
+    It is the largest error that 10 % of the population have: `largest_error` of the share 0.1. Harrell's E90 [1]_ is
+    this percentile along a smooth curve, ``bayescal.calibration_curve(y_true, y_prob).e90``. The two differ, because a
+    bin has a single error, the difference of its means.
+
+    Parameters
+    ----------
+    bin_draws : BinDraws
+        Draws of the bins.
+
+    Returns
+    -------
+    Draws
+        In [0, 1]. It is smaller than the ECE if a bin with less than 10 % of the population has a large error.
+
+    Warnings
+    --------
+    An error of a single bin with less than 10 % of the population does not count. `Evaluation.remarks` names a bin with
+    less than 10 % of the rows whose observed gap is larger than `e90_bins` by more than five standard errors.
+
+    Notes
+    -----
+    In the standard cells of `coverage_study`, the lowest coverage of 95 % intervals is 0.86 (300 rows, one bad bin).
+    Two bins with equal errors of opposite sign are worse, 0.69: in each draw the larger one of two noisy gaps decides.
+    `l2_error` weighs large errors too, but averages them; it holds its coverage better. `largest_error` without a share
+    is the maximum calibration error (MCE), of which no interval is reliable.
+
+    References
+    ----------
+    .. [1] F. E. Harrell (2015), Regression Modeling Strategies, 2nd edition, Springer (E50, E90 and Emax).
+
+    Examples
+    --------
+    The third of the bins of `ece` has the largest gap, but no rows. Of the others, the largest gaps are 0.2 in the
+    first draw and 0.3 in the second, in bins with masses 0.5 and 0.25.
+
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> e90_bins(EXAMPLE).values
+    array([0.2, 0.3])
+
+    A bin with 5 % of the population and an error of 0.5 does not count: the error of the others is 0.01, and the ECE is
+    0.05 x 0.5 + 0.95 x 0.01 = 0.0345.
+
+    >>> mass, accuracy = np.array([[0.05, 0.95]]), np.array([[0.4, 0.51]])
+    >>> bins = BinDraws(mass, accuracy, np.array([[0.9, 0.5]]), np.ones(2, bool), mass)
+    >>> float(e90_bins(bins).values[0]), float(ece(bins).values[0])
+    (0.01, 0.0345)
+    """
+    return Draws(largest_error(bin_draws, COMMON).values, "e90_bins")
 
 
 @estimand(

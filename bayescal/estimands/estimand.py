@@ -275,17 +275,17 @@ class Estimand:
     def row_label(self, target: str) -> str:
         """Return the label of the row of a printed table: the name, or the words of a one-sided error of an event.
 
-        The symbol follows if it is another word than the name.
+        The symbol stands in place of a name with other words.
 
         Examples
         --------
         >>> from bayescal.estimands.registry import registered
         >>> registered()["overconfidence"].row_label("top-label"), registered()["overconfidence"].row_label("event")
         ('overconfidence', 'stated too high')
-        >>> registered()["ece"].row_label("event"), registered()["max_error"].row_label("event")
-        ('ece', 'max_error (E90)')
+        >>> registered()["ece"].row_label("event"), registered()["e90_bins"].row_label("event")
+        ('ece', 'E90 of bins')
         """
-        named = self.name if letters(self.name) == letters(self.symbol) else f"{self.name} ({self.symbol})"
+        named = self.name if letters(self.name) == letters(self.symbol) else self.symbol
         return self._one_sided(target) or self._of_event(named, target)
 
     def draws_label(self, target: str) -> str:
@@ -316,8 +316,8 @@ class Estimand:
         Examples
         --------
         >>> from bayescal.estimands.registry import registered
-        >>> registered()["ece"].axis_label("event"), registered()["max_error"].axis_label("event")
-        ('Expected Calibration Error (ECE)', '90th percentile of the absolute error (E90)')
+        >>> registered()["ece"].axis_label("event"), registered()["e90_bins"].axis_label("event")
+        ('Expected Calibration Error (ECE)', '90th percentile of the absolute error (E90 of bins)')
         """
         if self.title == self.symbol:
             return self.words(target)

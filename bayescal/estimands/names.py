@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 from bayescal import _checks
 from bayescal.estimands.estimand import Estimand, letters
-from bayescal.estimands.registry import registered
+from bayescal.estimands.registry import FORMER, registered
 
 #: Shortest beginning of a name that is completed, as "brier" is to "brier_score".
 SHORTEST = 4
 #: Names that are no estimand of one evaluation, in small letters, and what to do.
 _ELSEWHERE = {
-    "mce": "No interval of the maximum calibration error (MCE) is reliable: `max_error` is the 90th percentile of the "
-    "error (E90), `bayescal.max_error(evaluation.bin_draws, share=0)` draws the MCE, and "
+    "mce": "No interval of the maximum calibration error (MCE) is reliable: `e90_bins` is the 90th percentile of the "
+    "error (E90 of bins), `bayescal.largest_error(evaluation.bin_draws)` draws the MCE, and "
     "`bayescal.plug_in_error(y_true, y_prob, order=float('inf'))` is its plug-in value.",
     "ace": "ACE has two meanings. The adaptive calibration error is the `ece` of "
     "`bayescal.evaluate(..., binning='equal-mass')`, for classes with `target='classwise'`; the average calibration "
@@ -30,6 +30,10 @@ _ELSEWHERE |= dict.fromkeys(
     ("ici", "eavg", "integratedcalibrationindex", "e50", "emax"),
     "ICI, E50 and Emax belong to a smooth curve: `bayescal.calibration_curve(y_true, y_prob)` has `ici`, `e50`, `e90` "
     "and `emax`.",
+)
+_ELSEWHERE["e90"] = (
+    "The 90th percentile of the absolute error is `e90_bins` over bins, and `e90` of "
+    "`bayescal.calibration_curve(y_true, y_prob)` along a smooth curve."
 )
 _ELSEWHERE |= dict.fromkeys(("maxcalibrationerror", "maximumcalibrationerror"), _ELSEWHERE["mce"])
 _ELSEWHERE |= dict.fromkeys(("adaptiveece", "adaptivecalibrationerror"), _ELSEWHERE["ace"])
@@ -50,6 +54,7 @@ def estimand_called(name: str) -> Estimand | None:
         for each in reversed(registered().values())  # of two with one synonym, the first counts
         for word in (*each.synonyms, each.title, each.symbol, each.name)
     }
+    called |= {letters(former): registered()[name] for former, name in FORMER.items()}
     if asked in called:
         return called[asked]
     if len(asked) < SHORTEST:

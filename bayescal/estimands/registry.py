@@ -27,6 +27,7 @@ RESERVED = frozenset(
         "classifier",
         "confidence",
         "counts",
+        "details",
         "difference",
         "dirichlet_ece",
         "dirichlet_seed",
@@ -75,6 +76,9 @@ RESERVED = frozenset(
         "window",
     }
 )
+
+#: Former names of estimands, for messages.
+FORMER = {"max_error": "e90_bins"}
 
 _REGISTRY: dict[str, Estimand] = {}
 
@@ -200,6 +204,13 @@ def _load_package() -> None:
         import_module(f"bayescal.estimands.{name}")
 
 
+def meant() -> dict[str, str]:
+    """Return symbols, synonyms and former names in small letters, and the name of the estimand: for messages."""
+    return {word.casefold(): each.name for each in registered().values() for word in (*each.synonyms, each.symbol)} | (
+        FORMER
+    )
+
+
 def is_registered(estimand: Estimand) -> bool:
     """Return whether this record is registered under its name."""
     return registered().get(estimand.name) is estimand
@@ -232,7 +243,7 @@ def as_estimand(given: EstimandLike) -> Estimand:
     if isinstance(given, Estimand):
         return given
     if isinstance(given, str):
-        _checks.one_of("estimand", given, [*registered()])
+        _checks.one_of("estimand", given, [*registered()], short=meant())
         return registered()[given]
     if not callable(given):
         raise TypeError(

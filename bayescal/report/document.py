@@ -64,7 +64,8 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     Returns
     -------
     dict
-        Always schema, bayescal (version), spec, sentence and parameters. An `Evaluation` and a `ClasswiseEvaluation`
+        Always schema, bayescal (version), spec, sentence and parameters; results with a table have remarks, and notes,
+        which are those of `details`. An `Evaluation` and a `ClasswiseEvaluation`
         have question, interval, remarks, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
         ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``. Evaluations of a target without
         labels also have class_frequencies or weight_report. The functions for the other results describe theirs.
@@ -103,16 +104,19 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
+    Groups stand in the order in which they are printed, the one with the largest ECE first.
+
     ``pooling`` states how the groups borrow strength from each other, and ``heterogeneity`` the standard deviation of
     the ECE over the groups (null without partial pooling, or if only one group has rows). Each group has its label, the
     name under which it is printed, the probability that its error is the largest, and the seed that reproduces its
     evaluation.
     """
     largest = result.p_largest()
-    named = zip(result.names, result.groups.items(), strict=True)
+    names = dict(zip(result.groups, result.names, strict=True))
     groups = [
-        {"label": label, "name": name, "p_largest": largest[label], "seed": str(result.seeds[label])} | _whole(each)
-        for name, (label, each) in named
+        {"label": label, "name": names[label], "p_largest": largest[label], "seed": str(result.seeds[label])}
+        | _whole(result[label])
+        for label in result.in_order()
     ]
     return {
         **_with_intervals(GROUPS_SCHEMA, result, parameters),
@@ -293,6 +297,7 @@ def _(
         "estimand": {"name": record.name, "title": record.title, "better": record.better},
         "table": result.table(PROB, estimand=estimand),
         "remarks": list(sheet.remarks),
+        "notes": list(sheet.notes),
         "rope": result.rope,
         "spread": result.spread,
         "classifiers": result.each(PROB, estimand=estimand),
@@ -393,6 +398,7 @@ def _with_table(result: _presented.Presented, parameters: Parameters, **options:
         "table": result._records(PROB, **options),
         **result._more(PROB),
         "remarks": list(sheet.remarks),
+        "notes": list(sheet.notes),
     }
 
 
@@ -402,8 +408,9 @@ def _head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str
 
 
 def _with_intervals(schema: str, result: Evaluation | Evaluations, parameters: Parameters) -> dict[str, Any]:
-    interval = {"probability": PROB, "kind": "equal-tailed"}
-    return {**_head(schema, result.sheet(), parameters), "interval": interval, "remarks": list(result.remarks)}
+    interval, sheet = {"probability": PROB, "kind": "equal-tailed"}, result.sheet()
+    texts = {"remarks": list(result.remarks), "notes": list(sheet.notes)}
+    return {**_head(schema, sheet, parameters), "interval": interval, **texts}
 
 
 def _of_ece(evaluation: Evaluation | ClasswiseEvaluation) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def plot_forest(
     estimand: EstimandLike = "ece",
     prob: float = 0.95,
     most: int | None = None,
-    order: str = "given",
+    order: str | None = None,
     color: Any = None,
     reference_color: Any = None,
     beside: GroupedEvaluation | None = None,
@@ -135,9 +135,10 @@ def plot_forest(
     most : int, optional
         Draw at most this many rows, those with the worst posterior mean, and the row of all rows or of the mean. The
         label of the axis states how many are left out.
-    order : {"given", "worst first"}, default "given"
+    order : {"worst first", "given"}, optional
         Order of the rows from the top. The worst mean of an error is the largest one; of estimands with a sign, the one
-        farthest from 0.
+        farthest from 0. By default groups are drawn as `GroupedEvaluation.in_order` states, worst first, and classes
+        and evaluations by name in their given order.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colour of the rows: one, a mapping from labels, or one per row. The row of all rows keeps `reference_color`.
     reference_color : matplotlib color, optional
@@ -171,10 +172,12 @@ def plot_forest(
     >>> grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1)
     >>> ax = plot_forest(grouped, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['f (n = 2)', 'm (n = 2)', 'all rows (n = 4)']
+    ['m (n = 2)', 'f (n = 2)', 'all rows (n = 4)']
     """
     shown = _shown(evaluations)
     every = forest(shown.names, shown.values(estimand), prob)
+    if order is None:
+        order = evaluations.order if isinstance(evaluations, GroupedEvaluation) else "given"
     chosen = _chosen(every, estimand, shown.total, most, order)
     rows = every.take(chosen)
     ax = axes_or_new(ax, figsize=(6.0, 1.1 + forest_height(rows.names)))

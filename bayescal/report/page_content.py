@@ -241,7 +241,11 @@ def _(result: ScoreComparison) -> Content:
     )
     # the lines of the classifiers are in their table
     return Content(
-        f"Comparison by the {first.name}", replace(sheet, remarks=()), shown, {"rows": first.n_rows}, [picture]
+        f"Comparison by the {first.name}",
+        replace(sheet, remarks=(), notes=()),
+        shown,
+        {"rows": first.n_rows},
+        [picture],
     )
 
 
@@ -271,7 +275,10 @@ def _(result: Cumulative) -> Content:
 def _(result: CumulativePosterior) -> Content:
     sheet, observed = result.sheet(whole=True), _content(result.observed)
     both = replace(
-        sheet, sentence=f"{observed.sheet.sentence} {sheet.sentence}", remarks=(*sheet.remarks, *observed.sheet.remarks)
+        sheet,
+        sentence=f"{observed.sheet.sentence} {sheet.sentence}",
+        remarks=(*sheet.remarks, *observed.sheet.remarks),
+        notes=(*sheet.notes, *observed.sheet.notes),
     )
     shown = [_table("Statistics of the population", sheet), _table("Statistics of the rows", observed.sheet)]
     return Content("Posterior of the cumulative difference", both, shown, observed.rows, observed.pictures)

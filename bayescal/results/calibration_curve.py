@@ -12,7 +12,7 @@ from bayescal import _checks, _presented, _render
 from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.curve_rates import rates_at
-from bayescal.estimands.errors import ece, max_error
+from bayescal.estimands.errors import ece, largest_error
 from bayescal.posterior.curve_pool import PRIOR_ODDS, CurvePosterior, curve_posterior
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.posterior.smooth_curve import PRIOR_EXACT
@@ -181,7 +181,7 @@ class CalibrationCurve(_presented.Presented):
 
     def _draws(self, name: str) -> Draws:
         share = ERRORS[name][1]
-        values = ece(self.bins) if share is None else max_error(self.bins, share=share)
+        values = ece(self.bins) if share is None else largest_error(self.bins, share)
         return Draws(values.values, name, self.bins.fingerprint)
 
     @cached_property
@@ -412,8 +412,8 @@ class CalibrationCurve(_presented.Presented):
         words = WORDS | ({EXACT: "all other knots exact"} if self.contradicted else {})
         listed = ", ".join(f"{words[family]} {_share(p)}" for family, p in shares.items())
         of_ends = ((self.score == 0) | (self.score == 1)).all()  # the shares are those of the prior
-        remarks = (*([] if of_ends else [f"Shares of the draws: {listed}."]), *self.remarks)
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, remarks)
+        notes = [] if of_ends else [f"Shares of the draws: {listed}."]
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, self.remarks, notes)
 
     @property
     def remarks(self) -> tuple[str, ...]:

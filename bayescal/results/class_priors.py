@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
-from bayescal._presented import Presented
+from bayescal._presented import Presented, shortened
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.remarks import readings_of
 from bayescal.stats.shift_counts import ShiftCounts
@@ -277,11 +277,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             relative to its standard deviation.
         """
         rows = self.table(prob)
-        if len(rows) == 2:
-            row, said = rows[1], "The frequency"
-        else:
-            change = np.abs(self.mean() - self.source) / np.maximum(self.drawn.std(axis=0), 1e-12)
-            row, said = rows[int(change.argmax())], "Largest change relative to its uncertainty: the frequency"
+        row = rows[self._of_sentence]
+        said = "The frequency" if len(rows) == 2 else "Largest change relative to its uncertainty: the frequency"
         low, high = row["low"], row["high"]
         d = _render.interval_decimals(low, high)
         mean, low, high, source = (_render.number(v, d) for v in (row["mean"], low, high, row["source"]))
@@ -289,6 +286,13 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             f"{said} of class {_render.name(row['class'])} in the target is {mean} ({100 * prob:g} % credible interval "
             f"{low} to {high}); in the source it is {source}."
         )
+
+    @property
+    def _of_sentence(self) -> int:
+        """Index of the class that the sentence names."""
+        if len(self.classes) == 2:
+            return 1
+        return int((np.abs(self.mean() - self.source) / np.maximum(self.drawn.std(axis=0), 1e-12)).argmax())
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
@@ -304,7 +308,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         ]
         shown, remarks = rows, []
         if len(rows) > PRINTED and not whole:
-            shown = rows[:PRINTED]
+            shown = [rows[k] for k in shortened(range(len(rows)), PRINTED, self._of_sentence)]
             remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes; see `.table()`."]
         return _render.Sheet(self.sentence(), self.spec, header, shown, [*remarks, *self.remarks])
 

@@ -206,7 +206,10 @@ class ClasswiseEvaluation(Evaluations):
 
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words."""
-        return wording.sentence("classwise Expected Calibration Error", self.ece, prob, self.plug_in, self.null)
+        return wording.sentence(self._headline(prob), self.ece, prob, self.plug_in, self.null)
+
+    def _headline(self, prob: float) -> str:
+        return f"The classwise Expected Calibration Error is {wording.mean_and_interval(self.ece, prob)}."
 
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Every reported number, as data: the two means, then each class.
@@ -322,5 +325,5 @@ class ClasswiseEvaluation(Evaluations):
         if len(rows) > PRINTED and not whole:
             more = f"Not shown: {len(rows) - PRINTED} of {len(self)} classes; see `.summary()` or `.by_class`."
             shown, remarks = rows[:PRINTED], [more]
-        remarks += self.remarks
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)
+        remarks += [wording.null_line(self.plug_in, self.null, d), *self.remarks]
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks, (), self._headline(0.95))

@@ -94,7 +94,7 @@ class ModelParts:
         curve, ev = self.calibration_curve, self.evaluation
         of_auc = reversed_event(ev.row("auc")) if hasattr(ev, "auc") else []
         of_parts = {
-            # the table has no `max_error`
+            # the table has no E90 of bins
             "ECE": [text for text in ev.remarks if text != rare_error(ev.counts)],
             "Intercept and slope": self.recalibration.remarks,
             "ICI, E50 and E90": () if curve is None else curve.remarks,
@@ -336,18 +336,20 @@ class ClinicalSummary(_presented.Presented):
         blocks = {name: self.cells(name) for name in self.models}
         rows, events = self._rows_and_events
         counts = [["rows", rows], ["events", events]]
-        remarks = (*self.remarks, self._key)
+        remarks, notes = self.remarks, (self._key,)
         if 1 < len(blocks) <= SIDE_BY_SIDE:
             heads = ("", *(_render.cut(_render.name(name), LONGEST_HEAD) for name in self.models), "ideal")
             cells = [*([row[0], *row[1:] * len(blocks), ""] for row in counts), *beside(list(blocks.values()))]
             if whole or fits(heads, cells, width):
-                return _render.Sheet(self.sentence(), self.spec, heads, cells, remarks)
+                return _render.Sheet(self.sentence(), self.spec, heads, cells, remarks, notes)
         cells = padded(counts, len(HEADER))
         for name, block in blocks.items():
             cells += [*padded([[name]] if len(blocks) > 1 else [], len(HEADER)), *block]
         if whole or fits(HEADER, cells, width):
-            return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)
-        return _render.Sheet(self.sentence(), self.spec, (*HEADER[:-2], HEADER[-1]), observed_below(cells), remarks)
+            return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, notes)
+        return _render.Sheet(
+            self.sentence(), self.spec, (*HEADER[:-2], HEADER[-1]), observed_below(cells), remarks, notes
+        )
 
     def cells(self, model: str) -> list[list[str]]:
         """Return the table of one model as text: name, mean, ends of the 95 % interval, observed and ideal value."""

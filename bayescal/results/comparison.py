@@ -231,11 +231,10 @@ class Comparison(OfEstimand, Compared):
         key = pair_key(self.axis, self.rope, words, as_estimand(estimand).comparative)
         rows, each = self._rows(pairs, 0.95, estimand), self.each(estimand=estimand)
         d = _render.places(*(abs(row[end]) for row in (*rows, *each) for end in ("low", "high")), least=4)
-        remarks = [key, *label_lines(each, self.axis, words, d), *self.remarks]
+        remarks = [*label_lines(each, self.axis, words, d), *self.remarks]
         cells, spec = pair_cells(rows, d), self.specification(estimand=estimand)
-        return _render.Sheet(
-            self.sentence(estimand=estimand), spec, HEADER, cells, remarks, above=self._measures_sheet()
-        )
+        sentence = self.sentence(estimand=estimand)
+        return _render.Sheet(sentence, spec, HEADER, cells, remarks, [key], above=self._measures_sheet())
 
 
 def _with_ends(row: Mapping[str, Any], name: str, decimals: int) -> str:

@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from bayescal import _render
-from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import few_labelled_rows, mistake_remarks, reading_remarks, remarks_of
 from bayescal.results.weight_report import WeightReport
@@ -53,11 +52,12 @@ class CovariateShiftEvaluation(Evaluation):
             f"{counts.labelled_rows:.0f}), {model}"
         )
 
-    def sentence(self, prob: float = 0.95) -> str:
-        """The result in words; see `Evaluation.sentence`."""
-        name = f"Expected Calibration Error{self._of_label} in the target"
-        result = wording.sentence(name, self.ece, prob, self.plug_in, self.null)
-        return f"If the distribution of the features alone differs, t{result[1:]}"
+    @property
+    def _subject(self) -> str:
+        return (
+            "If the distribution of the features alone differs, the Expected Calibration Error"
+            f"{self._of_label} in the target"
+        )
 
     def _more(self, prob: float) -> dict[str, Any]:
         return {"weight_report": None if self.weight_report is None else self.weight_report.table()}

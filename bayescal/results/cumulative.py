@@ -448,20 +448,24 @@ class Cumulative(_presented.Presented):
             for row in self.table()
         ]
         header = ("statistic", "value", self._null, "in sigma", "P-value", "uncorrected")
-        return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks)
+        return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks, self._notes())
 
     def _remarks(self) -> list[str]:
         if self.robust_sigma == 0:
             return ["All residuals are 0, so that the noise cannot be estimated and there is no interval."]
-        return [*self._about_sigma(), COLUMNS.format(null=self._null, assuming=self._assuming), *self._about_steps()]
-
-    def _about_sigma(self) -> list[str]:
         low, high = (self._number(end) for end in self.kuiper_interval(0.95))
+        interval = f"95 % interval of the Kuiper statistic in the population, without a model: {low} to {high}."
+        return [interval, *self._about_steps()]
+
+    def _notes(self) -> list[str]:
+        """Lines of the details: the noise, the coverage of the interval, and the meaning of the columns."""
+        if self.robust_sigma == 0:
+            return []
         return [
             f"sigma {self._assuming} = {self._number(self.null_sigma)}; robust sigma (squared residuals, "
-            f"{self._assumption()} not assumed) = {self._number(self.robust_sigma)}. 95 % interval of the Kuiper "
-            f"statistic in the population, without a model: {low} to {high}. Its coverage in large samples is at least "
-            f"95 %, and equal to it {self._assuming}."
+            f"{self._assumption()} not assumed) = {self._number(self.robust_sigma)}. The coverage of the interval of "
+            f"the Kuiper statistic in large samples is at least 95 %, and equal to it {self._assuming}.",
+            COLUMNS.format(null=self._null, assuming=self._assuming),
         ]
 
     def _about_steps(self) -> list[str]:

@@ -324,11 +324,10 @@ class CumulativePosterior(_presented.Presented):
             [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
             for row in self.table()
         ]
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self.remarks)
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self.remarks, self._notes())
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Origin of the draws, the sub-models, and warnings."""
+    def _notes(self) -> list[str]:
+        """Lines of the details: the probability of a statistic of 0, the origin of the draws, and the sub-models."""
         texts = [f"Probability of a Kuiper statistic of 0 (exact calibration): {_share(self.p_zero)}."]
         if self.model == POOLED:
             texts.append(
@@ -343,6 +342,12 @@ class CumulativePosterior(_presented.Presented):
             f"Segments model: probability {_share(drift)} of a smooth drift, {_share(exact)} of exact calibration, "
             f"{_share(max(1 - drift - exact, 0.0))} of errors in segments of scores."
         )
+        return texts
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals, which are printed below the table; empty if none is known."""
+        texts = []
         if self.observed.grid_error > 0:
             texts.append(
                 "From counts: the posterior is that of the curve at the edges of the bins. The statistics of the rows "

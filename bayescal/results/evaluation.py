@@ -191,7 +191,7 @@ class Evaluation(_presented.Presented):
         return self.plug_in_of(errors.ece)
 
     def plug_in_of(self, estimand: EstimandLike) -> float:
-        """Plug-in value of any estimand, as in ``ev.plug_in_of("max_error")``; NaN without rows."""
+        """Plug-in value of any estimand, as in ``ev.plug_in_of("e90_bins")``; NaN without rows."""
         record = as_scalar(estimand)
         if self.null_bin_draws is None or (record.needs and record.plug_in is None):
             return float("nan")
@@ -316,10 +316,18 @@ class Evaluation(_presented.Presented):
             Posterior mean and interval, the plug-in value, and the mean of its null distribution.
         """
         null = None if self.null_bin_draws is None else self.null
+        return wording.sentence(self._headline(prob), self.ece, prob, self.plug_in, null)
+
+    def _headline(self, prob: float) -> str:
+        """Return posterior mean and interval in words, and where they come from if there are no rows."""
         source = wording.PREDICTED if isinstance(self.posterior, Pooled) else wording.OF_PRIOR
-        return wording.sentence(
-            f"Expected Calibration Error{self._of_label}", self.ece, prob, self.plug_in, null, source
-        )
+        origin = f" {source}" if self.null_bin_draws is None else ""
+        return f"{self._subject} is {wording.mean_and_interval(self.ece, prob)}{origin}."
+
+    @property
+    def _subject(self) -> str:
+        """Subject of the headline."""
+        return f"The Expected Calibration Error{self._of_label}"
 
     def _chosen(self, estimands: Iterable[EstimandLike] | None) -> list[Estimand]:
         """Return the estimands of a table."""
@@ -430,7 +438,9 @@ class Evaluation(_presented.Presented):
         remarks = [*self._beside(), *self.remarks]
         if any("outcomes" in each.needs for each in chosen):
             remarks += grid_remarks(self.counts)
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, remarks)
+        return _render.Sheet(
+            self.sentence(), self.spec, wording.HEADER, rows, remarks, self._notes(), self._headline(0.95)
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -438,7 +448,13 @@ class Evaluation(_presented.Presented):
         return remarks_of(self.counts, self.model)
 
     def _beside(self) -> list[str]:
-        """Lines below the table of the shrinkage model: Dirichlet model, plug-in value and its null distribution."""
+        """Line below the table: the null distribution of the plug-in value."""
+        if self.null_bin_draws is None:
+            return []
+        return [wording.null_line(self.plug_in, self.null, wording.decimals(self.ece))]
+
+    def _notes(self) -> list[str]:
+        """Lines of the details of the shrinkage model: Dirichlet model, plug-in value, probabilities of sub-models."""
         if not isinstance(self.posterior, HasHypotheses) or self.null_bin_draws is None:
             return []
         d = wording.decimals(self.ece)
@@ -446,7 +462,6 @@ class Evaluation(_presented.Presented):
         return [
             f"Dirichlet model: {dirichlet}. It is biased upwards, most strongly near 0.",
             f"Plug-in estimate: {_render.number(self.plug_in, d)}. It is also biased upwards.",
-            f"Plug-in estimate for an exactly calibrated classifier: {wording.with_interval(self.null, d)}.",
             *wording.probabilities(self.posterior),
         ]
 

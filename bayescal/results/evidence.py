@@ -244,8 +244,9 @@ class Evidence(_presented.Presented):
         ]
         more = len(self) - len(rows)
         earlier = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
-        key = [COLUMNS] if rows else []
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, (*earlier, *key, *self.remarks))
+        return _render.Sheet(
+            self.sentence(), self.spec, HEADER, rows, (*earlier, *self.remarks), [COLUMNS] * bool(rows)
+        )
 
 
 def in_e_words(log_value: float) -> str:

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _arviz, _checks, _render
+from bayescal import _arviz, _checks, _presented, _render
 from bayescal.data.groups import UNNAMED, in_words
 from bayescal.draws import Draws
-from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar
 from bayescal.results import wording
 from bayescal.results.comparable import common_estimands, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations, Floats
 from bayescal.results.joint import checked_rope
+from bayescal.results.of_groups import in_order, usual_order
 from bayescal.results.remarks import of_several, stated_clusters
 
 if TYPE_CHECKING:
@@ -127,7 +128,52 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         named = dict(zip(self.names, self.groups.values(), strict=True))
         return Comparison(named, None, width, self.order_seed, self.axis)
 
-    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+    @property
+    def order(self) -> str:
+        """Order in which groups are printed: "given" for windows of time, otherwise "worst first"; see `in_order`."""
+        return usual_order(self.groups)
+
+    def in_order(self, estimand: EstimandLike = "ece", order: str | None = None) -> list[Any]:
+        """Return the labels in the order in which groups are printed, drawn and written.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The quantity.
+        order : {"worst first", "given"}, optional
+            "worst first" orders by the posterior mean: the largest error first, the smallest value of a quantity of
+            which larger is better, or the value farthest from 0; groups with equal means, or of a quantity without a
+            direction, keep their order. This is the default, except for windows of time, which stay in the order of
+            time. "given" is the order of this mapping, and of joint draws.
+
+        Returns
+        -------
+        list
+            The labels.
+
+        Raises
+        ------
+        ValueError
+            If `order` is unknown.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> p, site = [0.2, 0.8] * 100, ["calibrated", "overconfident"] * 100
+        >>> y = [i % 10 < 2 if i % 2 == 0 else i % 20 < 4 for i in range(200)]
+        >>> bc.evaluate(y, p, by=site, rng=1).in_order()
+        ['overconfident', 'calibrated']
+        """
+        record = as_scalar(estimand)
+
+        def badness(each: Evaluation) -> float:
+            return float(record.badness(np.array([values_of(each, record).mean()]))[0])
+
+        return in_order(self.groups, None if record.better is None else badness, order)
+
+    def table(
+        self, prob: float = 0.95, *, estimand: EstimandLike = "ece", order: str | None = None
+    ) -> list[dict[str, Any]]:
         """Return one dict per group, as data.
 
         Parameters
@@ -136,16 +182,19 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
             The quantity.
+        order : {"worst first", "given"}, optional
+            As for `in_order`: by default the group with the worst posterior mean is first.
 
         Returns
         -------
         list of dict
             Keys group (its label), n_rows, mean, sd, low, high, plug_in, null_mean.
         """
-        return [{"group": label} | _row(evaluation, prob, estimand) for label, evaluation in self.groups.items()]
+        labels = self.in_order(estimand, order)
+        return [{"group": label} | _row(self.groups[label], prob, estimand) for label in labels]
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
-        """ArviZ's table: one row per group, ``ece[label]``.
+        """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping.
 
         Parameters
         ----------
@@ -199,8 +248,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             `standing_out`) and the ECE of all rows. If there is no such group, the sentence says so and names the group
             with the highest probability.
         """
-        largest = self.p_largest()
-        label = max(largest, key=largest.__getitem__)
+        largest, label = self.p_largest(), self._named
         of = self._with_rows(label)
         probability = _render.probability(largest[label]).removeprefix("= ")
         of_all = f"the ECE of all rows is {_render.numbers(self.overall.ece.mean(), least=3)[0]}"
@@ -220,6 +268,12 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             f"Of {len(self)} groups, {of} stands out: its ECE is {result}, and it is the largest with probability "
             f"{probability}; {of_all}."
         )
+
+    @property
+    def _named(self) -> Any:
+        """Label of the group that the sentence names: the one whose ECE is most likely the largest."""
+        largest = self.p_largest()
+        return max(largest, key=largest.__getitem__)
 
     def _with_rows(self, label: Any) -> str:
         n_rows = self.groups[label].counts.n_rows
@@ -308,8 +362,10 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        shown = [("all rows", self.overall), *zip(self.names, self.groups.values(), strict=True)]
-        shown = shown if whole else shown[: PRINTED + 1]
+        labels = self.in_order()
+        kept = labels if whole else _presented.shortened(labels, PRINTED, self._named)
+        groups = ((in_words(label, self.name), self.groups[label]) for label in kept)
+        shown = [("all rows", self.overall), *groups]
         values = [_row(evaluation, 0.95, "ece").values() for _, evaluation in shown]
         d = _render.places(*(number for _, *numbers in values for number in numbers), least=4)
         rows = [

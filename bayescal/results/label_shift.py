@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _render
-from bayescal._presented import Presented
+from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
@@ -149,10 +148,15 @@ class LabelShiftEvaluation(Evaluation):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words; see `Evaluation.sentence`."""
+        """Posterior mean and interval in words; see `Evaluation.sentence`."""
+        return self._headline(prob)
+
+    @property
+    def _subject(self) -> str:
         adapted = " of the adapted predictions" if self.of_adapted else ""
-        name = f"Expected Calibration Error{self._of_label}{adapted} in the target"
-        return f"If class frequencies alone differ, the {name} is {wording.mean_and_interval(self.ece, prob)}."
+        return (
+            f"If class frequencies alone differ, the Expected Calibration Error{self._of_label}{adapted} in the target"
+        )
 
     def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
         """The numbers of a table, as data; by default with a row ``ece_adapted`` at the end.
@@ -183,6 +187,9 @@ class LabelShiftEvaluation(Evaluation):
         of = f"class {_render.name(row['class'])}"
         return [f"Frequency of {of} in the target: {mean}, 95 % interval [{low}, {high}]; in the source {source}."]
 
+    def _notes(self) -> list[str]:
+        return []
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table; empty if no problem is known."""
@@ -201,7 +208,7 @@ class LabelShiftEvaluation(Evaluation):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
+class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]):
     """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.
 
     Returned by `evaluate_shifted` for a matrix of probabilities. Each class is evaluated against the others. Draws of
@@ -293,14 +300,17 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
         estimand : str, Estimand or callable, default "ece"
             The quantity.
         """
-        record = as_estimand(estimand)
-        drawn = {label: each.draws(record) for label, each in self.items()}
-        label, largest = max(drawn.items(), key=lambda item: item[1].mean())
+        record, label = as_estimand(estimand), self._worst(estimand)
+        largest = self[label].draws(record)
         words = "Expected Calibration Error" if record.name == "ece" else record.words(self[label].counts.target)
         return (
             f"Of {len(self)} classes in the target, the {words} is largest for class "
             f"{_render.name(label)}: {wording.mean_and_interval(largest, prob)}."
         )
+
+    def _worst(self, estimand: EstimandLike) -> Any:
+        """Label of the class that the sentence names."""
+        return max(self, key=lambda label: self[label].draws(estimand).mean())
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
@@ -317,7 +327,9 @@ class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
         ]
         shown, remarks = rows, list(self.remarks)
         if len(rows) > PRINTED and not whole:
-            shown, remarks = rows[:PRINTED], [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
+            kept = _presented.shortened(range(len(rows)), PRINTED, list(self).index(self._worst(estimand)))
+            shown = [rows[k] for k in kept]
+            remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
         header = (*HEADER, "ECE adapted" if estimand == "ece" else "adapted")
         return _render.Sheet(self.sentence(estimand=estimand), self._spec(estimand), header, shown, remarks)
 

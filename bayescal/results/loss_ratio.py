@@ -227,12 +227,7 @@ class LossRatio(_presented.Presented):
             [f"{row['threshold']:g}", *(_render.number(row[name]) for name in list(row)[1:-1]), str(row["changed"])]
             for row in rows
         ]
-        remarks = [
-            "Loss per row: t for a false positive, 1 - t for a false negative; observed ratio: of the test rows; "
-            "changed rows: test rows whose decision changes. Intervals are conditional on the fitted "
-            "recalibration; they leave out the noise of the validation rows.",
-            *self.of_rows,
-        ]
+        remarks = [*self.of_rows]
         if self.few_changed.any():
             remarks.append(
                 f"The decision of fewer than {FEW_CHANGED} test rows changes at "
@@ -246,7 +241,15 @@ class LossRatio(_presented.Presented):
             )
         if len(rows) < len(every):
             remarks.append(f"The table shows {len(rows)} of {len(every)} thresholds; `table()` has all.")
-        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)
+        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, [KEY])
+
+
+#: Meaning of the columns of the table.
+KEY = (
+    "Loss per row: t for a false positive, 1 - t for a false negative; observed ratio: of the test rows; changed rows: "
+    "test rows whose decision changes. Intervals are conditional on the fitted recalibration; they leave out the noise "
+    "of the validation rows."
+)
 
 
 def _losses_of(treated: NDArray[np.bool_], outcome: NDArray[np.int64], thresholds: Floats) -> Floats:

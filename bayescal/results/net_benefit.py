@@ -433,7 +433,7 @@ class NetBenefit(_presented.Presented):
         if left_out:
             remarks = (f"The table shows {len(at)} of {len(self.thresholds)} thresholds; `table()` has all.", *remarks)
         key = KEY if not any(is_few for _, is_few in both) else f"{KEY[:-1]}; -: too few rows to state a probability."
-        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, (key, *remarks))
+        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, (key,))
 
 
 #: Meaning of the columns of the table.

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bayescal import _render
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefit_words import decimals_of, of_draws, shown
@@ -40,6 +42,10 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
 
     _index = ("group", "model", "threshold")
 
+    def _badness(self, of_group: NetBenefit) -> float:
+        without = np.maximum(of_group.treat_all.mean(), 0.0)
+        return -float(np.mean([of_group.net_benefit[name].mean() - without for name in of_group.models]))
+
     def sentence(self, prob: float = 0.95) -> str:
         """Return the result of all rows in words.
 
@@ -70,7 +76,7 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         """
         every = self.overall.thresholds
         listed = set((every if whole else every[shown(every)]).tolist())
-        named = [*((str(label), each) for label, each in self.groups.items()), ("all rows", self.overall)]
+        named = [*((str(label), self.groups[label]) for label in self.in_order()), ("all rows", self.overall)]
         kept = [(label, each, row) for label, each in named for row in each.table() if row["threshold"] in listed]
         d = decimals_of([row for *_, row in kept])
         cells = [[label, *_cells(each, row, d)] for label, each, row in kept]

@@ -1,10 +1,34 @@
 """OfGroups: the base of results that are one result per group of rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from bayescal import _checks, _presented
+
+#: Orders of groups in tables.
+ORDERS = ("worst first", "given")
+
+
+def usual_order(labels: Iterable[Any]) -> str:
+    """Return the order in which groups are printed: "given" for windows of time, otherwise "worst first"."""
+    return "given" if all(isinstance(label, datetime) for label in labels) else "worst first"
+
+
+def in_order[V](groups: Mapping[Any, V], badness: Callable[[V], float] | None, order: str | None) -> list[Any]:
+    """Return the labels of groups, those with the largest badness first; ties, and all without it, as given.
+
+    Examples
+    --------
+    >>> in_order({"a": 1, "b": 3, "c": 1}, float, None), in_order({"a": 1, "b": 3}, float, "given")
+    (['b', 'a', 'c'], ['a', 'b'])
+    """
+    order = usual_order(groups) if order is None else order
+    _checks.one_of("order", order, ORDERS)
+    if order == "given" or badness is None:
+        return list(groups)
+    return sorted(groups, key=lambda label: -badness(groups[label]))
 
 
 class OfRows(Protocol):
@@ -40,13 +64,41 @@ class OfGroups[R: OfRows](_presented.Presented, Mapping[Any, R]):
     def __len__(self) -> int:
         return len(self.groups)
 
-    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+    def _badness(self, of_group: R) -> float:
+        """Return the number by which groups are ordered, the largest first."""
+        raise NotImplementedError
+
+    def in_order(self, order: str | None = None) -> list[Any]:
+        """Return the labels in the order in which groups are printed and written.
+
+        Parameters
+        ----------
+        order : {"worst first", "given"}, optional
+            "worst first" begins with the slope farthest from 1 (`GroupedRecalibration`), or with the smallest gain over
+            treating all and none, averaged over models and thresholds (`GroupedNetBenefit`). This is the default,
+            except for windows of time, which stay in the order of time. "given" is the order of this mapping.
+
+        Returns
+        -------
+        list
+            The labels.
+
+        Raises
+        ------
+        ValueError
+            If `order` is unknown.
+        """
+        return in_order(self.groups, self._badness, order)
+
+    def table(self, prob: float = 0.95, *, order: str | None = None) -> list[dict[str, Any]]:
         """Return the numbers of each group as data.
 
         Parameters
         ----------
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals.
+        order : {"worst first", "given"}, optional
+            Order of the groups, as for `in_order`.
 
         Returns
         -------
@@ -55,12 +107,13 @@ class OfGroups[R: OfRows](_presented.Presented, Mapping[Any, R]):
         """
         return [
             {"group": label, "rows": each.counts.n_rows, **row}
-            for label, each in self.groups.items()
+            for label in self.in_order(order)
+            for each in (self.groups[label],)
             for row in each.table(prob)
         ]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob)
+        return self.table(prob, **options)
 
     @property
     def spec(self) -> str:

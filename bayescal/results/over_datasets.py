@@ -1,6 +1,5 @@
 """ComparisonOverDatasets: several classifiers on several data sets, and how it prints."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -325,15 +324,16 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         pairs = shown_pairs(self._listed(estimand), whole=whole)
         words = self._words(estimand)
-        remarks: Iterable[str] = (
-            key_of(self.rope, words, as_estimand(estimand).comparative),
+        remarks = (
             *lines_of(self.each(estimand=estimand), words, len(self.datasets)),
             *self.remarks,
         )
-        cells = cells_of(self._rows(pairs, 0.95, estimand))
-        return _render.Sheet(
-            self.sentence(estimand=estimand), self.specification(estimand=estimand), HEADER, cells, list(remarks)
+        cells, key = (
+            cells_of(self._rows(pairs, 0.95, estimand)),
+            key_of(self.rope, words, as_estimand(estimand).comparative),
         )
+        spec = self.specification(estimand=estimand)
+        return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks, [key])
 
 
 def _of(draws: Draws, prob: float, mean: str, prefix: str, *, sd: bool = False) -> dict[str, float]:

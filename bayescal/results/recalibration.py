@@ -273,10 +273,10 @@ class Recalibration(_presented.Presented):
             [QUANTITIES[key][0], *map(_number, numbers), f"{calibrated:g}"]
             for key, *numbers, calibrated in (row.values() for row in self.table())
         ]
-        return _render.Sheet(self.sentence(), self.spec, header, rows, [*self._beside(), *self.remarks])
+        return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks, self._notes())
 
-    def _beside(self) -> list[str]:
-        """Line below the table with the Bayes factor, which exists under Normal priors."""
+    def _notes(self) -> list[str]:
+        """Line of the details with the Bayes factor, which exists under Normal priors."""
         if self.posterior.prior.kind != "normal":
             return []
         factor = _factor(self.log_bayes_factor)

@@ -35,6 +35,9 @@ class GroupedRecalibration(OfGroups[Recalibration]):
     _index = ("group", "quantity")
     _columns = ("rows", "mean", "sd", "low", "high", "calibrated")
 
+    def _badness(self, of_group: Recalibration) -> float:
+        return abs(of_group.posterior.moments("slope")[0] - 1)
+
     def sentence(self, prob: float = 0.95) -> str:
         """Return the smallest and the largest slope, and the sentence of all rows.
 
@@ -57,7 +60,7 @@ class GroupedRecalibration(OfGroups[Recalibration]):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         header = (self.name, "rows", *(f"{words}, 95 %" for words, _ in QUANTITIES.values()))
-        named = [*((str(label), each) for label, each in self.groups.items()), ("all rows", self.overall)]
+        named = [*((str(label), self.groups[label]) for label in self.in_order()), ("all rows", self.overall)]
         rows = [[label, str(each.counts.n_rows), *_cells(each)] for label, each in named]
         remarks = [f"{label}: {remark}" for label, each in named[:-1] for remark in each.remarks]
         return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)

@@ -8,7 +8,7 @@ import numpy as np
 from bayescal import _render
 from bayescal.data.reading import Reading, reading_of
 from bayescal.estimands.auc import auc_grid_error
-from bayescal.estimands.errors import COMMON, max_error
+from bayescal.estimands.errors import COMMON, e90_bins
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of
@@ -381,11 +381,11 @@ def hidden_errors(counts: Counts) -> str | None:
 
 
 def rare_error(counts: Counts) -> str | None:
-    """Name the bin with the largest gap that clearly exceeds `max_error`, which leaves rare bins out."""
+    """Name the bin with the largest gap that clearly exceeds `e90_bins`, which leaves rare bins out."""
     observed, n = observed_bins(counts), counts.effective_n[counts.occupied]
     gap, confidence = np.abs(observed.gap[0]), observed.confidence[0]
     variance = n * confidence * (1 - confidence)
-    excess = gap - max_error(observed).values[0]
+    excess = gap - e90_bins(observed).values[0]
     clear = (variance >= VARIANCE) & (excess * n >= CLEAR * np.sqrt(variance))
     if not clear.any():
         return None
@@ -393,8 +393,8 @@ def rare_error(counts: Counts) -> str | None:
     low, high = (counts.bins.edges[np.flatnonzero(counts.occupied)[at] + side] for side in (0, 1))
     return (
         f"The bin from {low:.3g} to {high:.3g} has {_render.percent(observed.mass[0, at])} of the rows and an "
-        f"observed gap of {observed.gap[0, at]:.2g}. `max_error` (E90) leaves such a bin out: it counts errors that "
-        f"at least {100 * COMMON:g} % of the population have."
+        f"observed gap of {observed.gap[0, at]:.2g}. The E90 of bins (`e90_bins`) leaves such a bin out: it counts "
+        f"errors that at least {100 * COMMON:g} % of the population have."
     )
 
 

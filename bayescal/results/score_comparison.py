@@ -396,8 +396,8 @@ class ScoreComparison(Labelled, _presented.Presented):
         narrowest = min((row["high"] - row["low"] for row in rows if row["high"] > row["low"]), default=0.0)
         d = max(4, _render.decimals(narrowest) + 1)
         lines = label_lines(self.each(), self.axis, self._first.name, d)
-        remarks = [self.key, *lines, *of_several({label: each.remarks for label, each in self.scores.items()})]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, pair_cells(rows, d), remarks)
+        remarks = [*lines, *of_several({label: each.remarks for label, each in self.scores.items()})]
+        return _render.Sheet(self.sentence(), self.spec, HEADER, pair_cells(rows, d), remarks, [self.key])
 
 
 def _decimals(difference: Draws) -> int:

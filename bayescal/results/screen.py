@@ -209,10 +209,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         ]
         statistic = _STATISTICS[self.statistic]
         header = (self.groups.name, "n", "average difference", statistic, "in sigma", "P-value", "adjusted", "flagged")
-        remarks = [
-            "Adjusted P-values follow Benjamini and Hochberg. The groups are parts of the full population, so their "
-            "P-values are not independent."
-        ]
+        remarks = []
         if few := int(np.count_nonzero(~self.reliable)):
             remarks.append(
                 f"{few} of {len(self)} groups have an effective number of rare responses below {FEW_RARE} (few rows "
@@ -234,7 +231,14 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
             remarks.append(f"{left_out} row{'s' if left_out > 1 else ''} of weight 0 left out.")
         if len(shown) < len(table):
             remarks.insert(0, f"{len(table) - len(shown)} groups with larger P-values are not shown; see `to_frame`.")
-        return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)
+        return _render.Sheet(self.sentence(), self.spec, header, rows, remarks, [ADJUSTED])
+
+
+#: Meaning of adjusted P-values.
+ADJUSTED = (
+    "Adjusted P-values follow Benjamini and Hochberg. The groups are parts of the full population, so their P-values "
+    "are not independent."
+)
 
 
 def sorted_screen(

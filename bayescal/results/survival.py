@@ -131,11 +131,9 @@ class SurvivalEvaluation(Evaluation):
             f"{int(counts.k.sum())} events by the horizon, {before} censored before, ",
         )
 
-    def sentence(self, prob: float = 0.95) -> str:
-        """The result in words; see `Evaluation.sentence`."""
-        null = None if self.null_bin_draws is None else self.null
-        name = f"Expected Calibration Error{self._of_label} at horizon {self.horizon:g}"
-        return wording.sentence(name, self.ece, prob, self.plug_in, null)
+    @property
+    def _subject(self) -> str:
+        return f"The Expected Calibration Error{self._of_label} at horizon {self.horizon:g}"
 
     def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
         """The numbers of a table, as data; by default with a row ``observed_expected`` at the end.

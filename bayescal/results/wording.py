@@ -100,17 +100,22 @@ OF_PRIOR = "under the prior, because there are no rows"
 PREDICTED = "as predicted from the other groups, because this one has no rows"
 
 
-def sentence(
-    name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None, without_rows: str = OF_PRIOR
-) -> str:
-    """Return the result in words; `without_rows` says where the interval comes from if there are no rows."""
-    result = f"The {name} is {mean_and_interval(ece, prob)}"
+def sentence(headline: str, ece: Draws, prob: float, plug_in: float, null: Draws | None) -> str:
+    """Return the headline, and if there are rows the plug-in value and the mean of its null distribution."""
     if null is None:
-        return f"{result} {without_rows}."
+        return headline
     d = _decimals(ece, prob)
     return (
-        f"{result}. The plug-in estimate is {_render.number(plug_in, d)}; "
+        f"{headline} The plug-in estimate is {_render.number(plug_in, d)}; "
         f"for a perfectly calibrated classifier it would be {_render.number(null.mean(), d)} on average."
+    )
+
+
+def null_line(plug_in: float, null: Draws, d: int) -> str:
+    """Return the line below the table with the null distribution of the plug-in value."""
+    return (
+        f"The plug-in estimate is {_render.number(plug_in, d)}; for a perfectly calibrated classifier it would be "
+        f"{with_interval(null, d)}."
     )
 
 

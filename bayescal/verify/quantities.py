@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
-from bayescal.estimands.errors import ece, max_error
+from bayescal.estimands.errors import ece, largest_error
 from bayescal.estimands.registry import registered
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 #: The posterior probability of exact calibration at its prior odds, which differs from its share of the draws.
 CALIBRATED = "p_calibrated"
 #: Estimands that `registered` adds, but whose rows come from other functions: the closed form has exact moments of the
-#: ECE; the largest gap of all bins also compares bins that are too rare for `max_error`.
-COMPARED_OTHERWISE = ("ece", "max_error")
+#: ECE; the largest gap of all bins also compares bins that are too rare for `e90_bins`.
+COMPARED_OTHERWISE = ("ece", "e90_bins")
 #: Sub-models with drift, sub-models in which a bin may or may not be off, and parameters of each sub-model.
 DRIFTING = tuple(name for name, (drift, _) in SUB_MODELS.items() if drift)
 ON_OR_OFF = (
@@ -207,7 +207,7 @@ def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> di
             for key, each in registered().items()
             if key not in COMPARED_OTHERWISE and each.reported and not each.needs and each.coordinate is None
         },
-        "largest_gap": max_error(bins, share=0).values,
+        "largest_gap": largest_error(bins).values,
         **{name: getattr(bins, name) for name in of_bins},
     }
 

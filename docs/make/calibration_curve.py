@@ -28,7 +28,7 @@ import bayescal as bc
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.draws import Draws
-from bayescal.estimands.errors import ece, max_error
+from bayescal.estimands.errors import ece, largest_error
 from bayescal.posterior.curve_pool import curve_posterior
 from bayescal.posterior.many import compiled_form, compiled_form_pays
 from bayescal.posterior.smooth_curve import smooth_curve_posterior
@@ -185,7 +185,7 @@ def own_intervals(outcome: Floats, score: Floats, at: Floats, draws: int, seed: 
     found |= {(f"rate {i + 1}", OURS): tuple(each) for i, each in enumerate(ends)}
     smooth = smooth_curve_posterior(cv.counts, prior_exact=0).sample(draws, rng=seed)
     for name, (_, share) in ERRORS.items():
-        found[name, SMOOTH] = (ece(smooth) if share is None else max_error(smooth, share=share)).interval(PROB)
+        found[name, SMOOTH] = (ece(smooth) if share is None else largest_error(smooth, share=share)).interval(PROB)
     return found
 
 
@@ -193,7 +193,7 @@ def rival_intervals(outcome: Floats, score: Floats, draws: int, seed: int) -> di
     """Intervals of other methods, by quantity and method."""
     binned, found = bc.evaluate(outcome, score, draws=draws, rng=seed).bin_draws, {}
     for name, (_, share) in ERRORS.items():
-        drawn = bc.ece(binned) if share is None else bc.max_error(binned, share=share)
+        drawn = bc.ece(binned) if share is None else bc.largest_error(binned, share=share)
         found[name, BINS] = drawn.interval(PROB)
     splines = spline_draws(outcome, score, min(draws, max(SPLINE_VALUES // len(score), 200)), seed)
     return found | {(name, SPLINE): ends for name, ends in of_draws(splines, score).items()}

@@ -32,7 +32,7 @@ TIMES, LOWEST = 4, 6
 #: the total; the mean up to an effect of the total of 5, and the total beyond; `evaluate`.
 METHODS = ("none", "bin", "mean", "total", "switch", "bayescal", "bootstrap")
 LARGEST_TOTAL = 5.0
-OTHERS = ("signed_error", "l2_error", "max_error", "brier_score", "log_score", "auc")
+OTHERS = ("signed_error", "l2_error", "e90_bins", "brier_score", "log_score", "auc")
 ONE_SIDED = ("overconfidence", "underconfidence")
 #: The second classifier of a pair, as a function of the calibrated confidences of the first.
 SECOND: dict[str, Callable[[Floats], Floats]] = {
@@ -75,7 +75,7 @@ def truths(curve: str) -> dict[str, float]:
         "ece": true_ece("flat", *CURVES[curve][:1], strength=CURVES[curve][1], bins=BINS),
         "signed_error": float(gap.mean()),
         "l2_error": float(np.sqrt((gap**2).mean())),
-        "max_error": float(np.sort(np.abs(gap))[::-1][int(np.ceil(0.1 * BINS)) - 1]),
+        "e90_bins": float(np.sort(np.abs(gap))[::-1][int(np.ceil(0.1 * BINS)) - 1]),
         "overconfidence": float(np.maximum(-gap, 0).mean()),
         "underconfidence": float(np.maximum(gap, 0).mean()),
         "brier_score": float((theta * (1 - c) ** 2 + (1 - theta) * c**2).mean()),

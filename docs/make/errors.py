@@ -12,7 +12,7 @@ from studies import FEWER_DRAWS, conditions, measured, rows_of_jobs, run_study
 from bayescal.analyses.one import MODELS
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.errors import lp_error, max_error
+from bayescal.estimands.errors import largest_error, lp_error
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.stats.binned import BinnedCounts
@@ -33,14 +33,14 @@ def l4_error(bin_draws: BinDraws) -> Draws:
 
 def mce(bin_draws: BinDraws) -> Draws:
     """Draw the largest error of all bins with rows: the maximum calibration error of the literature."""
-    return max_error(bin_draws, share=0)
+    return largest_error(bin_draws)
 
 
 #: Estimands and their words on the page.
 ESTIMANDS: dict[str, tuple[EstimandLike, str]] = {
     "ece": ("ece", "ECE"),
     "l2_error": ("l2_error", "l_2 error"),
-    "max_error": ("max_error", "90th percentile of the absolute error, E90 (`max_error`)"),
+    "e90_bins": ("e90_bins", "90th percentile of the absolute error, E90 of bins (`e90_bins`)"),
     "signed_error": ("signed_error", "signed error"),
     "overconfidence": ("overconfidence", "over-confidence"),
     "underconfidence": ("underconfidence", "under-confidence"),

@@ -64,7 +64,7 @@ WALD, BOOTSTRAP, DIRICHLET, UNPOOLED = "Wald", "percentile bootstrap", "Dirichle
 QUANTITIES: dict[str, tuple[str, float | None, float | None]] = {
     "ece": ("ECE", 0.945, 0.80),
     "l2_error": ("l_2 error", None, None),
-    "max_error": ("E90 of bins", None, None),
+    "e90_bins": ("E90 of bins", None, None),
     "signed_error": ("signed error", 0.94, 0.83),
     "overconfidence": ("over-confidence", 0.94, 0.83),
     "underconfidence": ("under-confidence", 0.94, 0.83),

@@ -221,7 +221,7 @@ INTERVALS = (
     ),
     Interval("l_2 error", ("l2_error",), (_errors("l2_error"), _populations("l2_error"), _clusters("l2_error"))),
     Interval("squared l_2 error", ("squared_l2_error",), reason="the square of the l_2 error, so of the same coverage"),
-    Interval("E90 of bins", ("max_error",), (_errors("max_error"), _populations("max_error"), _clusters("max_error"))),
+    Interval("E90 of bins", ("e90_bins",), (_errors("e90_bins"), _populations("e90_bins"), _clusters("e90_bins"))),
     Interval(
         "signed error",
         ("signed_error",),

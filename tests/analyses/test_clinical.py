@@ -418,12 +418,12 @@ def test_the_sentence_names_three_models_and_how_many_more():
 
 
 def test_remarks_of_other_results_do_not_name_what_the_table_lacks():
-    """A rare bin with a large error: `max_error` is no row of this table. Remarks of the net benefit are kept."""
+    """A rare bin with a large error: `e90_bins` is no row of this table. Remarks of the net benefit are kept."""
     p = np.append(np.full(3000, 0.2), np.full(80, 0.9))
     y = np.append(np.arange(3000) % 5 == 0, np.zeros(80, bool))
     summary = bc.clinical_summary(y, p + np.linspace(0, 0.01, len(p)), [0.05, 0.4], draws=200, rng=1)
-    assert any("max_error" in remark for remark in summary.evaluation.remarks)
-    assert not any("max_error" in remark for remark in summary.remarks)
+    assert any("e90_bins" in remark for remark in summary.evaluation.remarks)
+    assert not any("e90_bins" in remark for remark in summary.remarks)
     assert any(remark.startswith("Too few rows lie below the threshold at 0.05") for remark in summary.remarks)
 
 

@@ -31,7 +31,7 @@ def test_without_a_shift_it_is_the_evaluation_of_the_source():
     """Equal scores in source and target, and weights of 1: every number of `evaluate`."""
     y, p, _ = rows()
     shifted, plain = covariate(y, p, p, weights=np.ones(1000), rng=1), bc.evaluate(y, p, rng=1)
-    for name in ("ece", "max_error", "signed_error", "brier_score", "log_score", "auc"):
+    for name in ("ece", "e90_bins", "signed_error", "brier_score", "log_score", "auc"):
         np.testing.assert_allclose(shifted.draws(name).values, plain.draws(name).values, rtol=1e-9)
         assert shifted.plug_in_of(name) == pytest.approx(plain.plug_in_of(name))
     np.testing.assert_allclose(shifted.null.values, plain.null.values, rtol=1e-9)

@@ -105,10 +105,10 @@ def test_the_table_is_of_the_ece_by_default(three_classes):
 
 def test_the_summary_of_another_estimand(three_classes):
     _, _, ev = three_classes
-    summary = ev.summary(estimand="max_error", kind="stats", round_to="none")
-    assert list(summary.index) == ["classwise_max_error", "marginal_max_error", *(f"max_error[{k}]" for k in range(3))]
+    summary = ev.summary(estimand="e90_bins", kind="stats", round_to="none")
+    assert list(summary.index) == ["classwise_e90_bins", "marginal_e90_bins", *(f"e90_bins[{k}]" for k in range(3))]
     np.testing.assert_allclose(
-        summary["mean"].astype(float), [row["mean"] for row in ev.table(estimand="max_error")], rtol=1e-6
+        summary["mean"].astype(float), [row["mean"] for row in ev.table(estimand="e90_bins")], rtol=1e-6
     )
     assert list(ev.summary().index[:2]) == ["classwise_ece", "marginal_error"]
 

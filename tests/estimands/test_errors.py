@@ -35,8 +35,8 @@ def random_bins():
             lambda b: bc.lp_error(b, 3),
             [(0.5 * 0.008 + 0.3 * 0.001 + 0.2 * 0.064) ** (1 / 3), (0.25 * 0.027 + 0.25 * 0.125) ** (1 / 3)],
         ),
-        (bc.max_error, [0.2, 0.3]),  # without the empty bin
-        (lambda b: bc.max_error(b, share=0.55), [0.1, 0.0]),  # 0.5 < 0.55, so both occupied bins are needed
+        (bc.e90_bins, [0.2, 0.3]),  # without the empty bin
+        (lambda b: bc.largest_error(b, share=0.55), [0.1, 0.0]),  # 0.5 < 0.55, so both occupied bins are needed
         (bc.signed_error, [0.5 * 0.2 - 0.3 * 0.1 + 0.2 * 0.4, -0.25 * 0.3 + 0.25 * 0.5]),
         (bc.overconfidence, [0.3 * 0.1, 0.25 * 0.3]),
         (bc.underconfidence, [0.5 * 0.2 + 0.2 * 0.4, 0.25 * 0.5]),
@@ -51,7 +51,7 @@ def test_by_hand(by_hand, estimand, expected):
     [
         (bc.ece, "ece"),
         (bc.l2_error, "l2_error"),
-        (bc.max_error, "max_error"),
+        (bc.e90_bins, "e90_bins"),
         (bc.signed_error, "signed_error"),
         (bc.overconfidence, "overconfidence"),
         (bc.underconfidence, "underconfidence"),
@@ -71,7 +71,7 @@ def test_the_parts_add_up(random_bins):
 def test_orders_increase_up_to_the_maximum(random_bins):
     """Norms of a probability measure: l_1 <= l_1.5 <= l_2 <= l_10 <= max."""
     orders = [bc.lp_error(random_bins, p).values for p in (1, 1.5, 2, 10, 100)]
-    orders.append(bc.max_error(random_bins, share=0).values)
+    orders.append(bc.largest_error(random_bins).values)
     for lower, higher in pairwise(orders):
         assert np.all(lower <= higher * (1 + 1e-12))
     np.testing.assert_allclose(orders[0], bc.ece(random_bins).values, rtol=1e-12)
@@ -85,7 +85,7 @@ def test_the_largest_error_of_a_share_by_its_definition(random_bins, share):
     expected = [
         max(t for t in errors if masses[errors >= t].sum() >= share) for errors, masses in zip(gap, mass, strict=True)
     ]
-    np.testing.assert_array_equal(bc.max_error(random_bins, share).values, expected)
+    np.testing.assert_array_equal(bc.largest_error(random_bins, share).values, expected)
 
 
 def test_bins_that_hold_exactly_the_share_count():
@@ -93,33 +93,33 @@ def test_bins_that_hold_exactly_the_share_count():
     mass, gap = np.full((1, 10), 0.1), np.arange(10)[None] / 20
     bins = BinDraws(mass, 0.5 + gap, np.full((1, 10), 0.5), np.ones(10, bool), mass)
     for k in range(1, 10):
-        assert bc.max_error(bins, share=k / 10).values[0] == pytest.approx((10 - k) / 20)
+        assert bc.largest_error(bins, share=k / 10).values[0] == pytest.approx((10 - k) / 20)
 
 
 def test_a_larger_share_has_a_smaller_error_and_a_split_bin_the_same(random_bins):
     """The error depends on the population, not on the number of bins that hold it."""
-    errors = [bc.max_error(random_bins, share).values for share in (0, 0.1, 0.3, 0.6)]
+    errors = [bc.largest_error(random_bins, share).values for share in (0, 0.1, 0.3, 0.6)]
     for larger, smaller in pairwise(errors):
         assert np.all(smaller <= larger)
     assert np.any(errors[1] < errors[0])
     twice = {name: np.repeat(getattr(random_bins, name), 2, axis=1) for name in ("accuracy", "confidence")}
     half = np.repeat(random_bins.mass / 2, 2, axis=1)
     split = BinDraws(half, twice["accuracy"], twice["confidence"], np.ones(16, bool), half)
-    np.testing.assert_array_equal(bc.max_error(split).values, errors[1])
+    np.testing.assert_array_equal(bc.e90_bins(split).values, errors[1])
 
 
 def test_the_mass_of_a_bin_is_that_of_the_draw():
     """A bin near the limit counts in the draws in which its mass reaches it."""
     mass = np.array([[0.09, 0.91], [0.11, 0.89]])
     bins = BinDraws(mass, np.full((2, 2), 0.5), np.array([[0.9, 0.4]]), np.ones(2, bool), mass)
-    np.testing.assert_allclose(bc.max_error(bins).values, [0.1, 0.4])
+    np.testing.assert_allclose(bc.e90_bins(bins).values, [0.1, 0.4])
 
 
 def test_bins_without_rows_do_not_fill_the_share():
     """The occupied bins hold less than the share: the smallest of their errors counts."""
     mass = np.array([[0.1, 0.2, 0.7]])
     bins = BinDraws(mass, np.full((1, 3), 0.5), np.array([[0.9, 0.3, 0.5]]), np.array([True, True, False]), mass)
-    assert bc.max_error(bins, share=0.5).values[0] == pytest.approx(0.2)
+    assert bc.largest_error(bins, share=0.5).values[0] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_bins_without_rows_do_not_fill_the_share():
 )
 def test_shares_that_are_none(random_bins, share, error, message):
     with pytest.raises(error) as caught:
-        bc.max_error(random_bins, share)
+        bc.largest_error(random_bins, share)
     assert message in str(caught.value)
 
 
@@ -142,7 +142,7 @@ def test_perfect_and_worst(random_bins):
     perfect = dataclasses.replace(random_bins, confidence=random_bins.accuracy)
     ones, zeros = np.ones((500, 8)), np.zeros((500, 8))
     worst = dataclasses.replace(random_bins, accuracy=zeros, confidence=ones)
-    for estimand in (bc.ece, bc.l2_error, bc.max_error, bc.overconfidence):
+    for estimand in (bc.ece, bc.l2_error, bc.e90_bins, bc.overconfidence):
         np.testing.assert_array_equal(estimand(perfect).values, 0)
         np.testing.assert_allclose(estimand(worst).values, 1, rtol=1e-12)
     np.testing.assert_allclose(bc.signed_error(worst).values, -1, rtol=1e-12)
@@ -163,7 +163,7 @@ def test_one_row_of_confidences_serves_all_draws(random_bins):
 
 def test_bins_are_left_as_they_were(random_bins):
     before = [random_bins.mass.copy(), random_bins.accuracy.copy(), random_bins.confidence.copy()]
-    for estimand in (bc.ece, bc.l2_error, bc.max_error, bc.signed_error, bc.overconfidence, bc.underconfidence):
+    for estimand in (bc.ece, bc.l2_error, bc.e90_bins, bc.signed_error, bc.overconfidence, bc.underconfidence):
         estimand(random_bins)
     for was, now in zip(before, (random_bins.mass, random_bins.accuracy, random_bins.confidence), strict=True):
         np.testing.assert_array_equal(was, now)
@@ -186,7 +186,7 @@ def test_orders_that_are_no_norm(by_hand, order, error, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("function", [bc.ece, bc.lp_error, bc.max_error, bc.signed_error])
+@pytest.mark.parametrize("function", [bc.ece, bc.lp_error, bc.e90_bins, bc.signed_error])
 def test_labels_and_probabilities_are_sent_to_evaluate(function):
     """A user who knows scikit-learn calls `ece(y_true, y_prob)`."""
     with pytest.raises(

@@ -198,7 +198,7 @@ def test_records_that_cannot_be_are_refused(registry):
     with pytest.raises(TypeError, match="`function` must be a function of BinDraws, not NoneType"):
         bc.Estimand("x", None, "x")
     with pytest.raises(ValueError, match="`name` must be new; 'ece' is registered already, for another function"):
-        bc.register_estimand(bc.Estimand("ece", bc.max_error, "ECE"))
+        bc.register_estimand(bc.Estimand("ece", bc.e90_bins, "ECE"))
     with pytest.raises(TypeError, match="`estimand` must be a name, an Estimand or a function of BinDraws, not int"):
         as_estimand(3)
 
@@ -243,14 +243,14 @@ def test_own_estimands_come_last_in_a_fresh_process():
 import bayescal as bc
 bc.register_estimand(bc.Estimand("own", bc.ece, "own"))
 try:
-    bc.register_estimand(bc.Estimand("max_error", lambda bins: bins.mass[:, 0], "own"))
+    bc.register_estimand(bc.Estimand("e90_bins", lambda bins: bins.mass[:, 0], "own"))
 except ValueError as problem:
     print(problem)
 print([row["quantity"] for row in bc.evaluate([0, 1, 1], [0.2, 0.7, 0.9], rng=1).table()])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     refused, table = done.stdout.splitlines()
-    assert refused.startswith("`name` must be new; 'max_error'")
+    assert refused.startswith("`name` must be new; 'e90_bins'")
     assert table.startswith("['ece', ")
     assert table.endswith(", 'own']")
 
@@ -298,7 +298,7 @@ def test_the_words_of_each_estimand():
     assert words == {
         "ece": ("ECE", "ECE"),
         "l2_error": ("l_2 error", "l_2 error"),
-        "max_error": ("E90", "E90"),
+        "e90_bins": ("E90 of bins", "E90 of bins"),
         "signed_error": ("signed error", "signed error"),
         "overconfidence": ("over-confidence", "error of probabilities stated too high"),
         "underconfidence": ("under-confidence", "error of probabilities stated too low"),
@@ -312,7 +312,7 @@ def test_the_words_of_each_estimand():
 def test_estimands_of_copies_and_pickles(rows):
     ev = bc.evaluate(*rows, draws=100, rng=1)
     for other in (copy.copy(ev), copy.deepcopy(ev), pickle.loads(pickle.dumps(ev))):
-        np.testing.assert_array_equal(other.max_error.values, ev.max_error.values)
+        np.testing.assert_array_equal(other.e90_bins.values, ev.e90_bins.values)
     with pytest.raises(AttributeError, match="'Evaluation' has no attribute 'max_eror'"):
         _ = ev.max_eror
 
@@ -329,9 +329,10 @@ def test_estimands_of_copies_and_pickles(rows):
         ("brier", "`evaluation.brier_score`"),
         ("brier_score_loss", "`evaluation.brier_score`"),
         ("rmsce", "`evaluation.l2_error`"),
-        ("e90", "The 90th percentile of the absolute error (E90) is `evaluation.max_error`"),
-        ("mce", "`bayescal.max_error(evaluation.bin_draws, share=0)` draws the MCE"),
-        ("max_calibration_error", "`bayescal.max_error(evaluation.bin_draws, share=0)` draws the MCE"),
+        ("max_error", "The 90th percentile of the absolute error (E90 of bins) is `evaluation.e90_bins`"),
+        ("e90", "`e90_bins` over bins, and `e90` of `bayescal.calibration_curve(y_true, y_prob)`"),
+        ("mce", "`bayescal.largest_error(evaluation.bin_draws)` draws the MCE"),
+        ("max_calibration_error", "`bayescal.largest_error(evaluation.bin_draws)` draws the MCE"),
         ("ace", "ACE has two meanings"),
         ("to_fram", "Did you mean 'to_frame'"),
         ("xyzzy_plugh", "no attribute 'xyzzy_plugh'."),
@@ -395,5 +396,5 @@ def test_a_table_of_chosen_estimands(rows):
 
 def test_rows_of_a_table_name_the_symbol_that_is_another_word(rows):
     ev = bc.evaluate(*rows, draws=50, rng=1)
-    assert [row[0] for row in ev.sheet().rows][:4] == ["ece", "l2_error", "max_error (E90)", "signed_error"]
-    assert ev.table()[2]["quantity"] == "max_error"
+    assert [row[0] for row in ev.sheet().rows][:4] == ["ece", "l2_error", "E90 of bins", "signed_error"]
+    assert ev.table()[2]["quantity"] == "e90_bins"

@@ -176,7 +176,7 @@ def test_it_does_not_depend_on_what_was_asked_before():
     p = rng.random(300)
     y = rng.random(300) < p
     first, second = (evaluate(y, p, bins=3, draws=200, rng=7) for _ in range(2))
-    for asked in ("ece", "dirichlet_ece", "null", "parameters", "max_error"):
+    for asked in ("ece", "dirichlet_ece", "null", "parameters", "e90_bins"):
         getattr(second, asked)
     np.testing.assert_array_equal(first.brier_score.values, second.brier_score.values)
     other = evaluate(y, p, bins=3, draws=200, rng=8)

@@ -96,7 +96,7 @@ def number_of_bins(call):
 
 def maximum(bins):
     """The maximum calibration error of the literature: the largest error of any bin with rows."""
-    return bc.max_error(bins, share=0)
+    return bc.largest_error(bins, share=0)
 
 
 def peer_estimand(call):

@@ -140,7 +140,7 @@ def test_three_models_by_hand():
     assert shapes.density is None
 
 
-@pytest.mark.parametrize("estimand", ["ece", "signed_error", "brier_score", bc.max_error])
+@pytest.mark.parametrize("estimand", ["ece", "signed_error", "brier_score", bc.e90_bins])
 def test_shapes_say_what_the_comparison_says(estimand):
     made = comparison(["A", "B", "C"])
     shapes = comparison_shapes(made, 0.9, estimand=estimand)
@@ -280,14 +280,14 @@ def grouped(n_groups=3, n=300):
 
 def test_forest_of_groups():
     made = grouped()
-    ax = plot_forest(made, page((6, 3)).subplots(), estimand="max_error", prob=0.8)
+    ax = plot_forest(made, page((6, 3)).subplots(), estimand="e90_bins", prob=0.8, order="given")
     names = [t.get_text() for t in ax.get_yticklabels()]
     assert names == ["single (n = 1)", "site 0 (n = 99)", "site 1 (n = 100)", "site 2 (n = 100)", "all rows (n = 300)"]
     evaluations = [*made.values(), made.overall]
     dots = np.asarray(part(ax, "mean").get_offsets())
-    np.testing.assert_allclose(dots, [[e.max_error.mean(), i] for i, e in enumerate(evaluations)])
+    np.testing.assert_allclose(dots, [[e.e90_bins.mean(), i] for i, e in enumerate(evaluations)])
     bars = np.array(part(ax, "interval").get_segments())[:, :, 0]
-    np.testing.assert_allclose(bars, [e.max_error.interval(0.8) for e in evaluations])
+    np.testing.assert_allclose(bars, [e.e90_bins.interval(0.8) for e in evaluations])
     assert ax.yaxis_inverted()  # the first at the top
     assert_words_apart(ax.figure)
 
@@ -482,11 +482,12 @@ def test_the_worst_rows_of_a_forest():
             name: badness(made[label].draws(estimand).mean()) for name, label in zip(made.names, made, strict=True)
         }
         worst = sorted(means, key=means.__getitem__, reverse=True)[:3]
-        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, order="worst first")
-        names = [label.get_text().split(" (")[0] for label in ax.get_yticklabels()]
-        assert names == [*worst, "all rows"]
+        for order in ({}, {"order": "worst first"}):
+            ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, **order)
+            names = [label.get_text().split(" (")[0] for label in ax.get_yticklabels()]
+            assert names == [*worst, "all rows"]
         assert "the worst 3 of 13 rows" in ax.get_xlabel()
-        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3)
+        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, order="given")
         assert [label.get_text().split(" (")[0] for label in ax.get_yticklabels()] == [
             *(name for name in made.names if name in worst),
             "all rows",

@@ -248,7 +248,7 @@ def test_a_colour_is_used_and_a_wrong_one_is_named(name, keyword):
 def test_colours_of_names():
     ax = bc.plot_reliability({"a": FIRST, "b": SECOND}, axes(), color={"b": "k"})
     assert [to_hex(line.get_color()) for line in of(ax, "observed")] == [LIGHT.cycle[0].lower(), "#000000"]
-    ax = bc.plot_forest(GROUPS, axes(), color=["r", "g", "b"], reference_color="k")
+    ax = bc.plot_forest(GROUPS, axes(), color=["r", "g", "b"], reference_color="k", order="given")
     rows = [to_hex(c) for c in of(ax, "mean")[0].get_facecolors()]
     assert rows == ["#ff0000", "#008000", "#0000ff", "#000000"]
     with pytest.raises(ValueError, match=r"`color` has colors for \['c'\], which the plot does not show.*'a', 'b'"):

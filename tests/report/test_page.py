@@ -22,7 +22,8 @@ from typer.testing import CliRunner
 import bayescal as bc
 from bayescal import _presented, _render
 from bayescal.app import app
-from bayescal.cli.comparison import show_differences
+from bayescal.cli.command import show_sheet
+from bayescal.cli.comparison import difference_sheet
 from bayescal.estimands.registry import registered
 from bayescal.report.page import page
 from bayescal.report.svg import COLOURS, inline_svg
@@ -270,7 +271,7 @@ def test_a_comparison_shows_the_tables_of_the_command_line(estimand):
     made, record = result("three"), registered()[estimand]
     parts = Reader(page(made, estimand=estimand))
     screen = Console(width=200, file=io.StringIO())
-    show_differences(screen, made, record)
+    show_sheet(screen, difference_sheet(made, record), details=True)
     shown = [line.split() for line in screen.file.getvalue().splitlines()]
     differences, classifiers = parts.tables[:2]
     assert len(differences) == 4

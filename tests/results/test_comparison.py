@@ -208,7 +208,7 @@ def test_of_several_the_best_against_the_next(eight):
 
 
 def test_printing_shows_everything(eight):
-    text = str(eight)
+    text = f"{eight}\n{eight.details()}"
     assert eight.spec in text
     for needed in ("A - B", "A - C", "B - C", "P(1st)", "P(equal)", "expected rank", "P(best)"):
         assert needed in text
@@ -358,8 +358,10 @@ def test_many_models_stand_against_the_best():
     assert all(row[1].startswith("-0.0") for row in made.sheet().rows)
 
 
-def test_the_printed_table_explains_its_columns():
-    printed = " ".join(str(comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]}, rope=0.03)).split())
+def test_the_details_explain_the_columns():
+    made = comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]}, rope=0.03)
+    printed = " ".join(str(made.details()).split())
+    assert "is the probability that" not in str(made)
     assert (
         "P(1st) is the probability that the first classifier is better: its ECE is smaller by more than 0.03."
         in printed
@@ -407,7 +409,7 @@ def test_the_specification_names_the_estimand_that_is_compared(one_infinite):
     comparison = one_infinite[2]
     assert ": event ECE, 15 equal-width bins" in comparison.spec == comparison.specification()
     assert ": event Brier score, 15 equal-width bins" in comparison.specification(estimand="brier_score")
-    assert ": event E90, 15" in comparison.specification(estimand="max_error")
+    assert ": event E90 of bins, 15" in comparison.specification(estimand="e90_bins")
 
 
 def test_an_infinite_loss_concerns_only_its_classifier(one_infinite):

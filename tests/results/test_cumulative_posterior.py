@@ -75,7 +75,7 @@ def test_table_and_sentence(observed, posteriors):
         assert [row["null_mean"] for row in observed.table()] == [kuiper["null_mean"], smirnov["null_mean"]]
         credible = "credible interval" in posterior.sentence()
         assert credible == (model == "segments")  # a confidence distribution has no credible interval
-        pool = any("This is a pool, not the posterior of one model" in remark for remark in posterior.remarks)
+        pool = any("This is a pool, not the posterior of one model" in remark for remark in posterior.details().notes)
         assert pool == (model == "pooled")
 
 
@@ -99,7 +99,7 @@ def test_the_probability_of_exact_calibration_is_printed(model):
     posterior = bc.cumulative_difference(rows.outcome, rows.confidence).posterior(800, rng=1, model=model)
     assert posterior.p_zero == np.mean(np.asarray(posterior.kuiper) < 1e-12)
     assert 0.2 < posterior.p_zero < 0.95
-    zero, *_, models = posterior.remarks
+    zero, *_, models = posterior.details().notes
     assert zero == f"Probability of a Kuiper statistic of 0 (exact calibration): {posterior.p_zero:.2f}."
     drift, exact, segments = (float(x) for x in re.findall(r"0[.][0-9]+", models))
     assert drift + exact + segments == pytest.approx(1, abs=0.011)

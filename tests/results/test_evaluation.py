@@ -1,6 +1,8 @@
 """How a result presents itself: as text, HTML, table, data tree and file."""
 
+import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,7 +13,7 @@ from bayescal import _render
 from bayescal.estimands.registry import registered
 from bayescal.results.wording import calibration, sub_models
 
-QUANTITIES = ["ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"]
+QUANTITIES = ["ece", "l2_error", "e90_bins", "signed_error", "overconfidence", "underconfidence"]
 ODD_NAMES = ["<b>bold</b>", "a & b", "[red] [/x]"]
 
 
@@ -94,20 +96,55 @@ def test_the_sentence(ev):
     )
 
 
-def test_print_shows_sentence_table_and_specification(any_evaluation):
+def test_print_shows_headline_table_null_line_and_remarks(any_evaluation):
     text = str(any_evaluation)
     flat = " ".join(text.split())
-    assert any_evaluation.sentence() in flat
-    assert text.endswith(any_evaluation.spec)
+    headline = any_evaluation.sentence().partition(" The plug-in estimate is ")[0]
+    assert flat.startswith(f"{headline} mean sd")
+    if "under the prior" not in headline:
+        mean, (low, high) = any_evaluation.null.mean(), any_evaluation.null.interval(0.95)
+        assert (
+            f"The plug-in estimate is {any_evaluation.plug_in:.4f}; for a perfectly calibrated classifier it would be "
+            f"{mean:.4f}, 95 % interval [{low:.4f}, {high:.4f}]."
+        ) in flat
+    assert any_evaluation.spec not in text
+    assert all(" ".join(remark.split()) in flat for remark in any_evaluation.remarks)
     rows = any_evaluation.table()
     of_events = {"overconfidence": "stated too high", "underconfidence": "stated too low"}
-    called = of_events if text.splitlines()[-1].startswith("event ECE") else {}
+    called = {"e90_bins": "E90 of bins"} | (of_events if any_evaluation.spec.startswith("event ECE") else {})
     for row in rows:
         assert called.get(row["quantity"], row["quantity"]) in flat
         assert f"{row['mean']:.4f}" in flat
     assert "nan" not in flat
     assert "\x1b" not in text
-    assert max(map(len, text.splitlines()[:-1])) <= 100
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_details_are_what_printing_leaves_out(any_evaluation):
+    details, sheet = any_evaluation.details(), any_evaluation.sheet()
+    text = str(details)
+    assert text.endswith(any_evaluation.spec)
+    assert details.to_dict() == {"spec": any_evaluation.spec, "notes": list(sheet.notes)}
+    for note in details.notes:
+        assert " ".join(note.split()) in " ".join(text.split())
+        assert " ".join(note.split()) not in " ".join(str(any_evaluation).split())
+        assert note not in sheet.remarks
+    assert details._repr_html_().count("<p>") == len(details.notes) + 1
+    assert "<table" in any_evaluation._repr_html_()
+    assert "<table" not in details._repr_html_()
+    document = json.loads(any_evaluation.to_json())
+    assert document["notes"] == list(details.notes)
+    page = any_evaluation.to_html()
+    assert all(note in unescape(page) for note in details.notes)
+
+
+def test_details_of_the_default_model_have_other_estimates_and_sub_models(ev):
+    made = bc.evaluate_counts(ev.counts, rng=1, draws=200)
+    notes = made.details().notes
+    assert [note.split(":")[0] for note in notes[:3]] == ["Dirichlet model", "Plug-in estimate", "Exact calibration"]
+    assert f"{made.dirichlet_ece.mean():.4f}, 95 % interval" in notes[0]
+    assert made.spec not in str(made)
+    assert ev.details().notes == ()  # the Dirichlet model has no other estimates to compare with
 
 
 def test_repr_is_one_line(any_evaluation):
@@ -143,7 +180,7 @@ def test_table_is_data(ev):
 def test_plug_in_of_any_estimand(ev):
     observed = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.1, 0.6, 0.7, 0.9], bins=2)
     made = bc.evaluate_counts(observed, rng=1)
-    assert made.plug_in_of(bc.max_error) == pytest.approx(0.1)  # |0 - 0.1|, against |2 / 3 - 2.2 / 3|
+    assert made.plug_in_of(bc.e90_bins) == pytest.approx(0.1)  # |0 - 0.1|, against |2 / 3 - 2.2 / 3|
     assert made.plug_in_of(bc.signed_error) == pytest.approx((2 - 2.3) / 4)
 
 
@@ -183,11 +220,11 @@ class Tags(HTMLParser):
 
 def test_html_is_well_formed_and_says_the_same(any_evaluation):
     tags = Tags()
-    tags.feed(any_evaluation._repr_html_())
+    tags.feed(any_evaluation._repr_html_() + any_evaluation.details()._repr_html_())
     assert tags.open == []
     assert set(tags.seen) <= {"div", "p", "table", "thead", "tbody", "tr", "th", "td", "code"}
     text = " ".join(tags.text)
-    assert any_evaluation.sentence() in text
+    assert any_evaluation.sheet().headline in text
     assert any_evaluation.spec in text
     for row in any_evaluation.table():
         assert f"{row['mean']:.4f}" in text
@@ -260,10 +297,10 @@ def test_sub_models_are_told_by_family_and_within_it():
 def test_nothing_is_told_of_sub_models_that_describe_nothing():
     """Without another sub-model there is no Bayes factor; if all bins are saturated, sub-models keep their prior."""
     y, p = np.repeat([0, 1], 50), np.repeat([0.0, 1.0], 50)
-    saturated = str(bc.evaluate(y, p, rng=1))
+    saturated = str(bc.evaluate(y, p, rng=1).details())
     assert "Exact calibration: probability" in saturated
     assert SUB_MODELS not in " ".join(saturated.split())
-    alone = str(bc.evaluate(y, np.repeat([0.2, 0.7], 50), rng=1, sub_models=["exact"]))
+    alone = str(bc.evaluate(y, np.repeat([0.2, 0.7], 50), rng=1, sub_models=["exact"]).details())
     assert "Exact calibration:" not in alone
     assert SUB_MODELS not in " ".join(alone.split())
 
@@ -273,7 +310,7 @@ def test_sub_models_of_an_evaluation_leave_exact_calibration_out(ev):
     p = rng.random(300)
     made = bc.evaluate(rng.random(300) < p, p, rng=1)
     assert "exact" in made.sub_models
-    (line,) = [line for line in made.sheet().remarks if line.startswith(SUB_MODELS)]
+    (line,) = [line for line in made.details().notes if line.startswith(SUB_MODELS)]
     assert "exact" not in line.removeprefix(SUB_MODELS)
     assert "independent bins: 0." in line
     assert "shared errors: 0." in line

@@ -62,10 +62,10 @@ def test_labels_names_and_single_evaluations(several):
 
 
 @pytest.mark.parametrize(
-    "estimand", ["ece", "max_error", "signed_error", "brier_score", "log_score", lambda b: bc.lp_error(b, 3)]
+    "estimand", ["ece", "e90_bins", "signed_error", "brier_score", "log_score", lambda b: bc.lp_error(b, 3)]
 )
 def test_joint_draws_have_the_margins_of_each_evaluation(several, estimand):
-    if isinstance(several, bc.ClasswiseEvaluation) and estimand not in ("ece", "max_error", "signed_error"):
+    if isinstance(several, bc.ClasswiseEvaluation) and estimand not in ("ece", "e90_bins", "signed_error"):
         with pytest.raises(ValueError, match="has no joint draws over classes"):
             several.draws(estimand)
         return

@@ -1,9 +1,13 @@
 """The headline names a group by the probability that its error is the largest."""
 
+import json
+from datetime import datetime
+
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from bayescal import BinDraws, Evaluation, evaluate_counts
+from bayescal import BinDraws, Estimand, Evaluation, evaluate_counts, net_benefit, plot_forest, recalibration
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 
@@ -79,3 +83,75 @@ def test_what_has_a_sign_goes_by_its_size():
     grouped = grouped_of({"a": [0.1, 0.3], "b": [0.2, 0.2]})
     assert grouped.p_largest("signed_error") == {"a": 0.5, "b": 0.5}
     assert grouped.p_largest(lambda bins: -bins.confidence[:, 0]) == {"a": 0.5, "b": 0.5}
+
+
+# --- the order of groups
+
+
+def test_groups_are_shown_by_their_mean_the_largest_error_first():
+    """Means 0.2, 0.3, 0.1 and 0.2: ties keep their order. Draws, datatree and mapping keep the given order."""
+    grouped = grouped_of({"a": [0.1, 0.3], "b": [0.3, 0.3], "c": [0.1, 0.1], "d": [0.2, 0.2]})
+    assert grouped.in_order() == [row["group"] for row in grouped.table()] == ["b", "a", "d", "c"]
+    assert [line.split()[0] for line in str(grouped).splitlines() if line.startswith((" a ", " b ", " c ", " d "))] == (
+        ["b", "a", "d", "c"]
+    )
+    assert list(grouped.to_frame().index) == ["b", "a", "d", "c"]
+    assert list(grouped.to_frame(order="given").index) == list(grouped) == ["a", "b", "c", "d"]
+    assert [row["group"] for row in grouped.table(order="given")] == ["a", "b", "c", "d"]
+    assert [each["label"] for each in json.loads(grouped.to_json())["groups"]] == ["b", "a", "d", "c"]
+    rows = [label.get_text().split()[0] for label in plot_forest(grouped, Figure().subplots()).get_yticklabels()]
+    assert rows == ["b", "a", "d", "c", "all"]
+    np.testing.assert_allclose(grouped.draws().mean(), [0.2, 0.3, 0.1, 0.2])
+    with pytest.raises(ValueError, match="`order` must be one of"):
+        grouped.table(order="best")
+
+
+@pytest.mark.parametrize(
+    ("estimand", "expected"),
+    [
+        ("signed_error", ["b", "a", "c"]),  # -0.3, -0.2, -0.1: the farthest from 0 first
+        (Estimand("worth", lambda bins: 1 - bins.confidence[:, 0], "worth", better="larger"), ["b", "a", "c"]),
+        (Estimand("size", lambda bins: bins.confidence[:, 0], "size", better=None), ["a", "b", "c"]),
+    ],
+)
+def test_the_order_has_the_direction_of_the_estimand(estimand, expected):
+    grouped = grouped_of({"a": [0.2] * 3, "b": [0.3] * 3, "c": [0.1] * 3})
+    assert grouped.in_order(estimand) == [row["group"] for row in grouped.table(estimand=estimand)] == expected
+
+
+def test_windows_of_time_stay_in_the_order_of_time():
+    days = [datetime(2026, 1, day) for day in (1, 2, 3)]
+    grouped = grouped_of(dict(zip(days, ([0.1] * 3, [0.3] * 3, [0.2] * 3), strict=True)))
+    assert grouped.order == "given"
+    assert grouped.in_order() == days
+    assert grouped.in_order(order="worst first") == [days[1], days[2], days[0]]
+
+
+def test_the_group_that_the_headline_names_is_always_shown():
+    """The named group has the largest ECE in half of the draws, but the smallest mean of 40 groups."""
+    draws = {f"g{i}": [0.2 + i / 1000, 0.2 + (40 - i) / 1000, 0.2, 0.2] for i in range(39)}
+    draws["odd"] = [0.3, 0.3, 0.0, 0.0]
+    grouped = grouped_of(draws)
+    assert "odd (3 rows)" in grouped.sentence()
+    assert grouped.in_order()[-1] == "odd"
+    shown = [line.split()[0] for line in str(grouped).splitlines() if line.startswith((" g", " odd"))]
+    assert len(shown) == 25
+    assert shown[-1] == "odd"
+    assert shown[:-1] == grouped.in_order()[:24]
+    assert [row[0] for row in grouped.sheet(whole=True).rows[1:]] == grouped.in_order()
+
+
+def test_groups_of_recalibrations_and_decision_curves_are_ordered_too():
+    """Slopes 1, 0.4 and 2.5 of the three groups; only the first group has useful predictions at the threshold."""
+    rng = np.random.default_rng(1)
+    x, by = rng.normal(0, 1.5, 6000), np.repeat(["exact", "over", "under"], 2000)
+    p = 1 / (1 + np.exp(-x))
+    slope = {"exact": 1.0, "over": 0.4, "under": 2.5}
+    y = rng.random(6000) < 1 / (1 + np.exp(-x * np.vectorize(slope.get)(by)))
+    lines = recalibration(y, p, by=by, rng=1)
+    assert lines.in_order() == ["under", "over", "exact"]
+    assert [row[0] for row in lines.sheet().rows] == ["under", "over", "exact", "all rows"]
+    assert list(dict.fromkeys(row["group"] for row in lines.table())) == ["under", "over", "exact"]
+    curves = net_benefit(y, p, 0.5, by=by, rng=1)
+    assert curves.in_order() == [row[0] for row in curves.sheet().rows[:-1]] == ["over", "exact", "under"]
+    assert curves.in_order("given") == ["exact", "over", "under"]

@@ -92,7 +92,7 @@ def one_bin_off(share, n=20_000, confidence=0.9, gap=-0.3):
     ("counts", "told"),
     [
         (one_bin_off(0.05), True),
-        (one_bin_off(0.11), False),  # `max_error` counts it
+        (one_bin_off(0.11), False),  # `e90_bins` counts it
         (one_bin_off(0.05, gap=0.0), False),
         # with 56 rows the variance is 56 x 0.9 x 0.1 = 5.04; with 55 rows it is below 5
         (one_bin_off(0.0028), True),
@@ -103,7 +103,7 @@ def one_bin_off(share, n=20_000, confidence=0.9, gap=-0.3):
     ],
 )
 def test_a_rare_bin_that_is_clearly_off_is_named(counts, told):
-    said = [remark for remark in remarks_of(counts, "shrinkage") if "max_error" in remark]
+    said = [remark for remark in remarks_of(counts, "shrinkage") if "e90_bins" in remark]
     assert bool(said) is told
     assert remarks_of(counts, "dirichlet") == ()
 
@@ -112,15 +112,15 @@ def test_a_rare_bin_that_is_about_as_wrong_as_others_is_not_named():
     """Half of the rows are off by 0.28, a rare bin by 0.3: about one standard error of its 150 rows more."""
     rest = BinnedCounts.from_arrays(np.arange(2000) < 440, np.full(2000, 0.5), bins=10)
     both = rest + BinnedCounts.from_arrays(np.arange(150) < 90, np.full(150, 0.9), bins=10)
-    assert not [remark for remark in remarks_of(both, "shrinkage") if "max_error" in remark]
+    assert not [remark for remark in remarks_of(both, "shrinkage") if "e90_bins" in remark]
     fine = BinnedCounts.from_arrays(np.arange(2000) < 1000, np.full(2000, 0.5), bins=10)
     both = fine + BinnedCounts.from_arrays(np.arange(150) < 90, np.full(150, 0.9), bins=10)
-    assert [remark for remark in remarks_of(both, "shrinkage") if "max_error" in remark]
+    assert [remark for remark in remarks_of(both, "shrinkage") if "e90_bins" in remark]
 
 
 def test_the_rare_bin_is_named_with_its_share_and_its_gap():
     (remark,) = remarks_of(one_bin_off(0.05), "shrinkage")
-    assert remark.startswith("The bin from 0.9 to 1 has 5 % of the rows and an observed gap of -0.3. `max")
+    assert remark.startswith("The bin from 0.9 to 1 has 5 % of the rows and an observed gap of -0.3. The E90 of bins")
     assert remark.endswith("it counts errors that at least 10 % of the population have.")
 
 

@@ -216,7 +216,7 @@ def truth_of(estimand, population="flat", curve=("wave", 0.05), bins=8, **known)
         # each eighth holds half a period of 0.05 sin(8 pi c), whose mean is +-0.1 / pi
         ("ece", 0.1 / np.pi),
         ("l2_error", 0.1 / np.pi),
-        ("max_error", 0.1 / np.pi),
+        ("e90_bins", 0.1 / np.pi),
         ("signed_error", 0.0),
         ("overconfidence", 0.05 / np.pi),
         ("underconfidence", 0.05 / np.pi),
@@ -232,11 +232,11 @@ def test_true_values_of_one_bad_bin_in_closed_form():
     assert truth_of("ece", **bad) == pytest.approx(0.05 * 0.3 + 0.05 * 0.12)
     assert truth_of("l2_error", **bad) == pytest.approx((0.05 * 0.3**2 + 0.05 * 0.12**2) ** 0.5)
     assert truth_of(bc.lp_error, **bad) == truth_of("l2_error", **bad)
-    assert truth_of("max_error", **bad) == pytest.approx(0.12)  # a tenth of the population has at least this error
+    assert truth_of("e90_bins", **bad) == pytest.approx(0.12)  # a tenth of the population has at least this error
     assert truth_of("signed_error", **bad) == -truth_of("overconfidence", **bad) == pytest.approx(-0.021)
 
     def largest(bins):
-        return bc.max_error(bins, share=0)
+        return bc.largest_error(bins, share=0)
 
     assert truth_of(largest, **bad) == pytest.approx(0.3)
 
@@ -261,7 +261,7 @@ def test_true_bins_of_other_populations():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimand", ["l2_error", "max_error", "signed_error"])
+@pytest.mark.parametrize("estimand", ["l2_error", "e90_bins", "signed_error"])
 def test_methods_are_those_of_the_estimand(estimand, close_to, mcse):
     """The bootstrap again row by row, and the model from its draws."""
     data, n_draws = simulate(400, population="flat", curve="shift", rng=4), 2000
@@ -313,7 +313,8 @@ def test_an_estimand_of_more_than_the_bins_needs_a_truth():
 @pytest.mark.parametrize(
     ("estimand", "error", "said"),
     [
-        ("max_eror", ValueError, "Did you mean 'max_error'"),
+        ("e90_bin", ValueError, "Did you mean 'e90_bins'"),
+        ("max_error", ValueError, "Did you mean 'e90_bins'"),
         (3, TypeError, "`estimand` must be a name, an Estimand or a function"),
     ],
 )

@@ -60,7 +60,7 @@ def test_calibrated_leaves():
     wins = (value[:, None] > value) + 0.5 * (value[:, None] == value)
     assert found["auc"] == pytest.approx(events @ wins @ others / (events.sum() * others.sum()))
     assert found["brier_score"] == pytest.approx(share @ (value * (1 - value)))
-    assert [found[name] for name in ("ece", "max_error", "signed_error", "ici", "emax", "kuiper")] == [0] * 6
+    assert [found[name] for name in ("ece", "e90_bins", "signed_error", "ici", "emax", "kuiper")] == [0] * 6
     assert (found["intercept"], found["slope"], found["in_the_large"]) == pytest.approx((0, 1, 0), abs=1e-6)
 
 

@@ -38,7 +38,7 @@ def clinical(
     """
     from bayescal.cli.clinical import clinical_of_files
 
-    return Job(lambda: clinical_of_files(files, columns, question, model), outputs.given(), files)
+    return Job(lambda: clinical_of_files(files, columns, question, model), outputs.given(), files, outputs.details)
 
 
 COMMAND = Command(clinical, EXAMPLES, "bayescal.analyses.clinical.clinical_summary")

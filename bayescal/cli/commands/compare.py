@@ -45,7 +45,7 @@ def compare(
     """
     from bayescal.cli.comparison import compare_files
 
-    return Job(lambda: compare_files(files, columns, question, model), outputs.given(), files)
+    return Job(lambda: compare_files(files, columns, question, model), outputs.given(), files, outputs.details)
 
 
 COMMAND = Command(compare, EXAMPLES, "bayescal.analyses.compare.compare")

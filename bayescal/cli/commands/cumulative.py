@@ -41,7 +41,9 @@ def cumulative(
     """
     from bayescal.cli.cumulative import cumulative_of_file
 
-    return Job(lambda: cumulative_of_file(file, columns, groups, model, outputs), outputs.given(), [file])
+    return Job(
+        lambda: cumulative_of_file(file, columns, groups, model, outputs), outputs.given(), [file], outputs.details
+    )
 
 
 COMMAND = Command(cumulative, EXAMPLES)

@@ -30,7 +30,7 @@ def plan(
     """
     from bayescal.cli.planning import plan_file
 
-    return Job(lambda: plan_file(file, columns, question, goal, model), outputs.given(), [file])
+    return Job(lambda: plan_file(file, columns, question, goal, model), outputs.given(), [file], outputs.details)
 
 
 # `prob` of `labels_needed` is the probability of intervals, and the option names a column

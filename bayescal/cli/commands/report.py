@@ -42,7 +42,8 @@ def report(
 ) -> Job:
     """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
 
-    Prints a sentence to quote, a table with 95 % credible intervals, and a one-line specification of the estimate.
+    Prints the estimate, a table with 95 % credible intervals, and warnings. --details adds a one-line specification for
+    a paper, estimates for comparison, and the probabilities of sub-models.
 
     Name the columns with --label and either --prob or --prob-prefix, or with --correct and --confidence.
 
@@ -50,7 +51,7 @@ def report(
     """
     from bayescal.cli.evaluation import evaluate_file
 
-    return Job(lambda: evaluate_file(file, columns, groups, question, model), outputs.given(), [file])
+    return Job(lambda: evaluate_file(file, columns, groups, question, model), outputs.given(), [file], outputs.details)
 
 
 COMMAND = Command(report, EXAMPLES, "bayescal.evaluate.evaluate")

@@ -47,7 +47,10 @@ def shift(
     from bayescal.cli.shift import evaluate_shifted_files
 
     return Job(
-        lambda: evaluate_shifted_files(source, target, columns, question, model), outputs.given(), [source, target]
+        lambda: evaluate_shifted_files(source, target, columns, question, model),
+        outputs.given(),
+        [source, target],
+        outputs.details,
     )
 
 

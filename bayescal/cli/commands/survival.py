@@ -30,7 +30,8 @@ def survival(
 ) -> Job:
     """Estimate the calibration error of stated risks at a horizon, from times of which some are censored.
 
-    Prints a sentence to quote, a table with 95 % credible intervals, and a one-line specification of the estimate.
+    Prints the estimate, a table with 95 % credible intervals, and warnings. --details adds a one-line specification for
+    a paper, estimates for comparison, and the probabilities of sub-models.
 
     The last row of the table is the ratio of observed to expected events.
 
@@ -41,7 +42,7 @@ def survival(
     from bayescal.cli.survival import compare_survival_file, evaluate_survival_file
 
     of_file = compare_survival_file if len(columns.risk or ()) > 1 else evaluate_survival_file
-    return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file])
+    return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file], outputs.details)
 
 
 COMMAND = Command(survival, EXAMPLES, "bayescal.analyses.survival.evaluate_survival")

@@ -12,7 +12,7 @@ from bayescal import _packages
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
 from bayescal.draws import BinDraws
-from bayescal.estimands.errors import ece, max_error
+from bayescal.estimands.errors import e90_bins, ece, largest_error
 from bayescal.posterior.smooth_curve import (
     DEVIATIONS,
     DRIFT_SDS,
@@ -170,8 +170,8 @@ def quantities(accuracy: Floats, confidence: Floats, mass: Floats) -> dict[str, 
     last = len(confidence) - 1
     return {
         "ici": ece(bins).values,
-        "e90": max_error(bins).values,
-        "emax": max_error(bins, share=0).values,
+        "e90": e90_bins(bins).values,
+        "emax": largest_error(bins).values,
         **{f"rate[{b}]": accuracy[:, b] for b in (0, last // 2, last)},
     }
 
