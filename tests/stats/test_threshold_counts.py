@@ -148,7 +148,7 @@ def test_other_counts_are_refused():
         ([], ValueError, "empty"),
         (["0.1"], TypeError, "must be a number"),
         ([[0.1, 0.2]], TypeError, r"shape \(1, 2\)"),
-        (1.5, ValueError, "strictly between"),
+        (1.5, ValueError, r"must lie in \[0, 1\)"),
     ],
 )
 def test_thresholds_that_are_refused(thresholds, error, message):
