@@ -89,7 +89,7 @@ def test_options_reach_the_library(file):
             ("--prob", "risk", "--threshold", "5%"),
             "--threshold must be numbers between 0 and 1, as in 0.1,0.2; not '5%'",
         ),
-        (("--prob", "risk", "--threshold", "10"), "--threshold must lie strictly between 0 and 1"),
+        (("--prob", "risk", "--threshold", "10"), "--threshold must lie in [0, 1)"),
         (("--prob", "risk", "--threshold", "0.1,0.1"), "--threshold must be strictly increasing"),
         ((), "--prob COLUMN, once per model"),
         (("--prob", "risk", "--prob", "risk"), "classifiers must have different names; 'risk' names two of them"),

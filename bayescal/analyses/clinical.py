@@ -68,7 +68,7 @@ def clinical_summary(
     y_prob : array-like of float, shape (n_rows,), or mapping of str to array-like, or data frame
         Probabilities of the event; of several models, by name. A data frame has one column per model.
     thresholds : float or array-like of float, optional
-        Thresholds of treatment, strictly increasing between 0 and 1, at which the table states the net benefit. There
+        Thresholds of treatment, strictly increasing in [0, 1), at which the table states the net benefit. There
         is no default, because thresholds follow from the harm of treatment and of missed events; without them, the
         table has no net benefit.
     bins, binning
@@ -97,8 +97,8 @@ def clinical_summary(
     ------
     ValueError, TypeError
         If values are missing or invalid, all probabilities of a model are equal, rows contradict a probability of 0 or
-        1 and there is no `floor`, or thresholds are 0 or 1 or do not increase. If weights depend on the outcome alone,
-        as for case-control data: Brier score and calibration then need the prevalence of a population.
+        1 and there is no `floor`, or thresholds lie outside [0, 1) or do not increase. If weights depend on the outcome
+        alone, as for case-control data: Brier score and calibration then need the prevalence of a population.
 
     See Also
     --------

@@ -67,8 +67,9 @@ def net_benefit(
         Probabilities of the event. For several models, a mapping from name to column, or a data frame with one column
         per model.
     thresholds : float or array-like of float, optional
-        Thresholds t, strictly increasing between 0 and 1; by default 0.01, 0.02, ..., 0.99. A row is treated at t if
-        its probability is at least t. Thresholds are rounded to 12 decimals.
+        Thresholds t, strictly increasing in [0, 1); by default 0.01, 0.02, ..., 0.99. A row is treated at t if
+        its probability is at least t; at 0 every row is, and the net benefit is the prevalence. Thresholds are rounded
+        to 12 decimals.
     pseudo_rows : float, default 3
         Weight of the prior in rows, in [0.1, 100]. The prior has an event probability of 0.5, and most of its scores
         are 0 or 1, so that at every threshold about half of its rows are treated.
@@ -104,8 +105,8 @@ def net_benefit(
     ------
     ValueError, TypeError
         If values are missing or invalid, or columns differ in length; the message gives the first index. If thresholds
-        are 0 or 1, or do not increase. If weights differ only between the outcomes, as for case-control data, and
-        `prevalence` is not given.
+        lie outside [0, 1), where the odds t / (1 - t) are finite, or do not increase. If weights differ only between
+        the outcomes, as for case-control data, and `prevalence` is not given.
 
     See Also
     --------

@@ -224,6 +224,11 @@ class Estimand:
         """
         return np.abs(values) if self.better == "nearest zero" else values
 
+    @property
+    def compared_name(self) -> str:
+        """Name of the draws of `compared` values, such as ``"size of signed_error"``."""
+        return f"size of {self.name}" if self.better == "nearest zero" else self.name
+
     def words(self, target: str) -> str:
         """Return the words that follow "the" in a sentence about rows of this target.
 

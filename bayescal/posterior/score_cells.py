@@ -312,7 +312,8 @@ def base_shares(thresholds: Floats) -> Floats:
     Returns
     -------
     ndarray, shape (n_thresholds + 1,)
-        0.1 times the width of each cell, and 0.45 more for the first and for the last one.
+        0.1 times the width of each cell, and 0.45 more for the cells of the scores 0 and 1: the first, or the second if
+        the first threshold is 0, and the last one.
 
     Examples
     --------
@@ -320,7 +321,8 @@ def base_shares(thresholds: Floats) -> Floats:
     array([0.47, 0.05, 0.48])
     """
     shares = (1 - AT_ENDS) * np.diff(np.concatenate([[0.0], thresholds, [1.0]]))
-    shares[[0, -1]] += AT_ENDS / 2
+    shares[int(len(thresholds) > 0 and thresholds[0] == 0)] += AT_ENDS / 2
+    shares[-1] += AT_ENDS / 2
     return shares
 
 

@@ -302,7 +302,7 @@ def _(
         "spread": result.spread,
         "classifiers": result.each(PROB, estimand=estimand),
         "datasets": [{"name": name, "rows": n} for name, n in result.n_rows.items()],
-        "by_dataset": result.by_dataset(PROB, estimand=estimand),
+        "by_dataset": result._by_dataset(PROB, estimand),
         "seeds": {"order": str(result.order_seed)},
     }
 

@@ -117,7 +117,7 @@ def by_dataset(result: ComparisonOverDatasets, estimand: Estimand) -> Table:
             *_render.numbers(*(row[column] for column in ("mean", "low", "high"))),
             *(_share(row[column]) for column in ("p_left", "p_rope", "p_right")),
         ]
-        for row in result.by_dataset(PROB, estimand=estimand)
+        for row in result._by_dataset(PROB, estimand)
     ]
     return Table("Each data set", ("data set", "1st - 2nd", *DIFFERENCES), rows)
 

@@ -172,7 +172,8 @@ class ClasswiseEvaluation(Evaluations):
         by_class = self.draws(estimand)
         known = self.exact | (as_estimand(estimand) is registered()["signed_error"])
         means = (classwise_mean(by_class), known), (marginal_mean(by_class, self._frequency), self.exact)
-        unweighted, weighted = (Draws(np.where(zero, 0.0, mean.values), mean.name) for mean, zero in means)
+        named = zip(means, self._names_of_means(estimand), strict=True)
+        unweighted, weighted = (Draws(np.where(zero, 0.0, mean.values), name) for (mean, zero), name in named)
         return unweighted, weighted
 
     @cached_property
@@ -233,7 +234,8 @@ class ClasswiseEvaluation(Evaluations):
         """
         by_class, (plug_in, null_mean) = self.draws(estimand), self._plug_in_and_null_mean(estimand)
         draws = [*self._means(estimand), *map(Draws, by_class.values.T)]
-        names = [*self._names_of_means(estimand), *(f"class {label}" for label in self.classes)]
+        names = [name.replace("_", " ", 1) for name in self._names_of_means(estimand)]
+        names += [f"class {label}" for label in self.classes]
         rows = zip(draws, names, self._with_means(plug_in), self._with_means(null_mean), strict=True)
         return [wording.table_row(drawn, name, prob, *values) for drawn, name, *values in rows]
 
@@ -251,8 +253,9 @@ class ClasswiseEvaluation(Evaluations):
 
     @staticmethod
     def _names_of_means(estimand: EstimandLike) -> tuple[str, str]:
+        """Return the names of the draws of both means, which `summary` shows."""
         name = as_estimand(estimand).name
-        return f"classwise {name}", "marginal error" if name == "ece" else f"marginal {name}"
+        return f"classwise_{name}", "marginal_error" if name == "ece" else f"marginal_{name}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -289,9 +292,8 @@ class ClasswiseEvaluation(Evaluations):
         ValueError
             If the estimand has no joint draws over classes.
         """
-        prob, by_class = _checks.fraction("prob", prob), self.draws(estimand)
-        name, names = as_estimand(estimand).name, [n.replace(" ", "_") for n in self._names_of_means(estimand)]
-        quantities = {**dict(zip(names, self._means(estimand), strict=True)), name: by_class}
+        prob, by_class, name = _checks.fraction("prob", prob), self.draws(estimand), as_estimand(estimand).name
+        quantities = {**{mean.name: mean for mean in self._means(estimand)}, name: by_class}
         if as_estimand(estimand) is registered()["l2_error"]:
             quantities = {"rms_error": self.rms_error, **quantities}
         return _arviz.summary(quantities, prob, {name: self.classes}, **options)

@@ -320,7 +320,7 @@ class Evaluations(Labelled, _presented.Presented):
         """Draws of the first value minus the second, as they are compared; see `Estimand.compared`."""
         record, (i, j) = as_estimand(estimand), self._pair(first, second)
         values = record.compared(self._pair_values(i, j, estimand))
-        return Draws(values[:, 0] - values[:, 1], f"{record.name}: {self.names[i]} - {self.names[j]}")
+        return Draws(values[:, 0] - values[:, 1], f"{record.compared_name}: {self.names[i]} - {self.names[j]}")
 
     def _gap(self, i: int, j: int, estimand: EstimandLike) -> Floats:
         """Return draws of the difference of two evaluations; negative means that the first is better."""

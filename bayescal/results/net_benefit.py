@@ -175,9 +175,10 @@ class NetBenefit(_presented.Presented):
         """Draws of the net number of treatments per row that each model avoids, against treating all.
 
         It is (net benefit - that of treating all) (1 - t) / t: the same difference in units of true negatives, shape
-        (n_draws, n_thresholds).
+        (n_draws, n_thresholds). At the threshold 0 a model treats all, and avoids none.
         """
-        gained = (self._drawn[0] - self._treat_all[:, None]) / odds(self.thresholds)
+        gap, weight = self._drawn[0] - self._treat_all[:, None], odds(self.thresholds)
+        gained = np.divide(gap, weight, out=np.zeros_like(gap), where=np.broadcast_to(weight > 0, gap.shape))
         return self._by_model(gained, "treatments avoided by")
 
     @cached_property

@@ -43,7 +43,7 @@ def shown(thresholds: Floats) -> NDArray[np.intp]:
     if len(thresholds) <= PRINTED + 1:
         return np.arange(len(thresholds))
     tenths = np.flatnonzero(np.abs(10 * thresholds - np.round(10 * thresholds)) < 1e-9)
-    if PRINTED // 2 <= len(tenths) <= PRINTED:
+    if PRINTED // 2 <= len(tenths) <= PRINTED + 1:
         return tenths
     return np.unique(np.round(np.linspace(0, len(thresholds) - 1, PRINTED)).astype(np.intp))
 
@@ -81,6 +81,7 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
         found[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
         if counts.clusters is not None:
             found[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
+        found[name][1] &= counts.thresholds > 0  # at 0, a model treats all and is exactly as good as treating all
     return found
 
 

@@ -132,8 +132,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             **{f"{name}_new": new[name] for name in ("p_left", "p_rope", "p_right")},
         }
 
-    def by_dataset(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Return one dict per data set and pair, as data.
+    def by_dataset(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> "pd.DataFrame":
+        """Return the difference of each pair on each data set, one row each.
 
         Parameters
         ----------
@@ -144,9 +144,31 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Returns
         -------
-        list of dict
-            Keys dataset, first, second, mean, sd, low, high, and those of `decide`, for the difference on the data set.
+        pandas.DataFrame
+            Columns mean, sd, eti95_lb and eti95_ub (95 is the percentage `prob`) of the difference first - second, and
+            those of `decide`. The index has the levels dataset, first and second; pairs are in the order of `table`.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
+        >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
+        >>> differences = bc.compare_over_datasets(rows, bins=2, rng=1).by_dataset()
+        >>> differences.index.tolist(), differences.columns[:4].tolist()
+        ([('one', 'A', 'B'), ('other', 'A', 'B')], ['mean', 'sd', 'eti95_lb', 'eti95_ub'])
         """
+        from bayescal import _export
+
+        prob = _checks.fraction("prob", prob)
+        return _export.frame(self._by_dataset(prob, estimand), ("dataset", *self._index), (), prob)
+
+    def _by_dataset(self, prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
+        """Return one dict per data set and pair."""
         rows = []
         for first, second in combinations(self._listed(estimand), 2):
             each = self.differences(first, second, estimand)

@@ -141,7 +141,7 @@ class OverDatasets(Labelled, _presented.Presented):
         Draws
             Shape (n_draws, n_classifiers); for an estimand whose best value is nearest zero, of absolute values.
         """
-        return Draws(self._sizes(estimand).mean(axis=1), f"mean {as_estimand(estimand).name}")
+        return Draws(self._sizes(estimand).mean(axis=1), f"mean {as_estimand(estimand).compared_name}")
 
     def _sizes(self, estimand: EstimandLike) -> Floats:
         """Values that are averaged and ranked: absolute values if the value nearest zero is the best."""
@@ -163,8 +163,8 @@ class OverDatasets(Labelled, _presented.Presented):
             Shape (n_draws, n_datasets).
         """
         i, j = self._pair(first, second)
-        sizes = self._sizes(estimand)
-        return Draws(sizes[..., i] - sizes[..., j], f"{as_estimand(estimand).name}: {self.names[i]} - {self.names[j]}")
+        sizes, name = self._sizes(estimand), as_estimand(estimand).compared_name
+        return Draws(sizes[..., i] - sizes[..., j], f"{name}: {self.names[i]} - {self.names[j]}")
 
     def difference(self, first: str | None = None, second: str | None = None, estimand: EstimandLike = "ece") -> Draws:
         """Draws of the mean difference over these data sets.

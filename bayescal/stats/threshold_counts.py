@@ -47,7 +47,7 @@ class ThresholdCounts:
     Parameters
     ----------
     thresholds : ndarray of float64, shape (n_thresholds,)
-        Thresholds, strictly increasing between 0 and 1.
+        Thresholds, strictly increasing in [0, 1).
     models : tuple of str
         Names of the models.
     cells : ndarray of int64, shape (n_cells, n_models + 1)
@@ -123,7 +123,7 @@ class ThresholdCounts:
         confidence : array-like of float, shape (n_rows,), or mapping of str to array-like
             Probability stated for outcome 1, in [0, 1]; of several models, by name.
         thresholds : float or array-like of float, optional
-            Thresholds, strictly increasing between 0 and 1; by default 0.01, 0.02, ..., 0.99. They are rounded to 12
+            Thresholds, strictly increasing in [0, 1); by default 0.01, 0.02, ..., 0.99. They are rounded to 12
             decimals, and compared with probabilities in the type of these, so that float32(0.7) reaches 0.7.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
@@ -140,7 +140,7 @@ class ThresholdCounts:
         ------
         ValueError, TypeError
             If values are missing or invalid, or columns differ in length; the message gives the first index. If
-            thresholds do not increase strictly between 0 and 1.
+            thresholds do not increase strictly, or lie outside [0, 1).
 
         Examples
         --------
@@ -183,7 +183,8 @@ class ThresholdCounts:
         ValueError
             If there are too many joint cells, or fewer than two clusters; or weights cannot be squared and summed.
         """
-        names, at = model_names(rows), checked_thresholds(thresholds)
+        names, every = model_names(rows), checked_thresholds(thresholds)
+        at = every[every > 0]
         first = next(iter(rows.values()))
         if first.weight is not None and not 1 / LARGEST_WEIGHT < first.weight.max() < LARGEST_WEIGHT:
             refuse_scale(first.weight)
@@ -191,7 +192,8 @@ class ThresholdCounts:
         square = None if first.weight is None else first.weight**2
         squares = sums_at(first.outcome.astype(np.intp), square, 2)
         by_cluster = cells_of_clusters(list(rows.values()), clusters, bins_between(at))
-        return cls(at, names, cells, n, weight, squares, by_cluster)
+        found = cls(at, names, cells, n, weight, squares, by_cluster)
+        return found if len(at) == len(every) else found.at(every)
 
     @classmethod
     def from_frame(
@@ -241,7 +243,8 @@ class ThresholdCounts:
         (('new', 'old'), [[0, 1, 0], [1, 0, 1], [1, 1, 1]])
         """
         columns = columns_by_model(confidence)
-        names, at = model_names(columns), checked_thresholds(thresholds)
+        names, every = model_names(columns), checked_thresholds(thresholds)
+        at = every[every > 0]
         bins = bins_between(at)
         require_keys((2 * (len(bins) + 2)) ** len(names), MOST_ENGINE_KEYS, len(at), len(names))
         if len(names) == 1:
@@ -254,7 +257,8 @@ class ThresholdCounts:
             weight = rows.n.astype(np.float64) if rows.weight is None else rows.weight
             squares = weight if rows.weight_sq is None else rows.weight_sq
             by_outcome = sums_at(rows.outcome[0], squares, 2)
-            found[label] = cls(at, names, *merged(cells, rows.n, weight, len(bins)), by_outcome)
+            counts = cls(at, names, *merged(cells, rows.n, weight, len(bins)), by_outcome)
+            found[label] = counts if len(at) == len(every) else counts.at(every)
         return found[None] if by is None else found
 
     @classmethod
@@ -308,7 +312,7 @@ class ThresholdCounts:
         Parameters
         ----------
         thresholds : float or array-like of float
-            Some of the present thresholds.
+            Some of the present thresholds, and 0, which every row reaches.
 
         Returns
         -------
@@ -328,7 +332,13 @@ class ThresholdCounts:
         """
         chosen = checked_thresholds(thresholds)
         place = np.searchsorted(self.thresholds, chosen - 0.5 * 10.0**-DECIMALS)
-        near = np.abs(self.thresholds[np.minimum(place, len(self.thresholds) - 1)] - chosen)
+        # no cell lies below a threshold of 0
+        known = np.append(self.thresholds, np.inf)
+        if chosen[0] == 0 < known[0]:
+            known, place[0] = np.append(0.0, known), -1
+            near = np.abs(known[place + 1] - chosen)
+        else:
+            near = np.abs(known[place] - chosen)
         missing = near > 10.0**-DECIMALS
         if missing.any():
             rule, verb = "must be among the thresholds, or edges, of the counts", ("is not", "are not")

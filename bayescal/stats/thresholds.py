@@ -23,25 +23,25 @@ DECIMALS = 12
 
 
 def checked_thresholds(thresholds: Any) -> Floats:
-    """Return thresholds that increase strictly between 0 and 1, rounded to `DECIMALS`; by default 0.01, ..., 0.99."""
+    """Return thresholds that increase strictly in [0, 1), rounded to `DECIMALS`; by default 0.01, ..., 0.99."""
     if thresholds is None:
         return equal_width_edges(100)[1:-1].copy()
     given = np.atleast_1d(to_array("thresholds", [thresholds] if isinstance(thresholds, Real) else thresholds))
     if given.ndim != 1 or given.dtype.kind not in "iuf":
         raise TypeError(
-            "`thresholds` must be a number or a one-dimensional array of numbers between 0 and 1; got shape "
+            "`thresholds` must be a number or a one-dimensional array of numbers in [0, 1); got shape "
             f"{given.shape}, dtype {given.dtype}."
         )
     if not len(given):
         raise ValueError("`thresholds` is empty; at least one threshold is needed.")
     _checks.finite("thresholds", given)
     given = np.round(given.astype(np.float64), DECIMALS)
-    outside = (given <= 0) | (given >= 1)
+    outside = (given < 0) | (given >= 1)
     if outside.any():
         hint = "Percentages? Divide by 100." if 1 < given.max() <= 100 else ""
-        if ((given == 0) | (given == 1))[outside].all():
-            hint = "At 0 everybody is treated, and at 1 a false positive costs infinitely much: leave them out."
-        _checks.refuse("thresholds", "must lie strictly between 0 and 1", outside, given, hint)
+        if (given == 1)[outside].all():
+            hint = "At 1 the odds are infinite: a false positive costs infinitely much. Leave it out."
+        _checks.refuse("thresholds", "must lie in [0, 1)", outside, given, hint)
     falls = np.concatenate([[False], np.diff(given) <= 0])
     if falls.any():
         _checks.refuse("thresholds", "must be strictly increasing", falls, given, "Sort them, each once.")
@@ -75,7 +75,7 @@ def columns_by_model(confidence: Any) -> dict[str, str]:
 
 
 def bins_between(thresholds: Floats) -> Bins:
-    """Return the bins whose inner edges are thresholds, closed on the left."""
+    """Return the bins whose inner edges are thresholds above 0, closed on the left."""
     edges = np.concatenate([[0.0], thresholds, [1.0]])
     equal = np.array_equal(edges, equal_width_edges(len(edges) - 1))
     return Bins(edges, "equal-width" if equal else "custom")

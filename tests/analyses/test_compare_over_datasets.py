@@ -342,3 +342,18 @@ def test_columns_of_data_sets_that_are_refused(arguments, kind, message):
     y, p, _ = in_one_table()
     with pytest.raises(kind, match=message):
         bc.compare(y, p, draws=100, **arguments)
+
+
+def test_differences_by_data_set_are_a_frame(result):
+    found = result.by_dataset(0.8)
+    assert isinstance(found, pd.DataFrame)
+    assert found.index.names == ["dataset", "first", "second"]
+    assert list(found)[:4] == ["mean", "sd", "eti80_lb", "eti80_ub"]
+    assert len(found) == 15
+    for (name, first, second), row in found.iterrows():
+        own = result.comparisons[name].difference(first, second)
+        assert row["mean"] == pytest.approx(own.mean(), abs=1e-12)
+        assert (row["eti80_lb"], row["eti80_ub"]) == pytest.approx(own.interval(0.8), abs=1e-12)
+    assert "set 4" in str(found)
+    document = json.loads(result.to_json())["by_dataset"]
+    assert [each["mean"] for each in document] == list(found["mean"])

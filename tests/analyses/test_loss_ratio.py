@@ -156,7 +156,7 @@ def test_labels_and_logits():
         ({"y_true_validation": np.where(YV, "b", "a")}, TypeError, "`y_true_validation` holds string labels"),
         ({"y_true_validation": Y, "y_prob_validation": P.copy()}, ValueError, "must be other rows than the test rows"),
         ({"y_prob": P + 1}, ValueError, r"`y_prob` must lie in \[0, 1\]"),
-        ({"thresholds": [0.0, 0.5]}, ValueError, "strictly between 0 and 1"),
+        ({"thresholds": [0.0, 0.5]}, ValueError, "the loss before recalibration must not be 0.*first at 0"),
         ({"y_true": P > 0.5, "y_prob": (P > 0.5) * 1.0}, ValueError, "loss before recalibration must not be 0"),
         ({"draws": 1}, ValueError, "`draws`"),
     ],

@@ -479,3 +479,60 @@ def test_two_rare_models_differ_where_few_rows_show_it():
     y[[0, 100, 200, 300]] = 1
     low, high = bc.net_benefit(y, {"a": p, "b": q}, 0.02, rng=1).difference("b", "a").interval()
     assert low[0] < 0 < high[0]
+
+
+# --- a threshold of 0: every row is treated
+
+
+def test_at_0_every_model_treats_all_and_the_net_benefit_is_the_prevalence():
+    found = bc.net_benefit(Y, P, [0.0, *T], rng=1, draws=500)
+    for name in found.models:
+        assert np.ptp(found.net_benefit[name].values[:, 0] - found.prevalence_draws[:, 0]) < 1e-12
+        assert found.observed[name][0] == pytest.approx(Y.mean(), abs=1e-12)
+        assert found.avoided[name].values[:, 0].tolist() == [0.0] * 500
+        assert not found.few_rows[name][0]
+        assert found.p_useful[name][0] == 0
+        # the other thresholds have the posterior that they have without 0
+        for one, other in zip(found.moments[name], TWO.moments[name], strict=True):
+            np.testing.assert_allclose(one[1:], other, rtol=1e-12)
+        np.testing.assert_array_equal(found.observed[name][1:], TWO.observed[name])
+    assert [float(found.p_best[name][0]) for name in found.strategies] == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3])
+    # 3 pseudo-rows with an event probability of 1/2
+    assert found.moments["new"][0][0] == pytest.approx((Y.sum() + 1.5) / (len(Y) + 3))
+    assert found.treat_all_table()[0]["mean"] == pytest.approx((Y.sum() + 1.5) / (len(Y) + 3))
+
+
+@pytest.mark.parametrize("more", [{}, {"cluster": np.arange(len(Y)) // 4}, {"prevalence": 0.1}])
+def test_a_threshold_of_0_alone_and_with_options(more):
+    found = bc.net_benefit(Y, P["new"], 0, rng=1, draws=300, **more)
+    if "prevalence" in more:
+        assert found.net_benefit["model"].mean() == pytest.approx([0.1])
+    else:
+        assert found.net_benefit["model"].mean() == pytest.approx([Y.mean()], abs=0.01)
+    assert found.sentence().startswith("At the threshold 0, the net benefit of the model is 0.")
+    assert "0" in str(found)
+
+
+def test_a_threshold_of_0_in_counts_files_documents_and_pictures(tmp_path):
+    every = [0.0, *T]
+    counts = bc.ThresholdCounts.from_arrays(Y, P, every)
+    assert (counts.cells[:, :-1] > 0).all()
+    frame = pd.DataFrame({"y": Y, **P})
+    assert bc.ThresholdCounts.from_frame(frame, every, outcome="y", confidence=list(P)) == counts
+    assert bc.ThresholdCounts.from_arrays(Y, P, T).at(every) == counts
+    assert counts.at(every) == counts
+    assert counts.at(T) == bc.ThresholdCounts.from_arrays(Y, P, T)
+    bc.save_counts(counts, tmp_path / "counts.json")
+    assert bc.load_counts(tmp_path / "counts.json") == counts
+    document = json.loads((tmp_path / "counts.json").read_text())
+    document["cells"][0][0] = 0
+    (tmp_path / "wrong.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="must be at least 1 for each model"):
+        bc.load_counts(tmp_path / "wrong.json")
+    binned = bc.BinnedCounts.from_arrays(Y, P["new"], bins=10, target="event")
+    assert bc.ThresholdCounts.from_bins(binned, [0, 0.5]) == bc.ThresholdCounts.from_arrays(Y, P["new"], [0, 0.5])
+    found = bc.net_benefit_counts(counts, rng=1, draws=200)
+    assert json.loads(found.to_json())["table"][0]["threshold"] == 0
+    ax = bc.plot_decision_curve(found)
+    assert ax.get_xlim()[0] == 0
+    assert all(np.isfinite(line.get_ydata()[0]) for line in ax.lines)

@@ -179,3 +179,21 @@ def test_the_signed_errors_of_all_classes_add_up_to_zero(pets):
     )
     assert rows[0]["plug_in"] == pytest.approx(0, abs=1e-12)
     assert rows[1]["sd"] > 0  # the mean weighted by class frequency is unknown
+
+
+def test_draws_of_means_over_classes_are_named_after_their_quantity(three_classes):
+    _, _, found = three_classes
+    for estimand, names in (
+        ("ece", ("classwise_ece", "marginal_error")),
+        ("l2_error", ("classwise_l2_error", "marginal_l2_error")),
+        ("signed_error", ("classwise_signed_error", "marginal_signed_error")),
+    ):
+        mean = found.mean_over_classes(estimand)
+        assert found.draws(estimand).name != mean.name
+        assert (mean.name, found._means(estimand)[1].name) == names
+        assert set(names) <= set(found.summary(estimand=estimand).index)
+        assert [row["quantity"] for row in found.table(estimand=estimand)[:2]] == [
+            name.replace("_", " ", 1) for name in names
+        ]
+    assert (found.ece.name, found.marginal_error.name) == ("classwise_ece", "marginal_error")
+    assert found.rms_error.name == "rms_error"

@@ -178,10 +178,10 @@ def test_over_data_sets(n, estimand):
     assert next(iter(result.to_frame(estimand=estimand).index)) == pair
     assert result.sheet(estimand=estimand).rows[0][0] == " - ".join(pair)
     assert f"of {pair[0]} minus that of {pair[1]}: " in result.sentence(estimand=estimand)
-    each = [row for row in result.by_dataset(estimand=estimand) if (row["first"], row["second"]) == pair]
-    assert len(each) == 3
+    each = result.by_dataset(estimand=estimand).xs(pair, level=("first", "second"))
+    assert list(each.index) == list(result.datasets)
     drawn = difference_rows(result, *pair, estimand=estimand)
-    np.testing.assert_allclose(drawn.mean[:3], [row["mean"] for row in each])
+    np.testing.assert_allclose(drawn.mean[:3], each["mean"])
     assert drawn.mean[3] == pytest.approx(table[0]["mean"])
     ax = bc.plot_over_datasets(result, Figure().subplots(), first=pair[0], second=pair[1], estimand=estimand)
     label = " ".join(ax.get_xlabel().split())

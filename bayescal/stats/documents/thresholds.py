@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _files
+from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.documents.joint_cells import read_cells
 from bayescal.stats.documents.values import ROUNDING, TINY, floats, within
@@ -46,6 +46,8 @@ def thresholds_from_document(document: Mapping[str, Any]) -> ThresholdCounts:
         raise ValueError(str(problem)) from problem
     top = [*([len(thresholds) + 1] * len(models)), 2]
     cells, n = read_cells(document, top, "the score cell of each model and the outcome")
+    if thresholds[0] == 0 and (below := (cells[:, :-1] == 0).any(axis=1)).any():
+        _checks.refuse("cells", "must be at least 1 for each model if the first threshold is 0", below, cells)
     given = [name for name in WEIGHTS if name in document]
     if len(given) == 1:
         raise ValueError(f"`{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
