@@ -39,7 +39,7 @@ def run(*arguments):
 
 def test_report(table, path):
     out = path.with_suffix(".json")
-    shown = run("report", path, *COLUMNS, "--seed", 1, "--json", out)
+    shown = run("report", path, *COLUMNS, "--seed", 1, "--json", out, "--details")
     ours = bc.evaluate(table["y"], table["p"], cluster=table["q"], rng=1)
     assert ours.counts.clusters.icc > 0.1
     assert f"N = 300 in 60 clusters (effective N = {ours.counts.effective_rows:.0f})" in shown

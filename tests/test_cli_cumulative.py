@@ -68,7 +68,8 @@ def test_the_posterior_is_that_of_the_library(file, tmp_path):
     ):
         done = run(file, *given, "--json", out, "--html", tmp_path / "out.html", "--details")
         assert done.exit_code == 0, done.output
-        assert posterior.sentence() in words(done)
+        assert posterior.sheet().headline in words(done)
+        assert posterior.sentence().startswith(posterior.sheet().headline[:-1])
         assert f"P(Kuiper < {limit}) " in done.stdout
         saved = json.loads(out.read_text(encoding="utf-8"))
         assert saved["table"] == posterior.table()

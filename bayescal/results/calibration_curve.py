@@ -381,11 +381,18 @@ class CalibrationCurve(_presented.Presented):
         e50, e90 = (_render.number(v, d) for v in (self.e50.mean(), self.e90.mean()))
         stated, happened = ("confidence", "accuracy") if self.target != "event" else ("score", "event rate")
         return (
-            f"The integrated calibration index is {wording.mean_and_interval(self.ici, prob)}: the "
-            f"mean difference between {stated} and {happened}, regardless of sign. Half of the population have an "
-            f"error of at least {e50}, and 10 % of at least {e90}. The probability of exact calibration is "
-            f"{_share(self.p_calibrated)} (prior {PRIOR_ODDS / (1 + PRIOR_ODDS):.2f})."
+            f"{self._headline(prob)[:-1]}: the mean difference between {stated} and {happened}, regardless of sign. "
+            f"Half of the population have an error of at least {e50}, and 10 % of at least {e90}. {self._exact}"
         )
+
+    def _headline(self, prob: float) -> str:
+        return f"The integrated calibration index is {wording.mean_and_interval(self.ici, prob)}."
+
+    @property
+    def _exact(self) -> str:
+        """Sentence with the probability of exact calibration."""
+        share = _share(self.p_calibrated)
+        return f"The probability of exact calibration is {share} (prior {PRIOR_ODDS / (1 + PRIOR_ODDS):.2f})."
 
     @property
     def question(self) -> str:
@@ -412,8 +419,9 @@ class CalibrationCurve(_presented.Presented):
         words = WORDS | ({EXACT: "all other knots exact"} if self.contradicted else {})
         listed = ", ".join(f"{words[family]} {_share(p)}" for family, p in shares.items())
         of_ends = ((self.score == 0) | (self.score == 1)).all()  # the shares are those of the prior
-        notes = [] if of_ends else [f"Shares of the draws: {listed}."]
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, self.remarks, notes)
+        notes = [self._exact, *([] if of_ends else [f"Shares of the draws: {listed}."])]
+        headline = self._headline(0.95)
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, self.remarks, notes, headline)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -290,16 +290,21 @@ class CumulativePosterior(_presented.Presented):
             Mean and interval, the plug-in value, and its mean under calibration.
         """
         row = self.table(prob)[0]
-        d = _render.interval_decimals(row["low"], row["high"])
-        mean, low, high, plug_in, null = (
-            _render.number(row[k], d) for k in ("mean", "low", "high", "plug_in", "null_mean")
-        )
-        kind = "credible interval" if self.model == SEGMENTS else "interval"
+        plug_in, null = (self._as_kuiper(row, row[name]) for name in ("plug_in", "null_mean"))
         return (
-            f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high}): the net "
-            "excess of outcomes over scores, in any interval of scores, is at most this share of all rows. The "
-            f"plug-in value is {plug_in}; for a perfectly calibrated classifier it would be {null} on average."
+            f"{self._headline(prob)[:-1]}: the net excess of outcomes over scores, in any interval of scores, is at "
+            f"most this share of all rows. The plug-in value is {plug_in}; for a perfectly calibrated classifier it "
+            f"would be {null} on average."
         )
+
+    def _headline(self, prob: float) -> str:
+        row = self.table(prob)[0]
+        mean, low, high = (self._as_kuiper(row, row[name]) for name in ("mean", "low", "high"))
+        kind = "credible interval" if self.model == SEGMENTS else "interval"
+        return f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high})."
+
+    def _as_kuiper(self, row: dict[str, Any], value: float) -> str:
+        return _render.number(value, _render.interval_decimals(row["low"], row["high"]))
 
     @property
     def spec(self) -> str:
@@ -324,7 +329,9 @@ class CumulativePosterior(_presented.Presented):
             [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
             for row in self.table()
         ]
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self.remarks, self._notes())
+        return _render.Sheet(
+            self.sentence(), self.spec, wording.HEADER, rows, self.remarks, self._notes(), self._headline(0.95)
+        )
 
     def _notes(self) -> list[str]:
         """Lines of the details: the probability of a statistic of 0, the origin of the draws, and the sub-models."""

@@ -214,7 +214,7 @@ def test_it_prints_and_exports(tmp_path):
     assert text.startswith("The integrated calibration index is 0.0")
     for symbol, _ in ERRORS.values():
         assert symbol in text
-    assert "(prior 0.40)" in " ".join(text.split())
+    assert "(prior 0.40)" in " ".join(str(CV.details()).split())
     frame = CV.to_frame(0.9)
     assert list(frame.columns) == ["mean", "sd", "eti90_lb", "eti90_ub"]
     assert frame.loc["e90", "mean"] == CV.e90.mean()

@@ -213,7 +213,7 @@ def test_how_it_prints_and_is_exported(tmp_path):
         "3 classifiers on the same rows: multi-class Brier score, sum over 3 classes, N = 300, rope 0.02"
     )
     assert repr(found) == f"ScoreComparison({found.spec})"
-    shown = str(found)
+    shown = f"{found}\n{found.details()}"
     assert "P(1st) is the probability that the first classifier is better: its multi-class Brier score" in shown
     assert f"observed {found['good'].observed:.4f}" in shown
     frame = found.to_frame(0.9)

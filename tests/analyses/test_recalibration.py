@@ -65,7 +65,7 @@ def test_the_table_has_exact_intervals(rc):
 
 
 def test_what_is_printed(rc):
-    text = str(rc)
+    text = f"{rc}\n{rc.details()}"
     assert rc.sentence().startswith("The calibration slope is 0.")
     assert "predictions are too extreme" in rc.sentence()
     assert "Bayes factor of calibration (intercept 0, slope 1) against the prior: 10^-" in text
@@ -248,7 +248,7 @@ def test_one_outcome_only_says_so():
 def test_other_priors_have_no_bayes_factor(rows):
     flat = recalibration(rows.outcome, rows.confidence, prior="flat", rng=1)
     assert np.isnan(flat.bayes_factor)
-    assert "Bayes factor" not in str(flat)
+    assert "Bayes factor" not in str(flat.details())
     assert "flat prior" in flat.spec
     assert "Jeffreys prior" in recalibration(rows.outcome, rows.confidence, prior="jeffreys", rng=1).spec
 

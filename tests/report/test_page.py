@@ -240,7 +240,7 @@ def test_the_page_shows_what_printing_shows(kind):
     parts = read(kind)
     assert parts.tables[0][1:] == printed_cells(sheet)
     assert parts.tables[0][0][1:] == list(sheet.header[1:])
-    for text in (sheet.sentence, sheet.spec, *sheet.remarks):
+    for text in (sheet.sentence, sheet.spec, *sheet.remarks, *sheet.notes):
         assert text in parts.words
     in_print = str(made).split()
     numbers = [cell for row in made.sheet().rows for cell in row[1:]]
