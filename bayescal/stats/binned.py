@@ -15,6 +15,7 @@ from bayescal.data.reading import Reading
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.clusters import ClusterSums, add_clusters
+from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
 from bayescal.stats.query.framed import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
@@ -26,7 +27,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedCounts:
+class BinnedCounts(Sums):
     """Numbers of rows and sums over rows, by bin and outcome.
 
     Counts from different batches, files or workers can be added; the row counts of the sum equal those of a single pass
@@ -84,21 +85,14 @@ class BinnedCounts:
     target: str = "confidence"
     losses: LossSums | None = None
     log_losses: LossSums | None = None
-    ranks: Ranks | None = None
+    ranks: Ranks | None = field(default=None, compare=False)
     clusters: ClusterSums | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading = field(default_factory=Reading, compare=False)
 
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
         object.__setattr__(self, "cells", row_counts("cells", self.cells))
-        for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq"):
-            values = getattr(self, name).view()
-            values.setflags(write=False)  # else `counts.k += 1` would make the sums inconsistent
-            object.__setattr__(self, name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"reading": Reading()} | state)
-        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
+        super().__post_init__()
 
     @classmethod
     def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "BinnedCounts":
@@ -343,11 +337,7 @@ class BinnedCounts:
         counted, reading = sums_of_classes(rows, edges)
         return tuple(cls(edges, **vars(sums), target="classwise", reading=reading) for sums in counted)
 
-    def __add__(self, other: object) -> "BinnedCounts":
-        if isinstance(other, int) and other == 0:  # sum() starts with 0
-            return self
-        if not isinstance(other, BinnedCounts):
-            return NotImplemented
+    def _plus(self, other: "BinnedCounts") -> "BinnedCounts":
         if self.bins != other.bins:
             raise ValueError(
                 f"counts can be added only if they have the same edges; these have {self.bins} and {other.bins}. "
@@ -371,22 +361,6 @@ class BinnedCounts:
             return replace(counts, ranks=rows.ranks, clusters=rows.clusters)
         clusters = add_clusters(self.clusters, other.clusters)
         return replace(counts, ranks=add_ranks(self.ranks, other.ranks), clusters=clusters)
-
-    __radd__ = __add__
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, BinnedCounts)
-            and self.bins == other.bins
-            and self.target == other.target
-            and all(getattr(self, name) == getattr(other, name) for name in (*KINDS, "clusters"))
-            and all(
-                np.array_equal(getattr(self, name), getattr(other, name))
-                for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
-            )
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
 
     def __repr__(self) -> str:
         return f"BinnedCounts({self.bins}, {self.n_rows} rows, {int(self.k.sum())} with outcome 1)"

@@ -13,6 +13,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.dependence import MOST_CELLS, error_correlation, first_cells, joint_residuals
+from bayescal.stats.frozen import Sums, read_only
 from bayescal.stats.query.class_sums import class_sums
 from bayescal.stats.query.framed import bins_before_rows
 
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class ClasswiseCounts:
+class ClasswiseCounts(Sums):
     """Counts of every class as a binary problem, and sums over rows from which the correlation of classes follows.
 
     Counts of batches, files or workers can be added. `evaluate_counts` evaluates them, `save_counts` stores them.
@@ -78,10 +79,9 @@ class ClasswiseCounts:
         object.__setattr__(self, "by_class", tuple(replace(counts, log_losses=None) for counts in self.by_class))
         if self.joint is not None:
             cells = first_cells([each.bins for each in self.by_class])[-1]
-            joint = np.asarray(self.joint, dtype=np.float64).view()
+            joint = read_only(self.joint, np.float64)
             if joint.shape != (cells, cells):
                 raise ValueError(f"`joint` must have shape ({cells}, {cells}), not {joint.shape}.")
-            joint.setflags(write=False)
             object.__setattr__(self, "joint", joint)
 
     def _require_one_class_per_row(self) -> None:
@@ -94,10 +94,6 @@ class ClasswiseCounts:
                 f"{positive} rows with outcome 1, and there are {self.n_rows} rows. Count all classes together, with "
                 "`ClasswiseCounts.from_arrays`."
             )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable
 
     @classmethod
     def empty(cls, classes: Sequence[Any], bins: Any = 15) -> "ClasswiseCounts":
@@ -247,11 +243,7 @@ class ClasswiseCounts:
         counts = tuple(BinnedCounts(edges, **vars(each), target="classwise", reading=reading) for each in sums)
         return cls(tuple(columns), counts, joint)
 
-    def __add__(self, other: object) -> "ClasswiseCounts":
-        if isinstance(other, int) and other == 0:  # sum() starts with 0
-            return self
-        if not isinstance(other, ClasswiseCounts):
-            return NotImplemented
+    def _plus(self, other: "ClasswiseCounts") -> "ClasswiseCounts":
         if self.classes != other.classes:
             raise ValueError(
                 "counts can be added only if they have the same classes in the same order; these have "
@@ -261,19 +253,6 @@ class ClasswiseCounts:
         counts = tuple(own + others for own, others in zip(self.by_class, other.by_class, strict=True))
         joint = None if self.joint is None or other.joint is None else self.joint + other.joint
         return ClasswiseCounts(self.classes, counts, joint)
-
-    __radd__ = __add__
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ClasswiseCounts):
-            return NotImplemented
-        if self.classes != other.classes or self.by_class != other.by_class:
-            return False
-        if self.joint is None or other.joint is None:
-            return self.joint is other.joint
-        return np.array_equal(self.joint, other.joint)
-
-    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
 
     def __repr__(self) -> str:
         return f"ClasswiseCounts({len(self)} classes, {self.by_class[0].bins}, {self.n_rows} rows)"

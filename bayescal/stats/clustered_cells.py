@@ -12,6 +12,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import require_same_kind, require_several
+from bayescal.stats.frozen import Sums
 from bayescal.stats.sums import effective_number, sums_at
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class ClusteredCells:
+class ClusteredCells(Sums):
     """Weights of rows by cluster and joint cell, in the order of clusters; only combinations with weight are stored.
 
     Two batches can be added if no cluster has rows in both. Labels are not kept, so this cannot be checked.
@@ -50,16 +51,6 @@ class ClusteredCells:
     cells: Ints
     weight: Floats
 
-    def __post_init__(self) -> None:
-        for name in ("cluster", "cells", "weight"):
-            values = getattr(self, name).view()
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable
-
     @classmethod
     def of_rows(cls, of_row: Array, cells: Ints, weight: Floats) -> "ClusteredCells":
         """Sum weights of rows, or of parts of clusters, by cluster and cell; codes of clusters become consecutive."""
@@ -77,15 +68,10 @@ class ClusteredCells:
     def __repr__(self) -> str:
         return f"ClusteredCells({self.number} clusters, {len(self.weight)} entries)"
 
-    def __add__(self, other: "ClusteredCells") -> "ClusteredCells":
+    def _plus(self, other: "ClusteredCells") -> "ClusteredCells":
         joined = (np.concatenate([getattr(each, name) for each in (self, other)]) for name in ("cells", "weight"))
         cluster = np.concatenate([self.cluster, self.number + other.cluster])
         return ClusteredCells(self.number + other.number, cluster, *joined)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ClusteredCells) and all(map(np.array_equal, self.arrays, other.arrays))
-
-    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def at(self, place: Ints) -> "ClusteredCells":
         """Merge score cells: those up to `place[0]` become cell 0, those up to `place[1]` cell 1, and so on."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.bins import Bins
 from bayescal.stats.cluster_cells import ClusterCells
+from bayescal.stats.frozen import Sums, read_only
 from bayescal.stats.sums import effective_number
 
 Array = NDArray[Any]
@@ -22,7 +23,7 @@ LEAST_PAIRS = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSums:
+class ClusterSums(Sums):
     r"""Sums over clusters of rows, by pair of bins.
 
     Rows of one cluster, such as the answers to one question or the images of one patient, may have dependent outcomes.
@@ -80,13 +81,7 @@ class ClusterSums:
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
-            values = np.asarray(getattr(self, name), dtype=np.float64).view()
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable
+            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
     @classmethod
     def from_rows(cls, rows: Predictions | Columns, of_row: Array, bins: Bins) -> "ClusterSums":
@@ -132,19 +127,10 @@ class ClusterSums:
     def __repr__(self) -> str:
         return f"ClusterSums({self.number} clusters, {len(self.weight)} bins)"
 
-    def __add__(self, other: "ClusterSums") -> "ClusterSums":
+    def _plus(self, other: "ClusterSums") -> "ClusterSums":
         return ClusterSums(
             self.number + other.number, *(getattr(self, name) + getattr(other, name) for name in _ARRAYS)
         )
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ClusterSums)
-            and self.number == other.number
-            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def coarsen(self, start: Array) -> "ClusterSums":
         """Merge neighbouring bins; `start` holds the first of the present bins of each new one."""

@@ -1,6 +1,6 @@
 """LabelShiftedCounts: labelled rows of a source, as counts of a target in which other class frequencies hold."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -13,6 +13,7 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.class_ranks import ClassRanks
+from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.row_counts import added, row_counts
@@ -22,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class ShiftedBins:
+class ShiftedBins(Sums):
     """One class against the others: labelled rows of the source and rows of the target, in the same bins. Addable.
 
     Parameters
@@ -44,7 +45,7 @@ class ShiftedBins:
     by_class: Ints
     unlabelled: BinnedCounts
     of: int
-    ranks: ClassRanks | None = None
+    ranks: ClassRanks | None = field(default=None, compare=False)
 
     @classmethod
     def of_source(cls, label: Ints, source: Floats, of: int, n_classes: int, bins: Bins) -> "ShiftedBins":
@@ -83,20 +84,11 @@ class ShiftedBins:
         counted = cls.of_source(label, source, of, n_classes, bins) + cls.of_target(target, of, n_classes, bins)
         return replace(counted, ranks=ClassRanks.of_rows(source, label, of, n_classes))
 
-    def __add__(self, other: "ShiftedBins") -> "ShiftedBins":
+    def _plus(self, other: "ShiftedBins") -> "ShiftedBins":
         """Add the counts of other rows of the same class on the same bins, without ranks."""
         source = self.source + other.source  # refuses other bins
         by_class = row_counts("by_class", added(self.by_class, other.by_class))
         return ShiftedBins(source, by_class, self.unlabelled + other.unlabelled, self.of)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ShiftedBins):
-            return NotImplemented
-        return (self.of, self.source, self.unlabelled) == (other.of, other.source, other.unlabelled) and np.array_equal(
-            self.by_class, other.by_class
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
 
     @property
     def target_rows(self) -> Ints:

@@ -12,6 +12,7 @@ from bayescal.data.marks import own_hints
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.frozen import Sums
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,7 +92,7 @@ def logit_bins(step: float = STEP) -> LogitBins:
 
 
 @dataclass(frozen=True, eq=False)
-class LogitCounts:
+class LogitCounts(Sums):
     """Rows grouped by the logit of their probability: all that the calibration intercept and slope depend on.
 
     Counts from different batches, files or workers can be added.
@@ -236,19 +237,8 @@ class LogitCounts:
         counted = BinnedCounts.from_frame(frame, outcome=y_true, confidence=y_prob, **options)
         return cls(counted) if by is None else {label: cls(each) for label, each in counted.items()}
 
-    def __add__(self, other: object) -> "LogitCounts":
-        if isinstance(other, int) and other == 0:  # sum() starts with 0
-            return self
-        if not isinstance(other, LogitCounts):
-            return NotImplemented
+    def _plus(self, other: "LogitCounts") -> "LogitCounts":
         return LogitCounts(self.binned + other.binned)
-
-    __radd__ = __add__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LogitCounts) and self.binned == other.binned
-
-    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
 
     def __repr__(self) -> str:
         cells, ends = int(self._inside.sum()), int(self._ends.sum())

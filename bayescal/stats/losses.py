@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.stats.frozen import Sums, read_only
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,7 +23,7 @@ LARGEST_LOG_LOSS = 1074 * float(np.log(2))
 
 
 @dataclass(frozen=True, eq=False)
-class LossSums:
+class LossSums(Sums):
     """Sums over rows of a loss and of its square, for example by outcome and bin.
 
     A loss does not depend on the bins, so sums of two bins can be added like sums of two batches.
@@ -53,35 +55,19 @@ class LossSums:
             ("squares", self.squares, np.float64),
             ("infinite", infinite, np.int64),
         ):
-            view = np.asarray(values, dtype=dtype).view()
-            view.setflags(write=False)
-            object.__setattr__(self, name, view)
+            object.__setattr__(self, name, read_only(values, dtype))
 
     def __repr__(self) -> str:
         infinite = f", and {self.infinite.sum()} rows with infinite loss" if self.infinite.any() else ""
         return f"LossSums({self.total.sum():.6g} in {self.total.size} cells{infinite})"
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable
 
     @classmethod
     def empty(cls, *shape: int) -> "LossSums":
         """Return sums over no rows."""
         return cls(np.zeros(shape), np.zeros(shape))
 
-    def __add__(self, other: "LossSums") -> "LossSums":
+    def _plus(self, other: "LossSums") -> "LossSums":
         return LossSums(self.total + other.total, self.squares + other.squares, self.infinite + other.infinite)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, LossSums)
-            and np.array_equal(self.total, other.total)
-            and np.array_equal(self.squares, other.squares)
-            and np.array_equal(self.infinite, other.infinite)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def apply(self, function: Callable[[Array], Any]) -> "LossSums":
         """Apply one function that adds or selects cells to all sums, for example to merge bins."""

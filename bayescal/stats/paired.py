@@ -1,7 +1,7 @@
 """PairedCounts: rows counted by the bins and outcomes of two classifiers together. Frozen and addable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.cluster_cells import ClusterCells
+from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_name, applied_by_name
 from bayescal.stats.paired_clusters import PairedClusters, square
 from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
@@ -34,7 +35,7 @@ DENSE_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class PairedCounts:
+class PairedCounts(Sums):
     """Numbers of rows by the bins and outcomes of two classifiers on the same rows.
 
     A joint cell is a combination (bin and outcome of the first classifier, bin and outcome of the second). Only cells
@@ -82,7 +83,7 @@ class PairedCounts:
     weight_sq: Floats
     loss_difference: LossSums | None = None
     log_loss_difference: LossSums | None = None
-    area_correlation: float | None = None
+    area_correlation: float | None = field(default=None, compare=False)
     clusters: PairedClusters | None = None
 
     #: The losses of rows with outcomes say how they vary.
@@ -90,14 +91,7 @@ class PairedCounts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
-        for name in ("cells", "n", "weight", "weight_sq"):
-            values = getattr(self, name).view()
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
+        super().__post_init__()
 
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":
@@ -281,11 +275,7 @@ class PairedCounts:
         """Whether any weight differs from 1."""
         return not (np.array_equal(self.weight, self.n) and np.array_equal(self.weight_sq, self.n))
 
-    def __add__(self, other: object) -> "PairedCounts":
-        if isinstance(other, int) and other == 0:  # sum() starts with 0
-            return self
-        if not isinstance(other, PairedCounts):
-            return NotImplemented
+    def _plus(self, other: "PairedCounts") -> "PairedCounts":
         first, second = self.first + other.first, self.second + other.second  # raises if edges or targets differ
         of_areas = None if self.n_rows and other.n_rows else (self if self.n_rows else other).area_correlation
         keys = np.concatenate([_packed(c.cells, len(second.bins)) for c in (self, other)])
@@ -302,19 +292,6 @@ class PairedCounts:
         both = [each.clusters for each in (self, other) if each.clusters is not None]
         parts["clusters"] = sum(both[1:], start=both[0]) if both else None
         return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq, **parts)
-
-    __radd__ = __add__
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, PairedCounts)
-            and self.first == other.first
-            and self.second == other.second
-            and all(getattr(self, name) == getattr(other, name) for name in (*DIFFERENCES, "clusters"))
-            and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in ("cells", "n", "weight", "weight_sq"))
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def __repr__(self) -> str:
         return (

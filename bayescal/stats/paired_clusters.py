@@ -1,19 +1,19 @@
 """PairedClusters: sums over clusters for two classifiers together, which give the correlation of their errors."""
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.stats.cluster_cells import ClusterCells
 from bayescal.stats.clusters import ClusterSums
+from bayescal.stats.frozen import Sums, read_only
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class PairedClusters:
+class PairedClusters(Sums):
     r"""Sums over clusters, by bin b of the first and bin c of the second classifier.
 
     As for `ClusterSums`, sums of two batches can be added if no cluster has rows in both.
@@ -36,13 +36,7 @@ class PairedClusters:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            values = np.asarray(getattr(self, field.name), dtype=np.float64).view()
-            values.setflags(write=False)
-            object.__setattr__(self, field.name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable
+            object.__setattr__(self, field.name, read_only(getattr(self, field.name), np.float64))
 
     @classmethod
     def from_cells(cls, first: ClusterCells, second: ClusterCells) -> "PairedClusters":
@@ -52,15 +46,8 @@ class PairedClusters:
         products = ((r.T @ s).toarray(), (r.T @ m).toarray(), (n.T @ s).toarray(), (n.T @ m).toarray())
         return cls(*products, np.asarray(loss @ other_loss), np.asarray(log_loss @ other_log_loss))
 
-    def __add__(self, other: "PairedClusters") -> "PairedClusters":
+    def _plus(self, other: "PairedClusters") -> "PairedClusters":
         return PairedClusters(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PairedClusters) and all(
-            np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def swapped(self) -> "PairedClusters":
         """Return the sums with the two classifiers exchanged."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
+from bayescal.stats.frozen import Frozen, read_only
 from bayescal.stats.sums import effective_number, sums_at
 
 Array = NDArray[Any]
@@ -33,7 +34,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks:
+class Ranks(Frozen):
     """Weights of the rows by outcome in the occupied cells of a grid of confidences.
 
     Rows of one cell count as ties. If every distinct confidence is a cell, the area under the ROC curve is exact;
@@ -71,13 +72,7 @@ class Ranks:
 
     def __post_init__(self) -> None:
         for name in ("position", "weight", "weight_sq"):
-            values = np.asarray(getattr(self, name), dtype=np.float64).view()
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable
+            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
     def __repr__(self) -> str:
         return f"Ranks({len(self.position)} cells, grid error {self.grid_error:.2g})"

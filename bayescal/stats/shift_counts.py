@@ -1,7 +1,7 @@
 """ShiftCounts: labelled rows of a source by class and cell, and rows of a target by cell. Frozen and addable."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from bayescal.data.shifted import (
     target_matrix,
 )
 from bayescal.stats.bins import make_bins
+from bayescal.stats.frozen import Sums
 from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.row_counts import added, row_counts
 from bayescal.stats.shift_cells import ShiftCells, require_cells
@@ -37,7 +38,7 @@ NAMED = (
 
 
 @dataclass(frozen=True, eq=False)
-class ShiftCounts:
+class ShiftCounts(Sums):
     """Rows of a labelled source by class and cell, and rows of a target by cell: all that `class_priors` needs.
 
     Counts of streams and of data that do not fit into memory are added with ``+``. The two sides may be counted apart,
@@ -74,7 +75,7 @@ class ShiftCounts:
     cells: ShiftCells
     classes: tuple[Any, ...] = ()
     binned: tuple[ShiftedBins, ...] = ()
-    readings: tuple[Reading, Reading] = (Reading(), Reading())
+    readings: tuple[Reading, Reading] = field(default=(Reading(), Reading()), compare=False)
 
     def __post_init__(self) -> None:
         require_cells(self.cells)
@@ -228,11 +229,7 @@ class ShiftCounts:
         """Share of the target's rows in cells without labelled rows; 0 without rows of the target."""
         return float(self.target[self.source.sum(axis=0) == 0].sum() / max(self.n_target, 1))
 
-    def __add__(self, other: object) -> "ShiftCounts":
-        if isinstance(other, int) and other == 0:  # sum() starts with 0
-            return self
-        if not isinstance(other, ShiftCounts):
-            return NotImplemented
+    def _plus(self, other: "ShiftCounts") -> "ShiftCounts":
         if self.cells != other.cells:
             raise ValueError(
                 f"counts can be added only if they have the same cells; these have {self.cells} and {other.cells}"
@@ -245,19 +242,6 @@ class ShiftCounts:
         binned = tuple(one + another for one, another in zip(self.binned, other.binned, strict=True))
         readings = (self.readings[0] + other.readings[0], self.readings[1] + other.readings[1])
         return ShiftCounts(source, target, self.cells, classes, binned, readings)
-
-    __radd__ = __add__
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ShiftCounts):
-            return NotImplemented
-        return (
-            (self.cells, self.classes, self.binned) == (other.cells, other.classes, other.binned)
-            and np.array_equal(self.source, other.source)
-            and np.array_equal(self.target, other.target)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
 
     def __repr__(self) -> str:
         bins = f", {self.binned[0].bins}" if self.binned else ""

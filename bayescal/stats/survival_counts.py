@@ -15,6 +15,7 @@ from bayescal.data.survival import OF_CLUSTERS, SurvivalRows, require_horizon
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import LossSums, total_loss
 from bayescal.stats.query.survival_sums import survival_sums
 from bayescal.stats.row_counts import added, row_counts, summed_by_key
@@ -35,7 +36,7 @@ WEIGHTS = ("weight", "weight_sq")
 
 
 @dataclass(frozen=True, eq=False)
-class SurvivalCounts:
+class SurvivalCounts(Sums):
     """Numbers of rows by kind of exit, bin of the stated risk and cell of a grid of times, with sums of risks.
 
     Counts of different batches, files or workers can be added. A row belongs to the first time of the grid that is not
@@ -82,14 +83,7 @@ class SurvivalCounts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exits", row_counts("exits", self.exits))
-        for name in ("times", "exits", "deviation", "deviation_sq", *WEIGHTS[2 * (self.weight is None) :]):
-            values = getattr(self, name).view()
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
+        super().__post_init__()
 
     @classmethod
     def empty(cls, *, times: Any, bins: Any = 10, cause: int = 1) -> "SurvivalCounts":
@@ -234,11 +228,7 @@ class SurvivalCounts:
             found[label] = counts
         return found[None] if by is None else found
 
-    def __add__(self, other: object) -> "SurvivalCounts":
-        if isinstance(other, int) and other == 0:  # sum() starts with 0
-            return self
-        if not isinstance(other, SurvivalCounts):
-            return NotImplemented
+    def _plus(self, other: "SurvivalCounts") -> "SurvivalCounts":
         for name, mine, theirs in (
             ("bins", self.bins, other.bins),
             ("times", self.times.tolist(), other.times.tolist()),
@@ -258,20 +248,6 @@ class SurvivalCounts:
             return SurvivalCounts(self.bins, self.times, *sums, self.cause)
         weights = (a + b for a, b in zip(self.weights, other.weights, strict=True))
         return SurvivalCounts(self.bins, self.times, *sums, self.cause, *weights)
-
-    __radd__ = __add__
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, SurvivalCounts)
-            and (self.bins, self.cause) == (other.bins, other.cause)
-            and all(
-                np.array_equal(getattr(self, name), getattr(other, name))
-                for name in ("times", "exits", "deviation", "deviation_sq", *WEIGHTS)
-            )
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
 
     def __repr__(self) -> str:
         grid = f"{len(self.times)} times from {self.times[0]:g} to {self.times[-1]:g}"

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from bayescal.data.reading import Reading
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.frozen import Frozen
 from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class TargetCounts:
+class TargetCounts(Frozen):
     """Bins of a target population: masses and mean confidences of its rows, and accuracies from labelled source rows.
 
     It satisfies the protocol `Counts`. `n`, `k` and `n_rows` are numbers of labelled rows.
@@ -57,16 +58,6 @@ class TargetCounts:
     reading = property(attrgetter("source.reading"))
     within_variance = property(attrgetter("source.within_variance"))
     within_covariance = property(attrgetter("source.within_covariance"))
-
-    def __post_init__(self) -> None:
-        for name in ("target_rows", "mean_confidence", "accuracy", "effective_n"):
-            values = getattr(self, name).view()
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable
 
     @classmethod
     def from_confidences(

@@ -17,6 +17,7 @@ from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clustered_cells import ClusteredCells, add_cells, cells_of_clusters
 from bayescal.stats.event_bins import edges_as_thresholds, event_cells, event_margins
+from bayescal.stats.frozen import Sums
 from bayescal.stats.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, only_by_outcome, require_keys
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.framed import framed
@@ -36,7 +37,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdCounts:
+class ThresholdCounts(Sums):
     """Numbers of rows by outcome and by the cells between thresholds: all that net benefit needs to know of the rows.
 
     Score cell j contains the scores with thresholds[j - 1] <= p < thresholds[j]; the first cell begins at 0, the last
@@ -80,14 +81,7 @@ class ThresholdCounts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
-        for name in ("thresholds", "cells", "n", "weight", "weight_sq"):
-            values = getattr(self, name).view()
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
+        super().__post_init__()
 
     @classmethod
     def empty(cls, thresholds: Any = None, models: Sequence[str] = (UNNAMED,)) -> "ThresholdCounts":
@@ -349,11 +343,7 @@ class ThresholdCounts:
         clusters = None if self.clusters is None else self.clusters.at(place)
         return ThresholdCounts(chosen, self.models, *joint, self.weight_sq, clusters)
 
-    def __add__(self, other: object) -> "ThresholdCounts":
-        if isinstance(other, int) and other == 0:  # sum() starts with 0
-            return self
-        if not isinstance(other, ThresholdCounts):
-            return NotImplemented
+    def _plus(self, other: "ThresholdCounts") -> "ThresholdCounts":
         if not np.array_equal(self.thresholds, other.thresholds):
             raise ValueError(
                 "counts can be added only if they have the same thresholds; count all batches with one set."
@@ -369,21 +359,6 @@ class ThresholdCounts:
         squares = self.weight_sq + other.weight_sq
         joint, clusters = merged(cells, n, weight, self.n_bins), add_cells(self.clusters, other.clusters)
         return ThresholdCounts(self.thresholds, self.models, *joint, squares, clusters)
-
-    __radd__ = __add__
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ThresholdCounts)
-            and self.models == other.models
-            and self.clusters == other.clusters
-            and all(
-                np.array_equal(getattr(self, name), getattr(other, name))
-                for name in ("thresholds", "cells", "n", "weight", "weight_sq")
-            )
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def __repr__(self) -> str:
         return (
