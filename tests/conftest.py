@@ -14,6 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from typer import main, testing
+
+# a process builds its commands once; the runner of tests would build them at every call
+testing._get_command = cache(main.get_command)
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # no window, whichever test draws first
 
