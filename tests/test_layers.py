@@ -16,7 +16,7 @@ HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas")
 
 SUPPORT = {
     "_checks", "_invalid", "_rules", "draws", "_arviz", "_presented", "_render", "_export", "_files", "_locks",
-    "_loops", "_compiled", "_progress", "_version", "_jit",
+    "_loops", "_compiled", "_progress", "_version", "_jit", "_meant",
 }  # fmt: skip
 CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "evaluate"]
 #: Layer -> layers it may import (itself included).

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.calibration_tests import hosmer_lemeshow_of, spiegelhalter_z
@@ -18,10 +19,9 @@ Floats = NDArray[np.float64]
 
 #: Smallest number of rows of a curve.
 LEAST_ROWS = 10
-HINT = "These statistics are defined for rows of equal weight."
 
 
-@_checks.explained(HINT, outcome="y_true", score="y_prob", y="y_true", p="y_prob")
+@public
 def classical_calibration_curves(
     y_true: Any,
     y_prob: Any,
@@ -91,7 +91,7 @@ def classical_calibration_curves(
     return ClassicalCurves(score, fitted, question, remarks_on(rows))
 
 
-@_checks.explained(HINT, n_groups="groups", g="groups", bins="groups", outcome="y_true", score="y_prob")
+@public
 def calibration_tests(
     y_true: Any,
     y_prob: Any,

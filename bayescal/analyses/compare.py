@@ -9,6 +9,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._invalid import prefixed, quoted
+from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
@@ -34,6 +35,7 @@ class SameRowsWarning(UserWarning):
     """Evaluations that are compared as independent may be of the same rows."""
 
 
+@public
 def compare(
     y_true: Any,
     y_prob: Mapping[str, Any],
@@ -143,6 +145,7 @@ def compare(
     return _compared(dict(zip(names, counts, strict=True)), pairs, width, model=model, draws=draws, rng=rng, **options)
 
 
+@public
 def compare_counts(
     pairs: Mapping[tuple[str, str], PairedCounts],
     *,
@@ -177,7 +180,6 @@ def compare_counts(
     >>> compare_counts({("A", "B"): pair + pair}, rng=1).names
     ('A', 'B')
     """
-    _checks.no_keywords_of_rows("compare_counts", options)
     width = checked_rope(rope)
     if not isinstance(pairs, Mapping) or not pairs:
         raise TypeError("`pairs` must be a mapping like {('A', 'B'): PairedCounts}.")
@@ -225,6 +227,7 @@ def _compared(
     return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
 
 
+@public
 def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 0.01, rng: Any = None) -> Comparison:
     """Compare evaluations of different rows, such as test sets, groups or times.
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.data.responses import Responses, read_member
@@ -13,13 +13,7 @@ from bayescal.results.subpopulation import SubpopulationDifference, difference_o
 from bayescal.stats.ordered import OrderedSums
 
 
-@_checks.explained(
-    "For counts in fine bins, use `cumulative_difference.from_counts(counts)`; there are no bins to choose. "
-    "For groups, use `screen_subpopulations(outcome, score, by=group)`.",
-    y_true="outcome",
-    y_prob="score",
-    response="outcome",
-)
+@public
 def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> CumulativeDifference:
     r"""Measure calibration without bins, by the cumulative difference between outcomes and scores.
 
@@ -95,15 +89,7 @@ def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
 cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]  # functions have no such member
 
 
-@_checks.explained(
-    "For all groups at once, use `screen_subpopulations(response, score, by=group)`.",
-    y_true="response",
-    y_prob="score",
-    outcome="response",
-    by="member",
-    group="member",
-    mask="member",
-)
+@public
 def cumulative_difference_subpopulation(
     response: Any, score: Any, member: Any, *, weights: Any = None
 ) -> SubpopulationDifference:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayescal import _checks, _files, _presented, _render
 from bayescal._locks import ProcessLock
+from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
 from bayescal.analyses.sequential import SequentialTests
@@ -30,14 +31,11 @@ from bayescal.stats.windowed import SCHEMA, WITHOUT_LOSSES, WindowedCounts
 PRINTED = 10
 HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
 #: Names of arguments of `add` elsewhere, and their names here.
-OF_ADD = {"y_true": "outcome", "y_prob": "confidence", "times": "time", "timestamp": "time"}
-OF_ADD |= dict.fromkeys(
-    ("cluster", "clusters"), "A monitor takes rows as independent; `evaluate` takes clusters, with `cluster=`."
-)
 #: Bounds of a span of windows, [start, end); None for an open bound.
 Span = tuple[Any, Any]
 
 
+@public
 class CalibrationMonitor(SequentialTests, _presented.Presented):
     """Watch the calibration of a stream of batches: counts by window of time, and the posterior of a change.
 
@@ -144,7 +142,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         """True, also before the first batch."""
         return True
 
-    @_checks.explained("", **OF_ADD)
     def add(self, outcome: Any, confidence: Any, *, time: Any = None, weights: Any = None) -> "CalibrationMonitor":
         """Count a batch; a batch that raises an error leaves the monitor unchanged.
 

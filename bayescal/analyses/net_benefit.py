@@ -8,6 +8,7 @@ from typing import Any
 
 from bayescal import _checks
 from bayescal._invalid import prefixed, quoted
+from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
@@ -29,18 +30,7 @@ type Options = tuple[Any, Any, Any, Any]
 PSEUDO_ROWS = 3.0
 
 
-@_checks.explained(
-    "Thresholds are `thresholds=`, groups are `by=`; for counts, use `net_benefit_counts(counts)`.",
-    data="y_true",
-    outcome="y_true",
-    y="y_true",
-    p="y_prob",
-    score="y_prob",
-    modelnames="y_prob",
-    threshold="thresholds",
-    harms="harm",
-    case_control_rho="prevalence",
-)
+@public
 def net_benefit(
     y_true: Any,
     y_prob: Any,
@@ -205,6 +195,7 @@ def _in_group(label: Any) -> Iterator[None]:
         raise prefixed(problem, f"group {label!r}: ") from problem
 
 
+@public
 def net_benefit_counts(
     counts: ThresholdCounts | BinnedCounts | PairedCounts | Mapping[Any, ThresholdCounts],
     thresholds: Any = None,

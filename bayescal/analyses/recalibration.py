@@ -7,6 +7,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
@@ -18,9 +19,7 @@ from bayescal.results.recalibrations import GroupedRecalibration
 from bayescal.stats.logits import LogitCounts
 
 
-@_checks.explained(
-    "For counts, use `recalibration_counts(counts)`.", outcome="y_true", score="y_prob", prior_sd="prior"
-)
+@public
 def recalibration(
     y_true: Any,
     y_prob: Any,
@@ -141,6 +140,7 @@ def _refuse_contradicted(rows: Predictions, by: Any = None) -> None:
     _checks.refuse("y_prob", rule, bad, rows.confidence, hint, verb=("is", "are"))
 
 
+@public
 def recalibration_counts(
     counts: LogitCounts | Mapping[Any, LogitCounts],
     *,

@@ -24,7 +24,6 @@ from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.evaluations import Evaluations
 from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.net_benefit import NetBenefit
@@ -399,7 +398,7 @@ def _head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str
     return {**made, "parameters": dict(parameters)}
 
 
-def _with_intervals(schema: str, result: Evaluation | Evaluations, parameters: Parameters) -> dict[str, Any]:
+def _with_intervals(schema: str, result: Any, parameters: Parameters) -> dict[str, Any]:
     interval = {"probability": PROB, "kind": "equal-tailed"}
     return {**_head(schema, result.sheet(), parameters), "interval": interval, "remarks": list(result.remarks)}
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.report.diagram import (
     ROOM,
     THIN,
@@ -50,6 +51,7 @@ MOST_APART = 4
 type Several = Mapping[Any, Evaluation] | Sequence[Evaluation] | Compared | BinSensitivity
 
 
+@public
 def plot_reliability(
     evaluation: Evaluation | Several,
     ax: Any = None,

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _presented, _render
+from bayescal._meant import public
 from bayescal.estimands.calibration_tests import HosmerLemeshow
 from bayescal.estimands.classical_curves import errors_of
-from bayescal.results.foreign_names import CALIBRATION_TESTS, CLASSICAL, no_attribute
 from bayescal.results.wording import SMALLEST_P
 
 Floats = NDArray[np.float64]
@@ -33,6 +33,7 @@ OF_LOGITS = ("logistic", "spline_3", "spline_4")
 ACCURATE = 5
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassicalCurves(_presented.Presented):
     """Calibration curves of the literature, fitted to rows, and their errors; made by `classical_calibration_curves`.
@@ -56,10 +57,6 @@ class ClassicalCurves(_presented.Presented):
 
     _index = ("curve",)
     _columns = tuple(SYMBOLS)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, CLASSICAL)
 
     @cached_property
     def errors(self) -> dict[str, dict[str, float]]:
@@ -117,6 +114,7 @@ class ClassicalCurves(_presented.Presented):
         return _render.Sheet(self.sentence(), self.spec, ("", *SYMBOLS.values()), rows, self.remarks)
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTests(_presented.Presented):
     """Classical tests of exact calibration; made by `calibration_tests`, which says what they cannot answer.
@@ -149,10 +147,6 @@ class CalibrationTests(_presented.Presented):
 
     _index = ("statistic",)
     _columns = ("value", "df", "p_value")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, CALIBRATION_TESTS)
 
     def table(self) -> list[dict[str, Any]]:
         """Return the statistics as data: one dict each, with keys statistic, value, df and p_value."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from bayescal import _render
+from bayescal._meant import public
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.contract import Pooled
 from bayescal.results.compared import Compared
@@ -11,6 +12,7 @@ from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines,
 from bayescal.stats.clusters import clusters_of
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(OfEstimand, Compared):
     """The joint posterior of how well several classifiers are calibrated.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
+from bayescal._meant import public
 from bayescal.data import times
 from bayescal.data.groups import UNNAMED
 from bayescal.draws import Draws
@@ -39,6 +40,7 @@ POOLED_REMARK = (
 )
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     """One evaluation per group of rows, and the evaluation of all rows: a mapping from labels to evaluations.

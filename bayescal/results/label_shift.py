@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
@@ -31,6 +32,7 @@ PRINTED = 20
 HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelShiftEvaluation(Evaluation):
     """The posterior of how well a classifier is calibrated in a target without labels, under label shift.
@@ -200,6 +202,7 @@ class LabelShiftEvaluation(Evaluation):
         return (*super().remarks, *mistake_remarks(self.counts.rows.source), *few, *(own if lost >= UNLABELLED else ()))
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
     """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.

@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.draws import Draws
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class MultiClassScore(_presented.Presented):
     r"""A mean loss over rows and its posterior; smaller is better.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class BinnedCounts:
     """Numbers of rows and sums over rows, by bin and outcome.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.marks import own_hints
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.binned import BinnedCounts
@@ -57,6 +58,7 @@ class LogitBins(Bins):
         return f"cells of {self.step:g} in logit"
 
 
+@public
 def logit_bins(step: float = STEP) -> LogitBins:
     """Make bins of equal width on the logit scale, from -40 to the largest logit below that of 1.
 
@@ -90,6 +92,7 @@ def logit_bins(step: float = STEP) -> LogitBins:
     return LogitBins(np.concatenate([[0.0, np.nextafter(0.0, 1.0)], inner, [1.0, 1.0]]), "logit", step=width)
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class LogitCounts:
     """Rows grouped by the logit of their probability: all that the calibration intercept and slope depend on.

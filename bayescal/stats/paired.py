@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._meant import public
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
@@ -33,6 +34,7 @@ LOSSES = 16_384
 DENSE_CELLS = 1_000_000
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class PairedCounts:
     """Numbers of rows by the bins and outcomes of two classifiers on the same rows.

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bayescal import _checks, _files
+from bayescal._meant import public
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
@@ -41,6 +42,7 @@ SCHEMA = "bayescal.counts/2"
 WITHOUT_LOSSES = "bayescal.counts/1"
 
 
+@public
 def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     """Write counts to a small JSON file, to merge or evaluate them elsewhere.
 
@@ -79,6 +81,7 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     return _files.write_atomically(path, _files.document_text(counts_document(counts)))
 
 
+@public
 def load_counts(path: str | Path) -> SavedCounts:
     """Read counts from a file that `save_counts` wrote; all sums are equal bit for bit.
 

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import allowed_weights, refuse_scale, weight_column
 from bayescal.data.frames import to_array
-from bayescal.data.survival import OF_CLUSTERS, SurvivalRows, require_horizon
+from bayescal.data.survival import SurvivalRows, require_horizon
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
@@ -34,6 +35,7 @@ MOST_CELLS = 50_000_000
 WEIGHTS = ("weight", "weight_sq")
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class SurvivalCounts:
     """Numbers of rows by kind of exit, bin of the stated risk and cell of a grid of times, with sums of risks.
@@ -110,7 +112,6 @@ class SurvivalCounts:
         return cls(edges, grid, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), cause)
 
     @classmethod
-    @_checks.explained("", cluster=OF_CLUSTERS)
     def from_arrays(
         cls, time: Any, event: Any, risk: Any, *, times: Any, bins: Any = 10, cause: int = 1, weights: Any = None
     ) -> "SurvivalCounts":
@@ -170,7 +171,6 @@ class SurvivalCounts:
         return cls(bins, times, *sums, summed(weight), sums_at(bin_of, weight**2, len(bins)))
 
     @classmethod
-    @_checks.explained("", cluster=OF_CLUSTERS)
     def from_frame(
         cls,
         frame: Any,

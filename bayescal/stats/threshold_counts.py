@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
 from bayescal.data.columns import refuse_scale
@@ -35,6 +36,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ThresholdCounts:
     """Numbers of rows by outcome and by the cells between thresholds: all that net benefit needs to know of the rows.
