@@ -61,6 +61,9 @@ TABLE = (
           (), "bayescal.evaluate(y_target, y_prob_target)"),
     Meant("sampleweight sampleweights weight weights w importanceweights", "Weights belong to rows:", ("weights",),
           f"{_EVALUATE}, weights=weights)` or `{_COUNTS}, weights=weights)"),
+    Meant("sensitivefeatures groups group groupby by", "Groups are compared with the population by", ("member",),
+          "bayescal.screen_subpopulations(y_true, y_prob, by=site)",
+          of="cumulative_difference cumulative_difference_subpopulation"),
     Meant("sensitivefeatures groups group groupby by subgroup subgroups protected strata mask",
           "Groups of rows are evaluated by", ("by", "member"), f"{_EVALUATE}, by=site)"),
     Meant("cluster clusters clusterid subject subjects", "Rows in clusters are evaluated by", ("cluster",),
@@ -81,6 +84,8 @@ TABLE = (
     Meant("time times timestamp", "Times are", ("time", "times"), "bayescal.CalibrationMonitor(window='1d')",
           of="CalibrationMonitor CalibrationMonitor.add CalibrationMonitor.add_counts"),
     # --- bins
+    Meant("bins nbins numbins binning strategy", "There are no bins to choose; counts are evaluated by",
+          (), "bayescal.cumulative_difference.from_counts(counts)", of="cumulative_difference"),
     Meant("bins nbins numbins", "Several numbers of bins are", ("n_bins=(10, 20)",), of="bin_sensitivity"),
     Meant("bins nbins numbins nbin bincount binedges edges", "Bins are chosen when rows are counted:",
           ("calibration_tests:groups", "bins", "n_bins"), f"{_EVALUATE}, bins=10)` or `{_COUNTS}, bins=10)"),

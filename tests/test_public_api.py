@@ -5,6 +5,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,6 +134,19 @@ def test_everything_public_is_annotated(name):
     thing = (OBJECTS | MEMBERS)[name]
     assert thing.__annotations__.get("return") is not None, f"{name} does not say what it returns"
     assert set(parameters(thing)) <= set(thing.__annotations__)
+
+
+def test_nothing_public_returns_anything():
+    """The exceptions are statistics of `Draws`, whose type depends on the shape of the draws."""
+    of_draws = {
+        f"Draws.{name}" for name in ("hdi", "interval", "mcse", "mean", "median", "pr", "quantile", "sd", "std")
+    }
+    returning = {
+        name
+        for name, thing in (OBJECTS | MEMBERS).items()
+        if getattr(thing, "__annotations__", {}).get("return") in (Any, "Any")
+    }
+    assert returning - of_draws == set()
 
 
 def test_options_are_keywords():

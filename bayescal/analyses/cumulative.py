@@ -14,14 +14,14 @@ from bayescal.stats.ordered import OrderedSums
 
 
 @public
-def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> CumulativeDifference:
+def cumulative_difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> CumulativeDifference:
     r"""Measure calibration without bins, by the cumulative difference between outcomes and scores.
 
     Parameters
     ----------
-    outcome : array-like of {0, 1} or bool, shape (n_rows,)
+    y_true : array-like of {0, 1} or bool, shape (n_rows,)
         Observed outcomes.
-    score : array-like of float, shape (n_rows,)
+    y_prob : array-like of float, shape (n_rows,)
         Probability stated for outcome 1, in [0, 1].
     weights : array-like of float, shape (n_rows,), optional
         Importance weights, >= 0. Only their ratios matter.
@@ -73,9 +73,9 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     >>> posterior.kuiper < 0.5
     P(kuiper < 0.5) = 0.9995
     """
-    require_marks("outcome", outcome)
-    with own_hints(names={"y_true": "outcome", "y_prob": "score"}):
-        rows = Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score"))
+    require_marks("y_true", y_true)
+    with own_hints():
+        rows = Predictions.from_outcomes(y_true, y_prob, weights, names=("y_true", "y_prob"))
     return cumulative_difference_of(rows)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, overload
 
 from bayescal import _checks
 from bayescal._invalid import prefixed, quoted
@@ -46,7 +46,7 @@ def net_benefit(
     rng: Any = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
-) -> Any:
+) -> NetBenefit | GroupedNetBenefit:
     r"""Compute decision curves: the net benefit of treating all rows whose probability reaches a threshold.
 
     Parameters
@@ -195,6 +195,30 @@ def _in_group(label: Any) -> Iterator[None]:
         raise prefixed(problem, f"group {label!r}: ") from problem
 
 
+@overload
+def net_benefit_counts(
+    counts: ThresholdCounts | BinnedCounts | PairedCounts,
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = ...,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> NetBenefit: ...
+@overload
+def net_benefit_counts(
+    counts: Mapping[Any, ThresholdCounts],
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = ...,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> GroupedNetBenefit: ...
 @public
 def net_benefit_counts(
     counts: ThresholdCounts | BinnedCounts | PairedCounts | Mapping[Any, ThresholdCounts],
@@ -206,7 +230,7 @@ def net_benefit_counts(
     draws: int = 4000,
     rng: Any = None,
     name: str = UNNAMED_GROUPS,
-) -> Any:
+) -> NetBenefit | GroupedNetBenefit:
     """Compute decision curves from counts; the cost does not depend on the number of rows.
 
     Parameters

@@ -1,7 +1,7 @@
 """Calibration intercept and slope: rows -> counts by logit -> posterior on a grid -> Recalibration."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -140,6 +140,26 @@ def _refuse_contradicted(rows: Predictions, by: Any = None) -> None:
     _checks.refuse("y_prob", rule, bad, rows.confidence, hint, verb=("is", "are"))
 
 
+@overload
+def recalibration_counts(
+    counts: LogitCounts,
+    *,
+    prior: Any = ...,
+    floor: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> Recalibration: ...
+@overload
+def recalibration_counts(
+    counts: Mapping[Any, LogitCounts],
+    *,
+    prior: Any = ...,
+    floor: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> GroupedRecalibration: ...
 @public
 def recalibration_counts(
     counts: LogitCounts | Mapping[Any, LogitCounts],
@@ -149,7 +169,7 @@ def recalibration_counts(
     draws: int = 4000,
     rng: Any = None,
     name: str = UNNAMED,
-) -> Any:
+) -> Recalibration | GroupedRecalibration:
     """Compute the posterior of the calibration intercept and slope from counts.
 
     Parameters

@@ -62,7 +62,7 @@ def evaluate_survival(
     rng: Any = None,
     progress: bool | None = None,
     **options: Any,
-) -> Any:
+) -> SurvivalEvaluation | SurvivalHorizons | GroupedEvaluation:
     r"""Compute the posterior of the calibration error of stated risks at a horizon, from right-censored times.
 
     Parameters

@@ -61,7 +61,7 @@ def plot_reliability(
     reference_color: Any = None,
     above_color: Any = None,
     below_color: Any = None,
-) -> Any:
+) -> "Axes | NDArray[Any]":
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. For a

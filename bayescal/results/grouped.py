@@ -1,6 +1,6 @@
 """GroupedEvaluation: one evaluation per group, and one for all rows."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -279,7 +279,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         values = self.draws(estimand).values[:, kept]
         return Draws(values.std(axis=1), f"sd of {as_estimand(estimand).name} over groups")
 
-    def standing_out(self, estimand: EstimandLike = "ece") -> Any:
+    def standing_out(self, estimand: EstimandLike = "ece") -> Hashable | None:
         """Return the group that is the worst with a probability of at least 0.8, or None.
 
         The largest posterior mean and the highest interval belong to some group even if groups differ only by chance.

@@ -126,8 +126,8 @@ class BinnedCounts:
     @classmethod
     def from_arrays(
         cls,
-        outcome: Any,
-        confidence: Any,
+        y_true: Any,
+        y_prob: Any,
         *,
         bins: Any = 15,
         binning: str = "equal-width",
@@ -139,9 +139,9 @@ class BinnedCounts:
 
         Parameters
         ----------
-        outcome : array-like of {0, 1} or bool, shape (n_rows,)
+        y_true : array-like of {0, 1} or bool, shape (n_rows,)
             Observed outcomes.
-        confidence : array-like of float, shape (n_rows,)
+        y_prob : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
         bins : int or array-like, default 15
             Number of bins, or edges that increase from 0 to 1.
@@ -170,8 +170,8 @@ class BinnedCounts:
         >>> BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
         array([0., 1.])
         """
-        columns = Columns.read(outcome, confidence, weights, target=target)
-        clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="outcome")
+        columns = Columns.read(y_true, y_prob, weights, names=("y_true", "y_prob"), target=target)
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="y_true")
         return cls.from_predictions(columns, bins=bins, binning=binning, clusters=clusters)
 
     @classmethod
@@ -187,7 +187,7 @@ class BinnedCounts:
         bins: Any = 15,
         binning: str = "equal-width",
         target: str = "confidence",
-    ) -> Any:
+    ) -> "BinnedCounts | dict[Any, BinnedCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters

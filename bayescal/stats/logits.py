@@ -200,7 +200,7 @@ class LogitCounts:
         weights: str | None = None,
         by: str | Sequence[str] | None = None,
         step: float = STEP,
-    ) -> Any:
+    ) -> "LogitCounts | dict[Any, LogitCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters
@@ -236,7 +236,7 @@ class LogitCounts:
         LogitCounts(2 rows, 1 cell of 0.05 in logit, 1 row at 0 or 1)
         """
         options: dict[str, Any] = {"weights": weights, "by": by, "bins": logit_bins(step), "target": "event"}
-        counted = BinnedCounts.from_frame(frame, outcome=y_true, confidence=y_prob, **options)
+        counted: Any = BinnedCounts.from_frame(frame, outcome=y_true, confidence=y_prob, **options)
         return cls(counted) if by is None else {label: cls(each) for label, each in counted.items()}
 
     def __add__(self, other: object) -> "LogitCounts":

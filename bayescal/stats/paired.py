@@ -183,7 +183,7 @@ class PairedCounts:
         bins: Any = 15,
         binning: str = "equal-width",
         target: str = "confidence",
-    ) -> Any:
+    ) -> "PairedCounts | dict[Any, PairedCounts]":
         """Count the rows of two classifiers in a data frame, in one query of its engine.
 
         Parameters

@@ -183,7 +183,7 @@ class SurvivalCounts:
         times: Any,
         bins: Any = 10,
         cause: int = 1,
-    ) -> Any:
+    ) -> "SurvivalCounts | dict[Any, SurvivalCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters

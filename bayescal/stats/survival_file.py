@@ -43,7 +43,7 @@ def count_survival_file(
     bins: Any = 10,
     cause: int = 1,
     progress: Callable[[Progress], None] | None = None,
-) -> Any:
+) -> SurvivalCounts | dict[Any, SurvivalCounts]:
     r"""Count the right-censored rows of a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
 
     Parameters

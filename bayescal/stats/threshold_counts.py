@@ -205,7 +205,7 @@ class ThresholdCounts:
         confidence: str | Sequence[str] | Mapping[str, str] = "confidence",
         weights: str | None = None,
         by: str | Sequence[str] | None = None,
-    ) -> Any:
+    ) -> "ThresholdCounts | dict[Any, ThresholdCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters
