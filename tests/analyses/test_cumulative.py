@@ -430,7 +430,7 @@ def test_messages_name_the_arguments_of_the_function(outcome, score, error, word
         (lambda y, p: bc.cumulative_difference(y, p, bins=10), r"takes no 'bins'\. There are no bins to choose"),
         (
             lambda y, p: bc.cumulative_difference(y, p, by=y),
-            r"`bayescal.screen_subpopulations\(y_true, y_prob, by=site\)`",
+            r"screen_subpopulations\(y_true, y_prob, by=site\)`",
         ),
         (lambda y, p: bc.cumulative_difference(outcome=y, y_prob=p), "Here it is called 'y_true'"),
         (lambda y, p: bc.cumulative_difference(y_true=y, score=p), "Here it is called 'y_prob'"),
