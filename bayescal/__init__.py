@@ -14,7 +14,7 @@ def __reduce_ex__(protocol):  # type: ignore[no-untyped-def]  # noqa: N807
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]  # `typing` is slow to import
-    """Import a public name; the message for an unknown one names the estimand that it may mean."""
+    """Import a public name; the message for an unknown one says what may be meant."""
     try:
         return _attribute(name)
     except AttributeError as problem:
@@ -23,6 +23,8 @@ def __getattr__(name):  # type: ignore[no-untyped-def]  # `typing` is slow to im
 
         if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
             raise  # a module is imported after this error
-        hint = import_module("bayescal.estimands.names").hint
-        instead = hint(name, "bayescal.evaluate(y_true, y_prob).{}", __all__)
+        from bayescal._meant import of_module
+
+        of_estimand = import_module("bayescal.estimands.names").hint(name, "bayescal.evaluate(y_true, y_prob).{}")
+        instead = of_estimand or of_module(name, __all__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{instead}") from problem

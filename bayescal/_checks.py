@@ -4,14 +4,12 @@ A message names the argument, the rule, the number of invalid values, the first 
 functions check their arguments once; internal functions trust their input.
 """
 
-import functools
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from numbers import Integral, Real
-from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -242,67 +240,6 @@ def of_percentages(value: Any) -> str:
     return f"Percentages?{hint[:-1]} in place of {quoted(value)}." if hint else ""
 
 
-def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F]:
-    """Let a function add a hint to the error that Python raises for missing or surplus arguments.
-
-    Parameters
-    ----------
-    hint : str
-        Sentences, or an empty string.
-    **names
-        Names of arguments elsewhere, and their names here, besides `ELSEWHERE`; or a sentence on what to do instead.
-    """
-
-    def decorate(function: F) -> F:
-        of_keywords = functools.partial(_hint_of_keywords, function, names)
-        named = functools.partial(_public_name, function)
-
-        def called(*args: Any, **given: Any) -> Any:
-            try:
-                return function(*args, **given)
-            except TypeError as problem:
-                if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:  # from its body
-                    raise
-                surplus = "unexpected keyword" in str(problem)
-                said = str(problem).partition(" Did you mean")[0].rstrip(".")  # Python may suggest a name, too
-                said = said.replace(f"{function.__qualname__}(", f"{named(args)}(", 1)
-                told = of_keywords(given) if surplus else ""
-                if other := next((word for word in given if word in names and not surplus), None):
-                    told = of_keywords([other]).replace("Here it", f"Here {other!r}")  # in place of a missing argument
-                raise TypeError(f"{said}.{told} {hint}".rstrip()) from None
-
-        # with the globals of the other module, since doctest ignores functions that seem to be imported
-        same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
-        return functools.update_wrapper(same_module, function)  # type: ignore[return-value]  # same signature
-
-    return decorate
-
-
-def _public_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
-    """Return the name of a function; of an inherited method, with the class of its object."""
-    owner, _, method = function.__qualname__.rpartition(".")
-    inherited = owner and args and any(each.__qualname__ == owner for each in type(args[0]).__mro__)
-    return f"{type(args[0]).__qualname__}.{method}" if inherited else function.__qualname__
-
-
-def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given: Collection[str]) -> str:
-    """Return how the first keyword that `function` does not take is called, or an empty string."""
-    import inspect
-
-    known = inspect.signature(function).parameters
-    called = {name: own for name, own in (ELSEWHERE | names).items() if own in known}
-    unknown = next((word for word in given if word not in known), None)
-    if unknown is None:
-        return ""
-    if " " in names.get(unknown, ""):
-        return f" {names[unknown]}"
-    if unknown in ABSENT and "cluster" not in known:
-        return f" {ABSENT[unknown]}"
-    if unknown in called:
-        return f" Here it is called {called[unknown]!r}."
-    return did_you_mean(unknown, known.keys() - {"self"})
-
-
 def color(name: str, value: Any, default: str) -> str:
     """Return a color of matplotlib as a hexadecimal string; `default` for None."""
     if value is None:
@@ -342,86 +279,3 @@ def seeds(rng: Any, number: int) -> list[int]:
     [4720..., 8766...]
     """
     return generator(rng).integers(2**63, size=number).tolist()
-
-
-#: Names of arguments in other libraries, and their names here.
-ELSEWHERE = {
-    "n_bins": "bins",
-    "num_bins": "bins",
-    "strategy": "binning",
-    "random_state": "rng",
-    "random_seed": "rng",
-    "seed": "rng",
-    "sample_weight": "weights",
-    "sample_weights": "weights",
-    "n_draws": "draws",
-    "n_samples": "draws",
-    "prior": "alpha",
-    "labels": "classes",
-    "from_logits": "logits",
-    "n_simulations": "simulations",
-}
-#: Keywords that other functions and methods of this package take, and where to give them.
-PLACES = {
-    "closed": "The side on which bins are closed belongs to `bins`, as in `bins=make_bins(15, closed='right')`.",
-    "estimand": "Results have all estimands, as in `result.auc`, and `estimand=` in methods of comparisons.",
-    "prob": "The result takes it, as in `result.ece.interval(0.9)` or `result.table(prob=0.9)`.",
-    "rope": "It is a keyword of `compare`, and of the methods of its result.",
-    "order": "It is a keyword of `plug_in_error`; an `Evaluation` has the method `lp_error`.",
-    "share": "It is a keyword of `largest_error`, as in `bayescal.largest_error(evaluation.bin_draws, share=0.05)`.",
-}
-PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
-PLACES |= dict.fromkeys(
-    ("by", "group", "groups", "group_by", "groupby"),
-    "Groups are `by`, as in `evaluate(y_true, y_prob, by=site)`, and data sets in `compare`.",
-)
-PLACES |= dict.fromkeys(
-    ("cluster", "clusters", "cluster_id"),
-    "Clusters of rows are `cluster`, as in `evaluate(y_true, y_prob, cluster=patient)` and in `compare`.",
-)
-PLACES |= dict.fromkeys(
-    ("pooled", "pooling", "partial_pooling"),
-    "Groups are pooled as in `evaluate(y_true, y_prob, by=site, pooling='partial')`.",
-)
-#: Keywords of functions of rows, for suggestions.
-OF_ROWS = (
-    *("target", "bins", "binning", "model", "draws", "rng", "weights", "cluster", "by", "pooling"),
-    *("classes", "logits", "progress"),
-)
-
-
-#: Keywords that a function without them explains.
-ABSENT = dict.fromkeys(
-    ("cluster", "clusters"),
-    "Its intervals are those of independent rows; `evaluate` and `net_benefit` take rows in clusters, with `cluster=`.",
-)
-
-
-def known_keywords(
-    where: str, given: Collection[str], allowed: Callable[..., Any], known_are: str = "The options of the model are"
-) -> None:
-    """Raise if `allowed` does not take a keyword; the message names where it belongs, or a similar keyword."""
-    if not given:
-        return
-    import inspect
-
-    parameters = inspect.signature(allowed).parameters.values()
-    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    for word in given:
-        if word not in known:
-            similar = "" if word in OF_ROWS else did_you_mean(word, [*known, *OF_ROWS])
-            hint = f" {PLACES[word]}" if word in PLACES else similar
-            hint = f" Here it is called {ELSEWHERE[word]!r}." if word in ELSEWHERE else hint
-            raise TypeError(f"{where} takes no {quoted(word)}.{hint} {known_are} {known}.")
-
-
-def no_keywords_of_rows(function: str, given: Collection[str]) -> None:
-    """Raise if a function of counts is given a keyword that was settled when the rows were counted."""
-    settled = {"bins", "n_bins", "binning", "closed", "target", "weights", "sample_weight", "classes", "logits"}
-    settled |= {"by", "cluster"}
-    for word in given:
-        if word in settled:
-            raise TypeError(
-                f"`{function}` takes no {quoted(word)}: counts have their bins, target and weights already. Give it "
-                "when the rows are counted, as in `BinnedCounts.from_arrays(y_true, y_prob, bins=10)`."
-            )

@@ -272,6 +272,8 @@ def prefixed(problem: Exception, context: str) -> Exception:
     """
     if isinstance(problem, InvalidRows):
         return InvalidRows(replace(problem.finding, context=context + problem.finding.context))
+    if hasattr(problem, "word"):  # a keyword that is unknown for all of them
+        return problem
     return type(problem)(f"{context}{problem}")
 
 

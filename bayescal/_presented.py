@@ -229,6 +229,10 @@ class Presented:
         from bayescal import _checks, _export
 
         prob = _checks.fraction("prob", prob)
+        if options:
+            from bayescal._meant import known_keywords
+
+            known_keywords("to_frame", options, getattr(type(self), "table", type(self).to_frame))
         return _export.frame(self._labelled(self._records(prob, **options)), self._index, self._columns, prob)
 
     def to_latex(

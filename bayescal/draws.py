@@ -11,6 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 
 Floats = NDArray[np.float64]
 
@@ -85,6 +86,7 @@ class Probability(float):
         )
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Draws(NDArrayOperatorsMixin):
     """Independent posterior draws of one quantity, and their summaries.
@@ -353,6 +355,7 @@ def _plain(value: Any) -> Any:
     return float(value) if np.ndim(value) == 0 else value
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class BinDraws:
     """Posterior draws of the bins: their masses, accuracies and mean confidences. Estimands are functions of these.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
 from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
@@ -42,7 +42,7 @@ def evaluate(
 ) -> Evaluation | ClasswiseEvaluation: ...
 @overload
 def evaluate(y_true: Any, y_prob: Any, *, by: Any, **options: Any) -> GroupedEvaluation: ...
-@_checks.explained("For counts, use `evaluate_counts(counts)`.")
+@public
 def evaluate(
     y_true: Any,
     y_prob: Any,
@@ -237,6 +237,7 @@ def evaluate_counts(
 def evaluate_counts(counts: ClasswiseCounts, **options: Any) -> ClasswiseEvaluation: ...
 @overload
 def evaluate_counts(counts: Mapping[Any, BinnedCounts], **options: Any) -> GroupedEvaluation: ...
+@public
 def evaluate_counts(
     counts: BinnedCounts | ClasswiseCounts | Mapping[Any, BinnedCounts],
     *,
@@ -289,7 +290,6 @@ def evaluate_counts(
     >>> list(evaluate_counts({"north": counts, "south": counts}, rng=1))
     ['north', 'south']
     """
-    _checks.no_keywords_of_rows("evaluate_counts", options)
     checked_pooling(pooling, groups=isinstance(counts, Mapping), model=model)
     if isinstance(counts, Mapping):
         shown = {"draws": draws, "progress": progress, "pooling": pooling}

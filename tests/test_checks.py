@@ -158,18 +158,6 @@ def test_a_random_state_seeds_a_generator_that_can_spawn():
     assert drawn[0][0] != drawn[0][1]
 
 
-def test_unknown_keywords_suggest():
-    def model(counts, *, alpha=None, formula=None): ...
-
-    _checks.known_keywords("the model", ["alpha"], model)
-    with pytest.raises(
-        TypeError, match=r"the model takes no 'alhpa'\. Did you mean 'alpha'\? The options .* \['alpha', 'formula'\]"
-    ):
-        _checks.known_keywords("the model", ["alhpa"], model)
-    with pytest.raises(TypeError, match="takes no 'counts'"):
-        _checks.known_keywords("the model", ["counts"], model)
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
@@ -376,29 +364,8 @@ def test_a_file_without_values_and_a_query_raise_invalid_rows(tmp_path):
     assert (found.argument, found.first, found.span) == ("confidence", None, (-1.0, 7.0))
 
 
-def test_names_that_other_libraries_use_are_translated():
-    def model(counts, *, alpha=None): ...
-
-    with pytest.raises(TypeError, match=r"takes no 'prior'\. Here it is called 'alpha'\. The options"):
-        _checks.known_keywords("the model", ["prior"], model)
-
-
 @pytest.mark.parametrize(
     ("value", "hint"), [("4%", " Write 0.04."), ("12.5 %", " Write 0.125."), ("4", ""), ("x%", ""), ("%", ""), (4, "")]
 )
 def test_a_percentage_as_text_is_written_as_a_number(value, hint):
     assert _checks.of_percent(value) == hint
-
-
-def test_a_wrong_call_has_a_hint_and_other_errors_are_unchanged():
-    @_checks.explained("Use b.")
-    def a(x):
-        raise TypeError(f"inside {x}")
-
-    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'x'. Use b.$"):
-        a()
-    with pytest.raises(TypeError, match=r"^inside 1$"):
-        a(1)
-    counts = bayescal.BinnedCounts.from_arrays([0, 1], [0.2, 0.7])
-    with pytest.raises(TypeError, match=r"For counts, use `evaluate_counts\(counts\)`"):
-        bayescal.evaluate(counts)

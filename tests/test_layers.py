@@ -16,7 +16,7 @@ HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas", "numba")
 
 SUPPORT = {
     "_checks", "_invalid", "_rules", "draws", "_arviz", "_presented", "_render", "_export", "_files", "_locks",
-    "_loops", "_compiled", "_packages", "_progress", "_version", "_jit",
+    "_loops", "_compiled", "_meant", "_packages", "_progress", "_version", "_jit",
 }  # fmt: skip
 CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "evaluate"]
 #: Layer -> layers it may import (itself included).

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,6 +177,16 @@ def test_the_reader_finds_what_is_not_annotated():
     assert len(list(faults("add", add))) == 2
     del add.__doc__
     assert len(list(faults("Sums.add", add))) == 3
+
+
+def test_nothing_public_returns_anything():
+    """The exceptions are statistics of `Draws`, whose type depends on the shape of the draws."""
+    of_draws = {f"Draws.{name}" for name in ("mcse", "mean", "median", "pr", "quantile", "sd", "std")}
+    returned = {
+        name: getattr(thing, "__annotations__", {}).get("return") for name, thing in (OBJECTS | MEMBERS).items()
+    }
+    returning = {name for name, kind in returned.items() if kind in (Any, "Any")}
+    assert returning - of_draws == set()
 
 
 def test_options_are_keywords():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.predictions import read_rows
 from bayescal.estimands.registry import EstimandLike, as_scalar
@@ -21,6 +22,7 @@ NUMBERS = (5, 10, 15, 20, 30, 50)
 WAYS = ("equal-width", "equal-mass")
 
 
+@public
 def bin_sensitivity(
     y_true: Any,
     y_prob: Any = None,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import one_model, read_rows
 from bayescal.posterior.smooth_curve import PRIOR_EXACT
@@ -11,14 +11,7 @@ from bayescal.results.calibration_curve import CalibrationCurve, curve_of
 from bayescal.stats.ordered import OrderedSums
 
 
-@_checks.explained(
-    "For counts in fine bins, use `calibration_curve.from_counts(counts)`; the number of bins is not a choice.",
-    pos_label="classes",
-    outcome="y_true",
-    score="y_prob",
-    y="y_true",
-    p="y_prob",
-)
+@public
 def calibration_curve(
     y_true: Any,
     y_prob: Any,

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.calibration_tests import hosmer_lemeshow_of, spiegelhalter_z
@@ -15,10 +16,8 @@ from bayescal.results.calibration_tests import CalibrationTests
 
 Floats = NDArray[np.float64]
 
-HINT = "These statistics are defined for rows of equal weight."
 
-
-@_checks.explained(HINT, n_groups="groups", g="groups", bins="groups", outcome="y_true", score="y_prob")
+@public
 def calibration_tests(
     y_true: Any,
     y_prob: Any,

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal._render import percent
-from bayescal.data.shifted import TARGET, TARGET_NAMES, ShiftedRows, require_overlap
+from bayescal.data.shifted import TARGET, ShiftedRows, require_overlap
 from bayescal.posterior.class_priors import ClassPriorPosterior
 from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.results.class_priors import FEW, UNLABELLED, ClassPriors
@@ -35,12 +36,7 @@ class FewRowsWarning(UserWarning):
     """A class has fewer than 5 labelled rows."""
 
 
-@_checks.explained(
-    "Call it as `class_priors(y_true, y_prob, y_prob_target)`; labels of the target are not used. For counts, use "
-    "`class_priors_counts(counts)`.",
-    **TARGET_NAMES,
-    shift="`class_priors` assumes label shift; `evaluate_shifted` has the keyword `shift`.",
-)
+@public
 def class_priors(
     y_true: Any,
     y_prob: Any,
@@ -159,10 +155,7 @@ def _notes_on_fit(p_value: float) -> tuple[str, ...]:
     )
 
 
-@_checks.explained(
-    "Count rows with `ShiftCounts.of_source` and `ShiftCounts.of_target`, and add the results; "
-    "`class_priors(y_true, y_prob, y_prob_target)` takes rows."
-)
+@public
 def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None) -> ClassPriors:
     """Compute the posterior of the class frequencies of a target from counts.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
+from bayescal._meant import public
 from bayescal.analyses.net_benefit import net_benefit_counts
 from bayescal.analyses.one import count_rows, evaluate_one
 from bayescal.analyses.recalibration import recalibration_counts
@@ -25,26 +26,9 @@ from bayescal.stats.thresholds import UNNAMED, model_names
 #: Thresholds of the decision curve, and of that of more models than `MANY`, whose joint cells are more.
 FINE, COARSE, MANY = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
 #: Hint at where the probability of intervals is chosen.
-_INTERVALS = "Intervals of another probability are those of the result: `summary.table(prob=0.9)`."
 
 
-@_checks.explained(
-    "",
-    data="y_true",
-    outcome="y_true",
-    y="y_true",
-    p="y_prob",
-    score="y_prob",
-    threshold="thresholds",
-    level=_INTERVALS,
-    prob=_INTERVALS,
-    conf_level=_INTERVALS,
-    prevalence="For case-control data, `net_benefit(..., prevalence=)` takes it.",
-    harm="`net_benefit(..., harm=)` takes it.",
-    prior="`recalibration(..., prior=)` takes it.",
-    cluster="`evaluate(..., cluster=)` and `net_benefit(..., cluster=)` take it.",
-    by="Call it once per group.",
-)
+@public
 def clinical_summary(
     y_true: Any,
     y_prob: Any,

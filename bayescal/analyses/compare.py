@@ -9,6 +9,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal.analyses.compare_over_datasets import compare_over_datasets
 from bayescal.analyses.compare_rows import ClassifierRows, compare_rows, compared, named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL
@@ -38,6 +39,7 @@ class SameRowsWarning(UserWarning):
 def compare(y_true: Any, y_prob: Mapping[str, Any], *, by: None = None, **options: Any) -> Comparison: ...
 @overload
 def compare(y_true: Any, y_prob: Mapping[str, Any], *, by: Any, **options: Any) -> ComparisonOverDatasets: ...
+@public
 def compare(
     y_true: Any,
     y_prob: Mapping[str, Any],
@@ -152,6 +154,7 @@ def compare(
     return compare_over_datasets(datasets, rope=rope, spread=spread, bins=edges, **made)
 
 
+@public
 def compare_counts(
     pairs: Mapping[tuple[str, str], PairedCounts],
     *,
@@ -186,7 +189,6 @@ def compare_counts(
     >>> compare_counts({("A", "B"): pair + pair}, rng=1).names
     ('A', 'B')
     """
-    _checks.no_keywords_of_rows("compare_counts", options)
     width = checked_rope(rope)
     if not isinstance(pairs, Mapping) or not pairs:
         raise TypeError("`pairs` must be a mapping like {('A', 'B'): PairedCounts}.")
@@ -222,6 +224,7 @@ def _same(one: BinnedCounts, other: BinnedCounts) -> bool:
     )
 
 
+@public
 def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 0.01, rng: Any = None) -> Comparison:
     """Compare evaluations of different rows, such as test sets, groups or times.
 

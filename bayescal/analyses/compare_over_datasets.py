@@ -8,6 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
+from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows, compare_rows
 from bayescal.results.comparable import same_spec
 from bayescal.results.comparison import Comparison
@@ -22,6 +23,7 @@ SPREAD_OF_ROPE = 5.0
 OF_ROWS = ("weights", "cluster", "by")
 
 
+@public
 def compare_over_datasets(
     datasets: Mapping[str, Any],
     *,

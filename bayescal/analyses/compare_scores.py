@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
+from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.analyses.multiclass_scores import ProperScore, brier_score, log_score
 from bayescal.data.alignment import same_rows
@@ -22,10 +23,7 @@ Floats = NDArray[np.float64]
 SCORES = ("brier", "log")
 
 
-@_checks.explained(
-    'Choose the score with `score="brier"` or `score="log"`, and the seed with `rng=`; calibration errors come from '
-    "`compare`."
-)
+@public
 def compare_scores(
     y_true: Any,
     y_prob: Mapping[str, Any],

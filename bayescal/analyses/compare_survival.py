@@ -6,9 +6,10 @@ from typing import Any
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
+from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
-from bayescal.analyses.survival import edges_of_risks, refuse_clusters_of_rows, require_followed, warn_of_codes
+from bayescal.analyses.survival import edges_of_risks, require_followed, warn_of_codes
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import by_column
 from bayescal.data.survival import SurvivalRows
@@ -18,6 +19,7 @@ from bayescal.results.survival_comparison import SurvivalComparison
 from bayescal.stats.survival_pairs import ModelRows, paired_horizons
 
 
+@public
 def compare_survival(
     time: Any,
     event: Any,
@@ -108,7 +110,6 @@ def compare_survival(
     >>> found.observed_expected_difference("honest", "too high").interval(0.95)
     (0.2..., 0.2...)
     """
-    refuse_clusters_of_rows("compare_survival", options)
     risk = by_column(risk) or risk
     names = named_classifiers("risk", risk)
     width = checked_rope(rope)

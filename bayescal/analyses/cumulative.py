@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.data.responses import Responses, read_member
@@ -13,21 +13,15 @@ from bayescal.results.subpopulation import SubpopulationDifference, difference_o
 from bayescal.stats.ordered import OrderedSums
 
 
-@_checks.explained(
-    "For counts in fine bins, use `cumulative_difference.from_counts(counts)`; there are no bins to choose. "
-    "For groups, use `screen_subpopulations(outcome, score, by=group)`.",
-    y_true="outcome",
-    y_prob="score",
-    response="outcome",
-)
-def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> CumulativeDifference:
+@public
+def cumulative_difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> CumulativeDifference:
     r"""Measure calibration without bins, by the cumulative difference between outcomes and scores.
 
     Parameters
     ----------
-    outcome : array-like of {0, 1} or bool, shape (n_rows,)
+    y_true : array-like of {0, 1} or bool, shape (n_rows,)
         Observed outcomes.
-    score : array-like of float, shape (n_rows,)
+    y_prob : array-like of float, shape (n_rows,)
         Probability stated for outcome 1, in [0, 1].
     weights : array-like of float, shape (n_rows,), optional
         Importance weights, >= 0. Only their ratios matter.
@@ -79,9 +73,9 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     >>> posterior.kuiper < 0.5
     P(kuiper < 0.5) = 0.9995
     """
-    require_marks("outcome", outcome)
-    with own_hints(names={"y_true": "outcome", "y_prob": "score"}):
-        rows = Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score"))
+    require_marks("y_true", y_true)
+    with own_hints():
+        rows = Predictions.from_outcomes(y_true, y_prob, weights, names=("y_true", "y_prob"))
     return cumulative_difference_of(rows)
 
 
@@ -95,15 +89,7 @@ def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
 cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]  # functions have no such member
 
 
-@_checks.explained(
-    "For all groups at once, use `screen_subpopulations(response, score, by=group)`.",
-    y_true="response",
-    y_prob="score",
-    outcome="response",
-    by="member",
-    group="member",
-    mask="member",
-)
+@public
 def cumulative_difference_subpopulation(
     response: Any, score: Any, member: Any, *, weights: Any = None
 ) -> SubpopulationDifference:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.one import count_rows, remarks_on
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.estimands.decompositions import corp_parts, mean_log_loss, mean_squared_error, murphy_parts
@@ -16,6 +17,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.sums import effective_number
 
 
+@public
 def brier_decomposition(
     y_true: Any,
     y_prob: Any,
@@ -88,6 +90,7 @@ def brier_decomposition(
     return murphy_decomposition(count_rows(rows, 15 if bins is None else bins, binning))
 
 
+@public
 def log_score_decomposition(
     y_true: Any,
     y_prob: Any,
@@ -138,6 +141,7 @@ def log_score_decomposition(
     return _corp(rows, "log score")
 
 
+@public
 def murphy_decomposition(counts: BinnedCounts) -> MurphyDecomposition:
     """Decompose the Brier score of counts by their bins.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.class_priors import class_priors_counts, priors_of_rows
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.data.shifted import ShiftedRows, require_overlap
@@ -57,10 +58,7 @@ def evaluate_label_shift(
     return problem.evaluate({k: counted.stated(k) for k in of}, later, priors, seeds)
 
 
-@_checks.explained(
-    "State `shift='label'`: counts of classes and cells are sufficient for label shift only. "
-    "`evaluate_shifted(y_true, y_prob, y_prob_target, shift=...)` takes rows."
-)
+@public
 def evaluate_shifted_counts(
     counts: ShiftCounts,
     *,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.cumulative import cumulative_difference_of
 from bayescal.analyses.one import remarks_on
 from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecalibration
@@ -21,6 +22,7 @@ METHODS: Mapping[str, Any] = MappingProxyType({"isotonic": IsotonicRecalibration
 THRESHOLDS = np.arange(1, 20) / 20
 
 
+@public
 def loss_ratio(
     y_true: Any,
     y_prob: Any,

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayescal import _checks, _files, _presented, _render
 from bayescal._locks import ProcessLock
+from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
 from bayescal.analyses.sequential import SequentialTests
@@ -30,14 +31,11 @@ from bayescal.stats.windowed import SCHEMA, WindowedCounts
 PRINTED = 10
 HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
 #: Names of arguments of `add` elsewhere, and their names here.
-OF_ADD = {"y_true": "outcome", "y_prob": "confidence", "times": "time", "timestamp": "time"}
-OF_ADD |= dict.fromkeys(
-    ("cluster", "clusters"), "A monitor takes rows as independent; `evaluate` takes clusters, with `cluster=`."
-)
 #: Bounds of a span of windows, [start, end); None for an open bound.
 Span = tuple[Any, Any]
 
 
+@public
 class CalibrationMonitor(SequentialTests, _presented.Presented):
     """Watch the calibration of a stream of batches: counts by window of time, and the posterior of a change.
 
@@ -144,15 +142,14 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         """True, also before the first batch."""
         return True
 
-    @_checks.explained("", **OF_ADD)
-    def add(self, outcome: Any, confidence: Any, *, time: Any = None, weights: Any = None) -> "CalibrationMonitor":
+    def add(self, y_true: Any, y_prob: Any, *, time: Any = None, weights: Any = None) -> "CalibrationMonitor":
         """Count a batch; a batch that raises an error leaves the monitor unchanged.
 
         Parameters
         ----------
-        outcome : array-like of {0, 1} or bool, shape (n_rows,)
+        y_true : array-like of {0, 1} or bool, shape (n_rows,)
             Outcomes.
-        confidence : array-like of float, shape (n_rows,)
+        y_prob : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
         time : number, datetime, datetime64, str or array-like, shape (n_rows,)
             Time of the batch, or one time per row. Needed if there are windows. A string is one time, as in
@@ -171,13 +168,13 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             For columns that `BinnedCounts.from_arrays` refuses; if times are missing, of another kind than before, or
             in a window that was forgotten.
         """
-        if len(np.shape(confidence)) == 2 and np.shape(confidence)[1] > 1:
+        if len(np.shape(y_prob)) == 2 and np.shape(y_prob)[1] > 1:
             raise ValueError(
-                f"`confidence` must be one number per row; its shape is {np.shape(confidence)}. For a matrix of "
+                f"`y_prob` must be one number per row; its shape is {np.shape(y_prob)}. For a matrix of "
                 "probabilities, use `monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
             )
-        same_rows({"outcome": outcome, "confidence": confidence, "weights": weights, "time": time})
-        predictions = Predictions.from_outcomes(outcome, confidence, weights, target=self.target)
+        same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "time": time})
+        predictions = Predictions.from_outcomes(y_true, y_prob, weights, target=self.target, names=("y_true", "y_prob"))
         return self.add_predictions(predictions, time=time)
 
     def add_predictions(self, predictions: Predictions, *, time: Any = None) -> "CalibrationMonitor":

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.remarks import reading_remarks
@@ -90,6 +91,7 @@ def log_score(n_classes: int) -> ProperScore:
     )
 
 
+@public
 def multiclass_brier_score(
     y_true: Any,
     y_prob: Any,
@@ -151,6 +153,7 @@ def multiclass_brier_score(
     return score.posterior(rows, score.of_rows(rows))
 
 
+@public
 def multiclass_log_score(
     y_true: Any,
     y_prob: Any,

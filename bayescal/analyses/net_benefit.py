@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, overload
 
 from bayescal import _checks
 from bayescal._invalid import prefixed, quoted
+from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
@@ -29,18 +30,7 @@ type Options = tuple[Any, Any, Any, Any]
 PSEUDO_ROWS = 3.0
 
 
-@_checks.explained(
-    "Thresholds are `thresholds=`, groups are `by=`; for counts, use `net_benefit_counts(counts)`.",
-    data="y_true",
-    outcome="y_true",
-    y="y_true",
-    p="y_prob",
-    score="y_prob",
-    modelnames="y_prob",
-    threshold="thresholds",
-    harms="harm",
-    case_control_rho="prevalence",
-)
+@public
 def net_benefit(
     y_true: Any,
     y_prob: Any,
@@ -56,7 +46,7 @@ def net_benefit(
     rng: Any = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
-) -> Any:
+) -> NetBenefit | GroupedNetBenefit:
     r"""Compute decision curves: the net benefit of treating all rows whose probability reaches a threshold.
 
     Parameters
@@ -206,6 +196,31 @@ def _in_group(label: Any) -> Iterator[None]:
         raise prefixed(problem, f"group {label!r}: ") from problem
 
 
+@overload
+def net_benefit_counts(
+    counts: ThresholdCounts | BinnedCounts | PairedCounts,
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = ...,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> NetBenefit: ...
+@overload
+def net_benefit_counts(
+    counts: Mapping[Any, ThresholdCounts],
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = ...,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> GroupedNetBenefit: ...
+@public
 def net_benefit_counts(
     counts: ThresholdCounts | BinnedCounts | PairedCounts | Mapping[Any, ThresholdCounts],
     thresholds: Any = None,
@@ -216,7 +231,7 @@ def net_benefit_counts(
     draws: int = 4000,
     rng: Any = None,
     name: str = UNNAMED_GROUPS,
-) -> Any:
+) -> NetBenefit | GroupedNetBenefit:
     """Compute decision curves from counts; the cost does not depend on the number of rows.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import known_keywords
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Columns, Predictions, TopLabels
 from bayescal.draws import BinDraws
@@ -80,7 +81,8 @@ def evaluate_one(
 def posterior_maker(model: str, compiled: bool, options: dict[str, Any]) -> Callable[[Counts], Posterior]:
     """Return the function that makes the posterior of counts; refuse unknown models and options."""
     _checks.one_of("model", model, MODELS)
-    _checks.known_keywords(f"`model={model!r}`", options, MODELS[model])
+    others = {f"`model={name!r}`": each for name, each in MODELS.items()}
+    known_keywords(f"`model={model!r}`", options, MODELS[model], others)
     return partial(_posterior, model, compiled, options)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.one import count_rows
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import read_rows
@@ -17,6 +18,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import count_classes
 
 
+@public
 def plug_in_ece(
     y_true: Any,
     y_prob: Any,
@@ -75,6 +77,7 @@ def plug_in_ece(
     )
 
 
+@public
 def plug_in_error(
     y_true: Any,
     y_prob: Any,

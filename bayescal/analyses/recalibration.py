@@ -1,10 +1,11 @@
 """Calibration intercept and slope: rows -> counts by logit -> posterior on a grid -> Recalibration."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
@@ -16,9 +17,7 @@ from bayescal.results.recalibrations import GroupedRecalibration
 from bayescal.stats.logits import LogitCounts
 
 
-@_checks.explained(
-    "For counts, use `recalibration_counts(counts)`.", outcome="y_true", score="y_prob", prior_sd="prior"
-)
+@public
 def recalibration(
     y_true: Any,
     y_prob: Any,
@@ -139,6 +138,27 @@ def _refuse_contradicted(rows: Predictions, by: Any = None) -> None:
     _checks.refuse("y_prob", rule, bad, rows.confidence, hint, verb=("is", "are"))
 
 
+@overload
+def recalibration_counts(
+    counts: LogitCounts,
+    *,
+    prior: Any = ...,
+    floor: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> Recalibration: ...
+@overload
+def recalibration_counts(
+    counts: Mapping[Any, LogitCounts],
+    *,
+    prior: Any = ...,
+    floor: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> GroupedRecalibration: ...
+@public
 def recalibration_counts(
     counts: LogitCounts | Mapping[Any, LogitCounts],
     *,
@@ -147,7 +167,7 @@ def recalibration_counts(
     draws: int = 4000,
     rng: Any = None,
     name: str = UNNAMED,
-) -> Any:
+) -> Recalibration | GroupedRecalibration:
     """Compute the posterior of the calibration intercept and slope from counts.
 
     Parameters

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.one import count_rows
 from bayescal.data.columns import column, numbers
 from bayescal.data.frames import to_array
@@ -62,7 +63,7 @@ class _Recalibration:
     def _recalibrated(self, probability: Floats) -> Floats:
         raise NotImplementedError
 
-    def fit(self, y_prob: Any, y_true: Any, *, weights: Any = None, **unknown: Any) -> Self:
+    def fit(self, y_prob: Any, y_true: Any, *, weights: Any = None) -> Self:
         """Fit to rows that the classifier was not trained on.
 
         Parameters
@@ -73,8 +74,6 @@ class _Recalibration:
             Whether the event happened.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0; scikit-learn calls them ``sample_weight``.
-        **unknown
-            Other keywords raise a `TypeError`.
 
         Returns
         -------
@@ -86,7 +85,6 @@ class _Recalibration:
         ValueError, TypeError
             If values are missing or invalid, or all rows of positive weight have the same outcome.
         """
-        _checks.known_keywords("`fit`", unknown, type(self).fit, "Its keywords are")
         rows = _read(y_prob, y_true, weights)
         _require_both_outcomes(rows)
         self._fit(rows)
@@ -122,12 +120,12 @@ class _Recalibration:
             valid = _checks.probabilities("y_prob", values)
         return self._recalibrated(valid.astype(np.float64)).reshape(given.shape)
 
-    def fit_transform(self, y_prob: Any, y_true: Any, *, weights: Any = None, **unknown: Any) -> Floats:
+    def fit_transform(self, y_prob: Any, y_true: Any, *, weights: Any = None) -> Floats:
         """Fit to rows and recalibrate the same rows, whose errors look smaller than those of new rows.
 
         Parameters
         ----------
-        y_prob, y_true, weights, **unknown
+        y_prob, y_true, weights
             As for `fit`.
 
         Returns
@@ -135,7 +133,7 @@ class _Recalibration:
         ndarray of float64
             Recalibrated probabilities, of the shape of `y_prob`.
         """
-        return self.fit(y_prob, y_true, weights=weights, **unknown).transform(y_prob)
+        return self.fit(y_prob, y_true, weights=weights).transform(y_prob)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the constructor by name, as scikit-learn's estimators do.
@@ -196,6 +194,7 @@ class _Recalibration:
         return f"{type(self).__name__}({given})"
 
 
+@public
 class LogisticRecalibration(_Recalibration):
     r"""Recalibration of the probabilities of an event by an intercept and a slope on the logit scale.
 
@@ -277,6 +276,7 @@ class LogisticRecalibration(_Recalibration):
         return np.clip(expit(moved), np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg)
 
 
+@public
 class IsotonicRecalibration(_Recalibration):
     """Recalibration of the probabilities of an event by isotonic regression.
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.brownian import sf_max_abs, sf_range
@@ -16,16 +17,7 @@ from bayescal.stats.subpopulation import GroupSums, group_sums
 SHORT = {"ks": "kolmogorov_smirnov", "kolmogorov-smirnov": "kolmogorov_smirnov", "c_emp": "kuiper"}
 
 
-@_checks.explained(
-    "It compares every group of a column, as in `screen_subpopulations(response, score, by=group)`.",
-    y_true="response",
-    y_prob="score",
-    outcome="response",
-    group="by",
-    groups="by",
-    member="by",
-    alpha="fdr",
-)
+@public
 def screen_subpopulations(
     response: Any,
     score: Any,

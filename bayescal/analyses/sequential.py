@@ -18,14 +18,11 @@ from bayescal.stats.windowed import WindowedCounts
 
 Floats = NDArray[np.float64]
 
+
 #: Hints of errors about arguments.
 BOUNDS = "`start` and `end` are bounds of the windows that are tested; a reference is `reference=(start, end)`."
 LEVEL = "`level` is the probability of a false alarm, such as 0.05: an alarm is raised at 1 / `level`."
 PROB = "`prob` is the probability that all intervals hold: 0.95 for one of 0.05 that any of them does not."
-#: Names of arguments elsewhere, and their names here.
-OF_EVIDENCE = {"baseline": "reference", "alpha": "level", "threshold": "level", "significance": "level"}
-OF_SEQUENCE = {"level": "prob", "alpha": "prob", "confidence_level": "prob", "conf_level": "prob"}
-OF_SEQUENCE["limit"] = "A limit belongs to the result, as in `monitor.confidence_sequence().above(0.02)`."
 
 
 class SequentialTests:
@@ -37,7 +34,6 @@ class SequentialTests:
 
     _held: WindowedCounts
 
-    @_checks.explained(f"{LEVEL} {BOUNDS}", **OF_EVIDENCE)
     def evidence(
         self,
         start: Any = None,
@@ -121,7 +117,6 @@ class SequentialTests:
         """
         return self.evidence().alarm
 
-    @_checks.explained(PROB, **OF_SEQUENCE)
     def confidence_sequence(self, start: Any = None, end: Any = None, *, prob: float = 0.95) -> ConfidenceSequence:
         """Intervals of the ECE of all rows up to each window, valid however often one looks.
 

@@ -1,36 +1,31 @@
 """Calibration in a target population from labelled rows of a source: dispatches on what differs between them."""
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.covariate_shift import evaluate_covariate_shift
 from bayescal.analyses.label_shift import evaluate_label_shift
 from bayescal.analyses.one import DEFAULT_MODEL
-from bayescal.data.shifted import LABELLED, TARGET_NAMES
+from bayescal.results.covariate_shift import CovariateShiftEvaluation
+from bayescal.results.label_shift import LabelShiftClasses, LabelShiftEvaluation
+from bayescal.stats.shift_cells import ShiftCells
 
-#: What differs between source and target -> the function that evaluates the target.
-SHIFTS: dict[str, Callable[..., Any]] = {"label": evaluate_label_shift, "covariate": evaluate_covariate_shift}
-#: Options of one kind of shift only.
-OWN = {"label": ("using", "cells"), "covariate": ("weights", "target")}
 #: Other names of both shifts.
 CALLED = dict.fromkeys(("prior", "prior probability", "priors", "class", "classes", "target"), "label")
 CALLED |= dict.fromkeys(("feature", "features", "covariates"), "covariate")
-#: Hint for calls with missing or surplus arguments.
-NAMED = (
-    "Call it as `evaluate_shifted(y_true, y_prob, y_prob_target, shift=...)`; labels of the target are not used. "
-    "State what differs between source and target: `shift='label'` if it is the class frequencies alone, "
-    "`shift='covariate'` with `weights=` if it is the distribution of the features."
-)
 
 
-@_checks.explained(NAMED, **TARGET_NAMES)
+@overload
 def evaluate_shifted(
     y_true: Any,
     y_prob: Any,
     y_prob_target: Any,
     *,
-    shift: str,
+    shift: Literal["label"],
+    using: str = "cells",
+    cells: ShiftCells | None = None,
     bins: Any = 15,
     binning: str = "equal-width",
     model: str = DEFAULT_MODEL,
@@ -39,7 +34,49 @@ def evaluate_shifted(
     classes: Sequence[Any] | None = None,
     logits: bool = False,
     **options: Any,
-) -> Any:
+) -> LabelShiftEvaluation | LabelShiftClasses: ...
+@overload
+def evaluate_shifted(
+    y_true: Any,
+    y_prob: Any,
+    y_prob_target: Any,
+    *,
+    shift: Literal["covariate"],
+    weights: Any,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+    **options: Any,
+) -> CovariateShiftEvaluation: ...
+@overload
+def evaluate_shifted(
+    y_true: Any, y_prob: Any, y_prob_target: Any, *, shift: str, **options: Any
+) -> LabelShiftEvaluation | LabelShiftClasses | CovariateShiftEvaluation: ...
+@public
+def evaluate_shifted(
+    y_true: Any,
+    y_prob: Any,
+    y_prob_target: Any,
+    *,
+    shift: str,
+    using: str | None = None,
+    cells: ShiftCells | None = None,
+    weights: Any = None,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+    **options: Any,
+) -> LabelShiftEvaluation | LabelShiftClasses | CovariateShiftEvaluation:
     r"""Compute the posterior of the calibration error in a target population, from labelled rows of a source.
 
     Parameters
@@ -58,15 +95,20 @@ def evaluate_shifted(
           class have the same distribution in both.
         - ``covariate``: the distribution of the features. Rows with equal features have the same probability of each
           class in both. It needs `weights`.
+    using : {"cells", "probabilities"}, optional
+        For ``label`` only: as for `class_priors`; by default ``cells``.
+    cells : ShiftCells, optional
+        For ``label`` only: as for `class_priors`.
+    weights : array-like of float, shape (n_source,), optional
+        For ``covariate`` only, and required there: the density of the target divided by that of the source at each row
+        of the source, up to a factor.
+    target : {"event", "top-label", "confidence"}, optional
+        For ``covariate`` only: as for `evaluate`.
     bins, binning, model, draws, rng, classes, logits
         As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target. For ``label``, `draws` must be at
         least 16; they are divided between 16 draws of the class frequencies.
     **options
-        Options of the model, see `evaluate`, and those of one kind of shift:
-
-        - ``label``: ``using`` and ``cells``, as for `class_priors`;
-        - ``covariate``: ``weights``, the density of the target divided by that of the source at each row of the
-          source, up to a factor (required); ``target``, as for `evaluate`.
+        Options of the model, as for `evaluate`.
 
     Returns
     -------
@@ -150,22 +192,12 @@ def evaluate_shifted(
     >>> evaluate_shifted(y, p, p_target, shift="covariate", weights=np.exp(x), rng=1).ece.interval(0.95)
     (0.0..., 0.1...)
     """
-    _checks.one_of("shift", shift, SHIFTS, CALLED)
-    _require_options_of(shift, options)
-    shared = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng}
-    return SHIFTS[shift](y_true, y_prob, y_prob_target, **shared, classes=classes, logits=logits, **options)
-
-
-def _require_options_of(shift: str, options: Collection[str]) -> None:
-    """Refuse labels of the target, options of the other shift, and clusters; the model refuses other options."""
-    other = next(name for name in OWN if name != shift)
-    for word in options:
-        meant = _checks.ELSEWHERE.get(word, word)
-        if TARGET_NAMES.get(word) == LABELLED:
-            raise TypeError(f"`evaluate_shifted` takes no {word!r}. {LABELLED}")
-        if word in _checks.ABSENT:
-            raise TypeError(f"`evaluate_shifted` takes no {word!r}. {_checks.ABSENT[word]}")
-        if meant in OWN[other]:
-            raise TypeError(f"`{meant}=` is an option of `shift={other!r}`, not of `shift={shift!r}`.")
-        if meant != word and meant in OWN[shift]:
-            raise TypeError(f"`evaluate_shifted` takes no {word!r}. Here it is called {meant!r}.")
+    _checks.one_of("shift", shift, ("label", "covariate"), CALLED)
+    own = {"label": {"using": using, "cells": cells}, "covariate": {"weights": weights, "target": target}}
+    given = {kind: {name: value for name, value in each.items() if value is not None} for kind, each in own.items()}
+    for kind, each in given.items():
+        if each and kind != shift:
+            raise TypeError(f"`{next(iter(each))}=` is an option of `shift={kind!r}`, not of `shift={shift!r}`.")
+    options = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
+    evaluate = evaluate_label_shift if shift == "label" else evaluate_covariate_shift
+    return evaluate(y_true, y_prob, y_prob_target, classes=classes, logits=logits, **options, **given[shift])

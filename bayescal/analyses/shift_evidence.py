@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.analyses.class_priors import MOST_CLASSES, require_all_classes
-from bayescal.data.shifted import TARGET_NAMES, ShiftedRows
+from bayescal.data.shifted import ShiftedRows
 from bayescal.estimands.shift_tests import label_shift_test, no_shift_test
 from bayescal.posterior.cell_shift import CellShiftPosterior
 from bayescal.results.shift_evidence import ShiftEvidence
@@ -18,11 +19,7 @@ from bayescal.stats.shift_counts import ShiftCounts
 RANGES = ((2, 5), (5, 3), (MOST_CLASSES, 2))
 
 
-@_checks.explained(
-    "Call it as `shift_evidence(y_true, y_prob, y_prob_target)`.",
-    shift="`shift_evidence` needs no `shift`: it tests no shift, and label shift alone.",
-    **TARGET_NAMES,
-)
+@public
 def shift_evidence(
     y_true: Any,
     y_prob: Any,

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._invalid import prefixed
+from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
 from bayescal.data.groups import UNNAMED, Groups
-from bayescal.data.survival import OF_CLUSTERS, SurvivalRows
+from bayescal.data.survival import SurvivalRows
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.survival import SurvivalEvaluation, SurvivalHorizons
@@ -43,7 +44,7 @@ def evaluate_survival(
 def evaluate_survival(
     time: Any, event: Any, risk: Any, *, horizon: float, by: Any, **options: Any
 ) -> GroupedEvaluation: ...
-@_checks.explained("Call it as `evaluate_survival(time, event, risk, horizon=5)`, with the time of the stated risks.")
+@public
 def evaluate_survival(
     time: Any,
     event: Any,
@@ -61,7 +62,7 @@ def evaluate_survival(
     rng: Any = None,
     progress: bool | None = None,
     **options: Any,
-) -> Any:
+) -> SurvivalEvaluation | SurvivalHorizons | GroupedEvaluation:
     r"""Compute the posterior of the calibration error of stated risks at a horizon, from right-censored times.
 
     Parameters
@@ -200,6 +201,7 @@ def evaluate_survival(
 def evaluate_survival_counts(counts: SurvivalCounts, **options: Any) -> SurvivalEvaluation: ...
 @overload
 def evaluate_survival_counts(counts: Mapping[Any, SurvivalCounts], **options: Any) -> GroupedEvaluation: ...
+@public
 def evaluate_survival_counts(
     counts: SurvivalCounts | Mapping[Any, SurvivalCounts],
     *,
@@ -248,8 +250,6 @@ def evaluate_survival_counts(
     >>> evaluate_survival_counts(counts, horizon=26, rng=1).counts
     HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
     """
-    refuse_clusters_of_rows("evaluate_survival_counts", options)
-    _checks.no_keywords_of_rows("evaluate_survival_counts", options)
     for each in counts.values() if isinstance(counts, Mapping) else [counts]:
         if not isinstance(each, SurvivalCounts):
             raise TypeError(
@@ -276,12 +276,6 @@ def warn_of_codes(rows: SurvivalRows) -> None:
             UserWarning,
             skip_file_prefixes=_checks.PACKAGE,
         )
-
-
-def refuse_clusters_of_rows(function: str, options: Mapping[str, Any]) -> None:
-    """Refuse clusters of rows for a function without them."""
-    if "cluster" in options:
-        raise TypeError(f"`{function}` takes no 'cluster'. {OF_CLUSTERS}")
 
 
 def edges_of_risks(rows: SurvivalRows, bins: Any, binning: str) -> Bins:

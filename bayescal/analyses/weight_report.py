@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.columns import allowed_weights, column, scale_free, weight_column
 from bayescal.data.frames import to_array
 from bayescal.results.weight_report import WeightReport
@@ -15,7 +16,7 @@ from bayescal.stats.sums import effective_number
 FEWEST_SHAPED = 25
 
 
-@_checks.explained("Call it as `weight_report(weights)`: weights need no labels and no predictions.")
+@public
 def weight_report(weights: Any) -> WeightReport:
     r"""Report how many rows weighted rows are worth, and whether single weights dominate.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.alignment import same_rows
 from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
@@ -20,6 +21,7 @@ Array = NDArray[Any]
 TARGETS = ("event", "top-label", "classwise", "confidence")
 
 
+@public
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
     """Validated rows of one binary calibration problem: confidence, outcome and optional weight.

@@ -31,13 +31,6 @@ MANY = 20
 LABELLED = (
     "Labels of the target are not used here. If they are known, `evaluate(y_target, y_prob_target)` needs no shift."
 )
-#: Other names of the arguments, and what to do about labels of the target.
-TARGET_NAMES = {
-    "y_source": "y_true",
-    **dict.fromkeys(("P_source", "p_source", "y_prob_source"), "y_prob"),
-    **dict.fromkeys(("P_target", "p_target", "target_prob", "y_target_prob", "prob_target"), TARGET),
-    **dict.fromkeys(("y_target", "y_true_target", "labels_target", "target_labels"), LABELLED),
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import InvalidRows
+from bayescal._meant import public
 from bayescal._rules import IN_UNIT_INTERVAL
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, column, scale_free, weight_column
@@ -23,11 +24,6 @@ MOST_CAUSES = 1000
 EVENT_RULE = "must be 0 (censored), 1 (the event) or 2, 3, ... (other causes)"
 #: What to do with survival curves in place of risks.
 OF_CURVES = "For survival curves, pass `risk_at_horizon(curves, horizon)`."
-#: What to use for censored rows in clusters.
-OF_CLUSTERS = (
-    "For censored rows in clusters use `evaluate_survival(time, event, risk, horizon=5, cluster=patient)`, which takes "
-    "the rows of one model."
-)
 #: What to pass as kinds of exits.
 KINDS_OF_EXIT = (
     "Pass 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it, as in "
@@ -192,6 +188,7 @@ def _risks(risk: Any, horizons: int | None) -> Array:
         raise InvalidRows(replace(finding, hint=kept + hint)) from None
 
 
+@public
 def risk_at_horizon(curves: Any, horizon: Any) -> Floats:
     """Compute risks, 1 - S(horizon), from survival curves that a fitted model returns.
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import _of_bins
 from bayescal.estimands.registry import estimand
@@ -47,6 +48,7 @@ def _grid_of_bins(counts: Counts) -> Ranks:
     return Ranks.of_bins(counts.bins, np.stack([share * (1 - accuracy), share * accuracy]), squares)
 
 
+@public
 def auc_grid_error(counts: Counts) -> float:
     r"""Return the largest possible error of the AUC of these counts because rows of one cell count as ties.
 
@@ -203,6 +205,7 @@ def _observed(counts: Counts) -> float:
     synonyms=("ROC AUC", "AUROC", "concordance", "c statistic", "Mann-Whitney probability"),
 )
 @_of_bins
+@public
 def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draw the area under the ROC curve: how well the confidences separate the outcomes, whatever their calibration.
 

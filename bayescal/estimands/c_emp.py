@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 
 
 def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> float:
@@ -56,6 +57,7 @@ def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> 
     return _ends(given_scores) * float(np.sqrt(np.log(2 / (1 - prob)) / (2 * n)))
 
 
+@public
 def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = False) -> int:
     r"""Return the number of rows that limits the error of c_emp to epsilon.
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from bayescal._meant import public
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.contract import Counts
 
 
+@public
 def debiased_squared_l2_error(counts: Counts) -> float:
     r"""Compute the debiased estimate of the squared l_2 calibration error.
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
+from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.isotonic import IsotonicFit
 from bayescal.estimands.registry import estimand
@@ -117,6 +118,7 @@ def mean_log_loss(weight: Floats, probability: Floats) -> float:
     formula=r"\sum_b m_b (\theta_b - \mu_b)^2",
     synonyms=("reliability (Murphy)", "squared calibration error", "mean squared calibration error"),
 )
+@public
 def squared_l2_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the squared l_2 calibration error, :math:`\sum_b m_b (\theta_b - \mu_b)^2`.
 

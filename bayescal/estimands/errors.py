@@ -6,6 +6,7 @@ from functools import wraps
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.registry import estimand
 
@@ -49,6 +50,7 @@ EXAMPLE = BinDraws(
     synonyms=("estimated calibration error", "l_1 calibration error"),
 )
 @_of_bins
+@public
 def ece(bin_draws: BinDraws) -> Draws:
     r"""Draw the Expected Calibration Error, :math:`\sum_b m_b |\theta_b - \mu_b|`.
 
@@ -90,6 +92,7 @@ def ece(bin_draws: BinDraws) -> Draws:
 
 
 @_of_bins
+@public
 def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     r"""Draw the l_p calibration error, :math:`(\sum_b m_b |\theta_b - \mu_b|^p)^{1/p}`.
 
@@ -145,6 +148,7 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     synonyms=("root mean square calibration error", "RMSCE", "l_2 calibration error"),
 )
 @_of_bins
+@public
 def l2_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the l_2 (root mean square) calibration error, :math:`(\sum_b m_b (\theta_b - \mu_b)^2)^{1/2}`.
 
@@ -179,6 +183,7 @@ def l2_error(bin_draws: BinDraws) -> Draws:
     return Draws(lp_error(bin_draws, 2).values, "l2_error")
 
 
+@public
 def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
     r"""Draw the largest absolute error that a share of the population have.
 
@@ -318,6 +323,7 @@ def e90_bins(bin_draws: BinDraws) -> Draws:
     synonyms=("calibration in the large (as a difference)", "mean bias", "miscalibration bias"),
 )
 @_of_bins
+@public
 def signed_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: mean outcome minus mean confidence.
 
@@ -355,6 +361,7 @@ def signed_error(bin_draws: BinDraws) -> Draws:
 
 @estimand("over-confidence", stated="stated too high", of_total=True, formula=r"\sum_b m_b \max(\mu_b - \theta_b, 0)")
 @_of_bins
+@public
 def overconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too high confidence, :math:`\sum_b m_b \max(\mu_b - \theta_b, 0)`.
 
@@ -384,6 +391,7 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
 
 @estimand("under-confidence", stated="stated too low", of_total=True, formula=r"\sum_b m_b \max(\theta_b - \mu_b, 0)")
 @_of_bins
+@public
 def underconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too low confidence, :math:`\sum_b m_b \max(\theta_b - \mu_b, 0)`.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import letters, public
 from bayescal.draws import BinDraws, Draws
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
@@ -25,17 +26,6 @@ EVENTS = ("event", "classwise")
 OWN_EVENT, OWN_EVENT_WORDS = "top-label", "top label is right"
 
 
-def letters(words: str) -> str:
-    """Return only letters and digits, in lower case, so that spellings of one name are equal.
-
-    Examples
-    --------
-    >>> letters("over-confidence"), letters("l_2 error"), letters("ROC AUC")
-    ('overconfidence', 'l2error', 'rocauc')
-    """
-    return "".join(filter(str.isalnum, words.casefold()))
-
-
 class UnavailableError(AttributeError, ValueError):
     """Counts lack what an estimand needs, so that ``hasattr(evaluation, name)`` is False.
 
@@ -43,6 +33,7 @@ class UnavailableError(AttributeError, ValueError):
     """
 
 
+@public
 @dataclass(frozen=True)
 class Estimand:
     """A quantity of one evaluation: the function that draws it, its names, and which of its values are better.

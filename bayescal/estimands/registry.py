@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.draws import BinDraws
 from bayescal.estimands.estimand import Estimand
 
@@ -83,6 +84,7 @@ FORMER = {"max_error": "e90_bins"}
 _REGISTRY: dict[str, Estimand] = {}
 
 
+@public
 def register_estimand(estimand: Estimand) -> Estimand:
     """Register an estimand, so that evaluations, tables, comparisons and plots include it.
 

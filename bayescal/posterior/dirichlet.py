@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.draws import BinDraws
 from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.truncated_normal import (
@@ -235,6 +236,7 @@ def _original_weight(mass: Floats, accuracy: Floats) -> Floats:
     return np.where(total > 0, joint / np.where(total > 0, total, 1), mass)
 
 
+@public
 def dirichlet_posterior(
     counts: Counts,
     *,

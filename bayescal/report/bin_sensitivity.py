@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, key_above, palette
 from bayescal.report.forest import INNER, axis_label, key
 from bayescal.report.room import characters, is_small, keep_within, small_words
@@ -77,6 +78,7 @@ def series(result: BinSensitivity, prob: float = 0.95) -> tuple[list[int], list[
     return numbers, drawn
 
 
+@public
 def plot_bin_sensitivity(
     result: BinSensitivity, ax: "Axes | None" = None, *, prob: float = 0.95, color: Any = None
 ) -> "Axes":

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal.report.diagram import (
     CROWDED,
     ROOM,
@@ -125,6 +126,7 @@ def _limits(score: Floats, low: Floats, high: Floats) -> tuple[Limits, Limits]:
     return x, (max(bottom - room, -room), min(top + room, 1.0 + room))
 
 
+@public
 def plot_calibration_curve(
     cv: CalibrationCurve,
     ax: "Axes | None" = None,

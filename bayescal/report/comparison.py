@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
+from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.comparison_panels import (
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 TABLE = 0.62
 
 
+@public
 def plot_comparison(
     comparison: Comparison | Change,
     ax: "Axes | None" = None,

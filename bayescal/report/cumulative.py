@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results.cumulative import CHANCE, Cumulative
@@ -119,6 +120,7 @@ def _visible(curve: Floats) -> NDArray[np.intp]:
     )
 
 
+@public
 def plot_cumulative(
     cd: Cumulative,
     ax: "Axes | None" = None,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, is_dark, key_above, palette, titled
 from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results.clinical import ClinicalSummary
@@ -189,6 +190,7 @@ def _ended(points: DecisionCurvePoints, dc: NetBenefit) -> DecisionCurvePoints:
     return replace(points, mean=mean, low=low, high=high, limits=_limits(*(each[np.isfinite(each)] for each in shown)))
 
 
+@public
 def plot_decision_curve(
     dc: NetBenefit | ClinicalSummary,
     ax: "Axes | None" = None,

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.data.alignment import same_rows
 from bayescal.data.class_names import refuse_contradiction
@@ -15,7 +16,7 @@ from bayescal.data.frames import column_names, to_array
 from bayescal.data.marks import own_hints
 from bayescal.evaluate import evaluate
 from bayescal.report.drawing import axes_or_new
-from bayescal.report.overlay import add_evaluation
+from bayescal.report.overlay import add_evaluation, known_properties
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import Bins
 
@@ -32,6 +33,7 @@ STRATEGIES = {"uniform": "equal-width", "quantile": "equal-mass"}
 PAIRS = ((0, 1), (-1, 1))
 
 
+@public
 class CalibrationDisplay:
     """Reliability diagram with credible bars, with the interface of scikit-learn's class of the same name.
 
@@ -275,6 +277,7 @@ class CalibrationDisplay:
         >>> display.estimator_name, display.pos_label, round(display.evaluation.ece.mean(), 2)
         ('GaussianNB', 1, 0.06)
         """
+        known_properties("CalibrationDisplay.from_estimator", kwargs)
         same_rows({"X": X, "y": y, "weights": weights})
         matrix, classes = _predicted(estimator, X)
         number = class_numbers("y", column("y", to_array("y", y)), classes, "the classes of `estimator`")
@@ -346,6 +349,7 @@ class CalibrationDisplay:
         >>> display.prob_true, display.prob_pred
         (array([0.5, 1. ]), array([0.3, 0.8]))
         """
+        known_properties("CalibrationDisplay.from_predictions", kwargs)
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
         probabilities = to_array("y_prob", y_prob)
         options = {"n_bins": n_bins, "strategy": strategy, "model": model, "draws": draws, "rng": rng}

@@ -24,7 +24,6 @@ from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.evaluations import Evaluations
 from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.net_benefit import NetBenefit
@@ -407,7 +406,7 @@ def _head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str
     return {**made, "parameters": dict(parameters)}
 
 
-def _with_intervals(schema: str, result: Evaluation | Evaluations, parameters: Parameters) -> dict[str, Any]:
+def _with_intervals(schema: str, result: Any, parameters: Parameters) -> dict[str, Any]:
     interval, sheet = {"probability": PROB, "kind": "equal-tailed"}, result.sheet()
     texts = {"remarks": list(result.remarks), "notes": list(sheet.notes)}
     return {**_head(schema, sheet, parameters), "interval": interval, **texts}

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal.data.times import in_words
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
@@ -28,6 +29,7 @@ WRITTEN = range(-3, 5)
 HIGHEST = 8
 
 
+@public
 def plot_evidence(
     evidence: Evidence, ax: "Axes | None" = None, *, color: Any = None, alarm_color: Any = None
 ) -> "Axes":
@@ -108,6 +110,7 @@ def _found(evidence: Evidence, *, small: bool) -> str:
     return f"Alarm{_at(evidence.alarm, small=small)}{'' if small else f': {about}'}"
 
 
+@public
 def plot_confidence_sequence(
     sequence: ConfidenceSequence, ax: "Axes | None" = None, *, limit: float | None = None, color: Any = None
 ) -> "Axes":

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, is_registered, registered
@@ -106,6 +107,7 @@ def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
     return Forest(tuple(names), draws.mean(), *draws.interval(prob), *draws.interval(INNER))
 
 
+@public
 def plot_forest(
     evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation,
     ax: "Axes | None" = None,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results.loss_ratio import LossRatio
@@ -18,6 +19,7 @@ ROOM = (4.2, 3.2)
 MOST = 1.5
 
 
+@public
 def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float = 0.95, color: Any = None) -> "Axes":
     """Draw the loss of decisions after recalibration, as a share of the loss before, at each threshold.
 

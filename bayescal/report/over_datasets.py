@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.drawing import SMALL, axes_or_new, palette
 from bayescal.report.forest import (
@@ -85,6 +86,7 @@ def difference_rows(
     return forest([*names, *TOTALS], np.column_stack(values), prob)
 
 
+@public
 def plot_over_datasets(
     result: ComparisonOverDatasets,
     ax: "Axes | None" = None,

@@ -1,11 +1,12 @@
 """Several evaluations in one reliability diagram, which can be added one at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
+from bayescal._meant import unknown_keyword
 from bayescal.report.diagram import (
     ROOM,
     THIN,
@@ -253,6 +254,20 @@ def _prepared(ax: "Axes") -> Diagram:
     return diagram
 
 
+def known_properties(where: str, given: Collection[str]) -> None:
+    """Raise if a keyword is no property of a line, before anything is drawn."""
+    from matplotlib.artist import ArtistInspector
+    from matplotlib.lines import Line2D
+
+    inspector = ArtistInspector(Line2D)
+    known = {*inspector.get_setters(), *(alias for names in inspector.aliasd.values() for alias in names)}
+    for word in given:
+        if word not in known:
+            raise unknown_keyword(
+                where, word, sorted(known), rest=" Other keywords are properties of matplotlib's lines."
+            )
+
+
 def _line(
     ax: "Axes",
     evaluation: Evaluation,
@@ -275,6 +290,7 @@ def _line(
         "markersize": 3.5 if small else 5.5,
         "zorder": 4,
     }
+    known_properties("CalibrationDisplay.plot", style)
     style = normalize_kwargs(style, Line2D)
     default["label"] = _label(evaluation, name, prob, _letters(ax, small))
     default["color"] = _checks.color("color", style.pop("color", None), default["color"])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import SMALL, axes_or_new, headline, palette, require_evaluation
 from bayescal.report.room import is_small, keep_within, small_words
@@ -76,6 +77,7 @@ def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float =
     )
 
 
+@public
 def plot_posterior(
     evaluation: Evaluation | ClasswiseEvaluation,
     ax: "Axes | None" = None,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal.report.calibration_curve import CurvePoints, draw_curve, finish, points_of
 from bayescal.report.diagram import ROOM, SideColors, require_undivided
 from bayescal.report.drawing import axes_or_new, key_above, palette, titled
@@ -53,6 +54,7 @@ def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
     return points_of(score, mean, low, high, np.bincount(cell, binned.share[binned.occupied], CELLS))
 
 
+@public
 def plot_recalibration(
     rc: Recalibration,
     ax: "Axes | None" = None,

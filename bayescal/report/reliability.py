@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _packages
+from bayescal._meant import public
 from bayescal.report.diagram import (
     ROOM,
     THIN,
@@ -50,6 +51,7 @@ MOST_APART = 4
 type Several = Mapping[Any, Evaluation] | Sequence[Evaluation] | Compared | BinSensitivity
 
 
+@public
 def plot_reliability(
     evaluation: Evaluation | Several,
     ax: Any = None,
@@ -59,7 +61,7 @@ def plot_reliability(
     reference_color: Any = None,
     above_color: Any = None,
     below_color: Any = None,
-) -> Any:
+) -> "Axes | NDArray[Any]":
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. For a

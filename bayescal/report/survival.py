@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.report.drawing import axes_or_new, key_above, palette, titled
 from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results.survival import NAME, SurvivalHorizons, words_of
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 ROOM = (4.0, 2.6)
 
 
+@public
 def plot_horizons(
     horizons: SurvivalHorizons,
     ax: "Axes | None" = None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.results import wording
@@ -20,6 +21,7 @@ type Choice = tuple[str, int]
 UNEQUAL = 1.1
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class BinSensitivity(_presented.Presented):
     """One estimand of the same rows for several choices of bins.

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.curve_rates import rates_at
@@ -18,7 +19,6 @@ from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.posterior.smooth_curve import PRIOR_EXACT
 from bayescal.results import wording
 from bayescal.results.calibration_curve_remarks import of_bins, of_gaps, of_outcomes, of_quantiles
-from bayescal.results.foreign_names import CALIBRATION_CURVE, no_attribute
 from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
@@ -53,6 +53,7 @@ WORDS = {
 }
 
 
+@public
 class CurveBand(NamedTuple):
     """Pointwise credible intervals of a calibration curve.
 
@@ -69,6 +70,7 @@ class CurveBand(NamedTuple):
     high: Floats
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationCurve(_presented.Presented):
     """A calibration curve of the population, and the errors that follow from it.
@@ -120,10 +122,6 @@ class CalibrationCurve(_presented.Presented):
     of_rows: tuple[str, ...] = ()
 
     _columns = ("mean", "sd", "eti95_lb", "eti95_ub")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, CALIBRATION_CURVE)
 
     @classmethod
     def from_counts(

@@ -1,20 +1,21 @@
 """CalibrationTests: Spiegelhalter's Z and the chi-squared statistic of Hosmer and Lemeshow."""
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _presented, _render
+from bayescal._meant import public
 from bayescal.estimands.calibration_tests import HosmerLemeshow
-from bayescal.results.foreign_names import CALIBRATION_TESTS, no_attribute
 from bayescal.results.wording import SMALLEST_P
 
 #: Smallest expected number in a group for which the chi-squared distribution is said to be accurate.
 ACCURATE = 5
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTests(_presented.Presented):
     """Tests of exact calibration; made by `calibration_tests`, which says what they cannot answer.
@@ -47,10 +48,6 @@ class CalibrationTests(_presented.Presented):
 
     _index = ("statistic",)
     _columns = ("value", "df", "p_value")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, CALIBRATION_TESTS)
 
     def table(self) -> list[dict[str, Any]]:
         """Return the statistics as data: one dict each, with keys statistic, value, df and p_value."""

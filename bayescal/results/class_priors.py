@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
+from bayescal._meant import public
 from bayescal._presented import Presented, shortened
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.remarks import readings_of
@@ -32,6 +33,7 @@ FEW = 5
 NAMED = 5
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassPriors(Presented, Mapping[Any, Draws]):
     """Posterior of the class frequencies of a target population whose rows have no labels.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
 from bayescal._loops import in_threads
+from bayescal._meant import public
 from bayescal.data.reading import reading_of
 from bayescal.draws import Draws
 from bayescal.estimands import errors
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 PRINTED = 22
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ClasswiseEvaluation(Evaluations):
     """The posterior of the classwise ECE: the ECE of each class as a binary problem, and means over classes.

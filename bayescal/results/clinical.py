@@ -3,9 +3,10 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.results.calibration_curve import LEAST_ROWS, CalibrationCurve
 from bayescal.results.clinical_words import (
     DASH,
@@ -25,7 +26,6 @@ from bayescal.results.clinical_words import (
     sentence_of,
 )
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.foreign_names import CLINICAL, no_attribute
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefit_words import remarks_of
 from bayescal.results.recalibration import Recalibration
@@ -38,6 +38,7 @@ ERRORS = ("ici", "e50", "e90")
 SIDE_BY_SIDE = 3
 
 
+@public
 @dataclass(frozen=True)
 class ModelParts:
     """The results of one model, of which the summary shows numbers.
@@ -55,10 +56,6 @@ class ModelParts:
     evaluation: Evaluation
     recalibration: Recalibration
     calibration_curve: CalibrationCurve | None
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, CLINICAL)
 
     @property
     def mean_risk(self) -> float:
@@ -105,6 +102,7 @@ class ModelParts:
         return (*(text for text in of_rows if not (of_auc and text.startswith("The AUC"))), *of_auc, *own)
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ClinicalSummary(_presented.Presented):
     """Discrimination, calibration and clinical utility of one or several risk models, with 95 % intervals.
@@ -144,10 +142,6 @@ class ClinicalSummary(_presented.Presented):
     event_rate: float
 
     _index = ("model", "quantity")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, CLINICAL)
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class Compared(Evaluations):
         if meant is not None and (different := different_events(meant, self.pairs)):
             return f" {different}"
         difference = 'and a difference is `difference(a, b, estimand="{0}")'
-        return hint(name, f"result[{self.axis}].{{0}}`, {difference}", self.__dir__())
+        return hint(name, f"result[{self.axis}].{{0}}`, {difference}")
 
     def _joint_values(self, estimand: EstimandLike) -> Floats:
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal.estimands.accuracy import ACCURACY, has_accuracy
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, registered
@@ -32,6 +33,7 @@ DEPENDENT_ROWS = (
 )
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(OfEstimand, Compared):
     """The joint posterior of how well several classifiers are calibrated.

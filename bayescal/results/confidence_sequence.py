@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.data.times import Start, in_words
 from bayescal.results.evidence import PRINTED
-from bayescal.results.foreign_names import no_attribute
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 HEADER = ("window", "rows so far", "plug-in ECE", "low", "high")
-#: Attributes of other results, and where their values are.
-MEANT = {
-    "level": " The probability that all intervals hold: `sequence.prob`.",
-    "alarm": " The first window with an interval above a limit: `sequence.above(limit)`.",
-    "plot": " Draw it with `bayescal.plot_confidence_sequence(sequence)`.",
-    "ece": " The plug-in ECE after each window: `sequence.plug_in`; its intervals: `sequence.low`, `sequence.high`.",
-}
-MEANT |= dict.fromkeys(
-    ("values", "intervals", "lower", "upper"),
-    " Intervals after each window: `sequence.low`, `sequence.high`; the last one: `sequence.interval`.",
-)
 
 
 class Run(NamedTuple):
@@ -39,6 +28,7 @@ class Run(NamedTuple):
     last: int
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ConfidenceSequence(_presented.Presented):
     """Intervals of the ECE of all rows up to each window, valid however often one looks.
@@ -91,10 +81,6 @@ class ConfidenceSequence(_presented.Presented):
     def __len__(self) -> int:
         """Number of windows."""
         return len(self.windows)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, MEANT)
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from bayescal import _render
+from bayescal._meant import public
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import few_labelled_rows, mistake_remarks, reading_remarks, remarks_of
 from bayescal.results.weight_report import WeightReport
@@ -13,6 +14,7 @@ from bayescal.stats.target_counts import TargetCounts
 MOST_UNCOVERED = 0.05
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class CovariateShiftEvaluation(Evaluation):
     """The posterior of how well a classifier is calibrated in a target population under covariate shift.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from bayescal import _checks, _packages, _presented, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import quantile_max_abs
 from bayescal.results.cumulative_parts import CumulativeBand, Slope, significant
-from bayescal.results.foreign_names import no_attribute
 from bayescal.results.wording import p_words
 from bayescal.stats.ordered import Steps
 from bayescal.stats.sums import effective_number
@@ -23,12 +22,6 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-#: Attributes that other programs have, and what to write here.
-MEANT = dict.fromkeys(("c_emp", "cemp", "kuiper_statistic"), " The Kuiper statistic (c_emp) is `kuiper`.")
-MEANT |= dict.fromkeys(("ks", "ks_statistic"), " The Kolmogorov-Smirnov statistic is `kolmogorov_smirnov`.")
-MEANT |= dict.fromkeys(
-    ("p_value", "pvalue", "p", "p_values", "pvalues"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`."
-)
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
 #: P-value above which the sentence does not state a difference.
@@ -61,13 +54,6 @@ class Cumulative(_presented.Presented):
 
     _index = ("quantity",)
     _columns = ("value", "in_sigma", "null_mean", "p_value", "p_value_uncorrected")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, MEANT | self._elsewhere)
-
-    #: Attributes that similar results have, and why this one has not.
-    _elsewhere: ClassVar[dict[str, str]] = {}
 
     @property
     def score(self) -> Array:
@@ -175,7 +161,6 @@ class Cumulative(_presented.Presented):
         begin, end = sorted((int(self._curve.argmin()), int(self._curve.argmax())))
         return (begin, end) if begin < end else (0, len(self.score))
 
-    @_checks.explained(ENDS["slope"])
     def slope(self, low: float, high: float) -> Slope:
         """Compute the mean difference over an interval of scores: the slope of the curve.
 
@@ -215,7 +200,6 @@ class Cumulative(_presented.Presented):
             error *= noise.null_sigma / noise.sigma
         return Slope(mean, error, noise.null_sigma, weight / float(self.steps.weight.sum()))
 
-    @_checks.explained(ENDS["zoom"])
     def zoom(self, low: float, high: float) -> Self:
         """Return the cumulative difference of the rows whose scores lie in an interval, computed anew.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.estimands import c_emp, cumulative, cumulative_null
 from bayescal.results.cumulative import Cumulative
 from bayescal.stats.binned import BinnedCounts
@@ -22,6 +23,7 @@ QUESTION = "cumulative difference between outcomes and scores"
 EDGE = 1e-9
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class CumulativeDifference(Cumulative):
     r"""The cumulative difference between outcomes and scores, without bins.

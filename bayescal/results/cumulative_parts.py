@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _render
+from bayescal._meant import public
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +33,7 @@ class Slope(NamedTuple):
     weight: float
 
 
+@public
 class CumulativeBand(NamedTuple):
     """A band of the cumulative difference of the population.
 

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.cumulative import NAMES, Scale, kuiper, null_mean
 from bayescal.estimands.cumulative_draws import (
@@ -21,7 +22,6 @@ from bayescal.estimands.cumulative_draws import (
 from bayescal.estimands.cumulative_null import FEW_RARE
 from bayescal.results import wording
 from bayescal.results.cumulative_parts import CumulativeBand
-from bayescal.results.foreign_names import no_attribute
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
 
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Attributes of other results, and what to write here.
-MEANT = dict.fromkeys(
-    ("draws", "samples"), " Draws of the statistics are `kuiper` and `kolmogorov_smirnov`; of the curve, `curve`."
-)
 #: Largest error by bins, in standard deviations of the end of the curve, with which counts have a posterior.
 LARGE_GRID_ERROR = 10
 
@@ -77,6 +73,7 @@ class Observed(Protocol):
         """Return the sentence, table and remarks."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class CumulativePosterior(_presented.Presented):
     r"""Draws of the Kuiper and Kolmogorov-Smirnov statistics of the population, and of its cumulative difference.
@@ -199,10 +196,6 @@ class CumulativePosterior(_presented.Presented):
         if simultaneous:
             return self.observed.band(prob)
         return CumulativeBand(self.score, *self.curve.interval(prob))
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, MEANT)
 
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two statistics.

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bayescal import _presented, _render
+from bayescal._meant import public
 
 #: Part -> its sign in the sum.
 MURPHY = {
@@ -82,6 +83,7 @@ def _words(name: str) -> str:
     return name.replace("_", " ").replace("within bin ", "within-bin ")
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class MurphyDecomposition(_Decomposition):
     r"""The Brier score of counts and its five parts by bins.
@@ -143,6 +145,7 @@ class MurphyDecomposition(_Decomposition):
         )
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class CorpDecomposition(_Decomposition):
     """A score and its three parts by isotonic regression.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._meant import no_attribute, public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand, UnavailableError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 WITHIN_BINS = 1
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(_presented.Presented):
     """The posterior of how well one classifier is calibrated on one binary problem.
@@ -135,12 +137,13 @@ class Evaluation(_presented.Presented):
 
     def __getattr__(self, name: str) -> Draws:
         """Return the draws of an estimand that was registered after this class was defined."""
-        if hasattr(type(self), name):  # a property that raised AttributeError itself
-            return object.__getattribute__(self, name)
-        if name.startswith("_") or name not in registered():
-            instead = "" if name.startswith("_") else hint(name, "evaluation.{}", super().__dir__())
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{instead}")
+        if hasattr(type(self), name) or name.startswith("_") or name not in registered():
+            no_attribute(self, name)
         return self.draws(name)
+
+    def _instead(self, name: str) -> str:
+        """Return the hint for an attribute that does not exist; may be empty."""
+        return hint(name, "evaluation.{}")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *registered()})

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _presented
+from bayescal._meant import no_attribute
 from bayescal.draws import Draws
 from bayescal.estimands.names import hint
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered
@@ -75,16 +76,11 @@ class Evaluations(Labelled, _presented.Presented):
         self._require_label(label)
         return self._evaluation(label)
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that says where estimands are: in each evaluation, and as joint draws."""
-        if hasattr(type(self), name):  # a property that raised AttributeError itself
-            return object.__getattribute__(self, name)
-        instead = "" if name.startswith("_") else self._instead(name)
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{instead}")
+    __getattr__ = no_attribute
 
     def _instead(self, name: str) -> str:
-        """Return the hint for an attribute that does not exist; may be empty."""
-        return hint(name, f"result[{self.axis}].{{}}", self.__dir__())
+        """Say where estimands are: in each evaluation, and as joint draws; may be empty."""
+        return hint(name, f"result[{self.axis}].{{}}")
 
     def draws(self, estimand: EstimandLike = "ece") -> Draws:
         """Joint draws of an estimand of all evaluations.

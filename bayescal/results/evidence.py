@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _presented, _render
+from bayescal._meant import public
 from bayescal.data.times import Start, in_code, in_words
-from bayescal.results.foreign_names import no_attribute
 
 Floats = NDArray[np.float64]
 
@@ -28,22 +28,11 @@ NOT_UNCHANGED = (
     "The absence of an alarm does not show that nothing has changed: slow changes may raise none, and this test cannot "
     "detect changes that average out within a bin."
 )
-#: Attributes of other programs, and where their values are.
-MEANT = {
-    "p_value": " P-values after each window: `evidence.p_values`.",
-    "pvalue": " P-values after each window: `evidence.p_values`.",
-    "e_value": " E-values after each window: `evidence.values`.",
-    "e_values": " E-values after each window: `evidence.values`.",
-    "alpha": " The probability of a false alarm: `evidence.level`.",
-    "alarmed": " Whether there is an alarm: `evidence.raised`.",
-    "alarms": " Whether there is an alarm: `evidence.raised`; its window: `evidence.alarm`.",
-    "value": " E-values after each window: `evidence.values`; the last one: `evidence.values[-1]`.",
-    "plot": " Draw it with `bayescal.plot_evidence(evidence)`.",
-}
 #: E-values between 1 / LARGE and LARGE are printed without a power of ten.
 LARGE = 1e5
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence(_presented.Presented):
     r"""Evidence against a hypothesis about a stream, after each window, and the alarm that it raises.
@@ -104,10 +93,6 @@ class Evidence(_presented.Presented):
             "an Evidence is neither true nor false. Whether there is an alarm: `evidence.raised`; its window: "
             "`evidence.alarm`; the number of windows: `len(evidence)`."
         )
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, MEANT)
 
     @property
     def hypothesis(self) -> str:

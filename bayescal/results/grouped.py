@@ -1,12 +1,13 @@
 """GroupedEvaluation: one evaluation per group, and one for all rows."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.data.groups import UNNAMED, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar
@@ -38,6 +39,7 @@ POOLED_REMARK = (
 )
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     """One evaluation per group of rows, and the evaluation of all rows: a mapping from labels to evaluations.
@@ -329,7 +331,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         values = self.draws(estimand).values[:, kept]
         return Draws(values.std(axis=1), f"sd of {as_estimand(estimand).name} over groups")
 
-    def standing_out(self, estimand: EstimandLike = "ece") -> Any:
+    def standing_out(self, estimand: EstimandLike = "ece") -> Hashable | None:
         """Return the group that is the worst with a probability of at least 0.8, or None.
 
         The largest posterior mean and the highest interval belong to some group even if groups differ only by chance.

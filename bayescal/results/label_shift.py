@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
@@ -30,6 +31,7 @@ PRINTED = 20
 HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelShiftEvaluation(Evaluation):
     """The posterior of how well a classifier is calibrated in a target without labels, under label shift.
@@ -207,6 +209,7 @@ class LabelShiftEvaluation(Evaluation):
         return (*super().remarks, *mistake_remarks(self.counts.rows.source), *few, *(own if lost >= UNLABELLED else ()))
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]):
     """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.draws import Draws, fingerprint
-from bayescal.results.foreign_names import LOSS_RATIO, no_attribute
 from bayescal.results.net_benefit_words import counting, ranges, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
 
@@ -28,6 +28,7 @@ ROUNDING = 1e-9
 HEADER = ("threshold", "loss before", "loss after", "observed ratio", "mean ratio", "2.5 %", "97.5 %", "changed rows")
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class LossRatio(_presented.Presented):
     """Loss of decisions after recalibration divided by the loss before, over thresholds.
@@ -67,10 +68,6 @@ class LossRatio(_presented.Presented):
     of_rows: tuple[str, ...] = ()
 
     _index = ("threshold",)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, LOSS_RATIO)
 
     @property
     def thresholds(self) -> Floats:

@@ -8,9 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, gammaincinv
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.draws import Draws
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class MultiClassScore(_presented.Presented):
     r"""A mean loss over rows and its posterior; smaller is better.

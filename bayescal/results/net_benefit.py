@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.net_benefit import (
     Decisions,
@@ -19,7 +20,6 @@ from bayescal.estimands.net_benefit import (
     share_treated,
 )
 from bayescal.posterior.score_cells import ScoreCellsPosterior
-from bayescal.results.foreign_names import NET_BENEFIT, no_attribute
 from bayescal.results.net_benefit_words import (
     curve_sentence,
     decimals_of,
@@ -42,6 +42,7 @@ Floats = NDArray[np.float64]
 HEADER = ("", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)", "P(best)")
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class NetBenefit(_presented.Presented):
     r"""Decision curves of one or several models: the net benefit of treating rows from a threshold on.
@@ -82,10 +83,6 @@ class NetBenefit(_presented.Presented):
     of_rows: tuple[str, ...] = ()
 
     _index = ("model", "threshold")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, NET_BENEFIT)
 
     def __getitem__(self, model: object) -> NoReturn:
         """Raise an error that says what has one entry per model."""

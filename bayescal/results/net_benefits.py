@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _render
+from bayescal._meant import public
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefit_words import decimals_of, of_draws, shown
 from bayescal.results.of_groups import OfGroups
@@ -15,6 +16,7 @@ from bayescal.results.remarks import of_several
 HEADER = ("rows", "model", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)")
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedNetBenefit(OfGroups[NetBenefit]):
     """One `NetBenefit` per group of rows, and one of all rows; a mapping from labels.

@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
+from bayescal._meant import public
 from bayescal.draws import Draws
-from bayescal.estimands.registry import EstimandLike, as_estimand, registered
-from bayescal.results.foreign_names import no_attribute
+from bayescal.estimands.names import hint
+from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.joint import decided
 from bayescal.results.of_estimand import OfEstimand
 from bayescal.results.over_datasets_draws import OverDatasets, Population
@@ -23,24 +24,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Floats = NDArray[np.float64]
-#: Attributes of other results, and where their values are.
-MEANT = {
-    "plot": " Draw it with `bayescal.plot_over_datasets(result)`.",
-    "mean": " Means over the data sets: `result.average().mean()`; mean differences: `result.difference(...)`.",
-    "differences_by_dataset": " Differences on each data set: `result.by_dataset()`.",
-    "evaluations": " The comparison of each data set: `result.comparisons['name']`.",
-    "p_worst": " The probability of being the best: `result.p_best()`; mean ranks: `result.ranks()`.",
-}
-MEANT |= dict.fromkeys(
-    ("expected_ranks", "rank", "rank_probabilities"),
-    " Mean ranks over the data sets: `result.ranks()` has their draws, `result.each()` their means and intervals.",
-)
 #: Below this number of data sets, a remark says that the population depends on the prior.
 FEW = 5
 #: From this number of data sets on, a remark says that biases of single data sets matter.
 MANY = 20
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonOverDatasets(OfEstimand, OverDatasets):
     """The joint posterior of several classifiers on several data sets.
@@ -62,10 +52,9 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         populations.
     """
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        of = {estimand: f" Its means over the data sets: `result.average({estimand!r})`." for estimand in registered()}
-        no_attribute(self, name, MEANT | of)
+    def _instead(self, name: str) -> str:
+        """Say where means of an estimand over the data sets are; may be empty."""
+        return hint(name, "result.average('{}')")
 
     def each(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.

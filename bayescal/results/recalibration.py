@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.data.columns import column
 from bayescal.data.frames import to_array
 from bayescal.data.marks import own_hints
 from bayescal.draws import Draws, fingerprint
 from bayescal.posterior.recalibration import NAMES, RecalibrationPosterior
-from bayescal.results.foreign_names import RECALIBRATION, no_attribute
 from bayescal.results.remarks import row_remarks
 from bayescal.stats.logits import LogitCounts
 
@@ -27,6 +27,7 @@ NEGLIGIBLE = 1e-3
 CHUNK = 4_000_000
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Recalibration(_presented.Presented):
     r"""Posterior of the calibration intercept and slope, and of the calibration in the large.
@@ -63,10 +64,6 @@ class Recalibration(_presented.Presented):
     floor: float | None = None
 
     _columns = ("mean", "sd", "low", "high", "calibrated")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise an error that names the attribute that may be meant."""
-        no_attribute(self, name, RECALIBRATION)
 
     @property
     def intercept(self) -> Draws:

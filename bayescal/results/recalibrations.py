@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from bayescal import _render
+from bayescal._meant import public
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.recalibration import QUANTITIES, Recalibration
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedRecalibration(OfGroups[Recalibration]):
     """One `Recalibration` per group of rows, and one of all rows; a mapping from labels.

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.names import estimand_called
 from bayescal.posterior.joint import symmetric_root
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreComparison(Labelled, _presented.Presented):
     r"""The joint posterior of a proper score of several classifiers on the same rows; smaller is better.
@@ -92,17 +94,10 @@ class ScoreComparison(Labelled, _presented.Presented):
         self._require_label(label)
         return self.scores[label]
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that says where scores and other quantities are."""
-        if hasattr(type(self), name):  # a property that raised AttributeError itself
-            return object.__getattribute__(self, name)
-        instead = "" if name.startswith("_") else self._instead(name)
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{instead}")
-
     def _instead(self, name: str) -> str:
-        """Return the hint for an attribute that does not exist; may be empty."""
+        """Say where scores and other quantities are; may be empty."""
         if estimand_called(name) is None:
-            return _checks.did_you_mean(name, [word for word in self.__dir__() if not word.startswith("_")])
+            return ""
         return (
             f" This result has one score, in `result[{self.axis}].mean` and `difference(a, b)`. Errors of calibration, "
             "such as the ECE, come from `compare`; the other score from `compare_scores(..., score=)`."

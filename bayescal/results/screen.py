@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
@@ -24,6 +25,7 @@ PRINTED = 25
 _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDifference]):
     """Groups of rows, each compared with the full population at the same scores.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _render
+from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.shift_tests import ShiftTest
@@ -30,6 +31,7 @@ PRINTED = 20
 HEADER = ("cell", "share source", "share target", "difference", "2.5 %", "97.5 %")
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ShiftEvidence(Presented):
     """Evidence that the scores of a target differ from those of a source, and that label shift does not explain it.

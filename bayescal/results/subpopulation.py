@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._meant import public
 from bayescal.data.responses import Responses
 from bayescal.estimands.attenuation import Attenuation, attenuation
 from bayescal.results.cumulative import Cumulative
@@ -24,6 +24,7 @@ FAR_BEYOND = 0.25
 ATTENUATED = 0.95
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SubpopulationDifference(Cumulative):
     r"""The cumulative difference between a subpopulation and the full population at the same scores.
@@ -57,10 +58,6 @@ class SubpopulationDifference(Cumulative):
     group: str = SUBPOPULATION
 
     _null, _assuming = "if equal", "if means are equal"
-    _elsewhere: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("posterior", "c_emp_bound"),
-        " It needs outcomes 0 and 1 and their probabilities; `kuiper_interval` and `band` do not.",
-    )
 
     @cached_property
     def _attenuation(self) -> Attenuation:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
@@ -36,6 +37,7 @@ EXPECTED = 8.0
 HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SurvivalEvaluation(Evaluation):
     """The posterior of how well stated risks of an event by a horizon are calibrated.
@@ -242,6 +244,7 @@ def _of_censoring(counts: HorizonCounts) -> list[str]:
     ]
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
     """Evaluations of the same rows at several horizons: a mapping from horizon to `SurvivalEvaluation`.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.observed_expected import expects_events
@@ -22,6 +23,7 @@ from bayescal.stats.survival_pairs import PairedHorizons
 Floats = NDArray[np.float64]
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SurvivalComparison(Comparison):
     """The joint posterior of how well several models state the risk of one event by a horizon.

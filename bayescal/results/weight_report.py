@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _render
+from bayescal._meant import public
 from bayescal._presented import Presented
 
 #: Kish's share below which, and the Pareto shape above which, weights are not reliable.
@@ -14,6 +15,7 @@ LEAST_SHARE, LARGEST_SHAPE = 0.1, 0.7
 FEWEST_ROWS = 30
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightReport(Presented):
     """Effective number of weighted rows, the share of the largest weight, and the Pareto shape of the largest weights.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class BinnedCounts(Sums):
     """Numbers of rows and sums over rows, by bin and outcome.
@@ -119,8 +121,8 @@ class BinnedCounts(Sums):
     @classmethod
     def from_arrays(
         cls,
-        outcome: Any,
-        confidence: Any,
+        y_true: Any,
+        y_prob: Any,
         *,
         bins: Any = 15,
         binning: str = "equal-width",
@@ -132,9 +134,9 @@ class BinnedCounts(Sums):
 
         Parameters
         ----------
-        outcome : array-like of {0, 1} or bool, shape (n_rows,)
+        y_true : array-like of {0, 1} or bool, shape (n_rows,)
             Observed outcomes.
-        confidence : array-like of float, shape (n_rows,)
+        y_prob : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
         bins : int or array-like, default 15
             Number of bins, or edges that increase from 0 to 1.
@@ -163,8 +165,8 @@ class BinnedCounts(Sums):
         >>> BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
         array([0., 1.])
         """
-        columns = Columns.read(outcome, confidence, weights, target=target)
-        clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="outcome")
+        columns = Columns.read(y_true, y_prob, weights, names=("y_true", "y_prob"), target=target)
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="y_true")
         return cls.from_predictions(columns, bins=bins, binning=binning, clusters=clusters)
 
     @classmethod
@@ -180,7 +182,7 @@ class BinnedCounts(Sums):
         bins: Any = 15,
         binning: str = "equal-width",
         target: str = "confidence",
-    ) -> Any:
+    ) -> "BinnedCounts | dict[Any, BinnedCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters

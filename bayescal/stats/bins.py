@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.columns import allowed_weights, weight_column
 from bayescal.data.frames import to_array
 from bayescal.stats.effective_mass import equalised
@@ -22,6 +23,7 @@ BINNINGS = ("equal-width", *FROM_ROWS)
 SIDES = ("left", "right")
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Bins:
     """Edges 0 = e_0 < ... < e_M = 1 and how they were chosen.
@@ -133,6 +135,7 @@ def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
     return (np.arange(n_bins + 1) / np.float64(n_bins)).astype(dtype)
 
 
+@public
 def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15, *, closed: str = "left") -> Floats:
     """Compute edges that put nearly the same number of rows into each bin; equal confidences share a bin.
 
@@ -179,6 +182,7 @@ def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15, *, closed: str = "
     return _edges_at(values, _even_cuts(values, n_bins), closed)
 
 
+@public
 def equal_effective_mass_edges(
     confidence: ArrayLike, weights: ArrayLike | None, n_bins: int = 15, *, closed: str = "left"
 ) -> Floats:
@@ -298,6 +302,7 @@ def _off_ties(values: NDArray[Any], cuts: NDArray[np.int64]) -> NDArray[np.int64
     return np.unique(moved[(moved > 0) & (moved < len(values))])
 
 
+@public
 def make_bins(
     bins: Any = 15,
     *,

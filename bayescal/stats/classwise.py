@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
@@ -20,6 +21,7 @@ from bayescal.stats.query.framed import bins_before_rows
 Floats = NDArray[np.float64]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ClasswiseCounts(Sums):
     """Counts of every class as a binary problem, and sums over rows from which the correlation of classes follows.

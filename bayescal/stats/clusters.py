@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._meant import public
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.bins import Bins
 from bayescal.stats.cluster_cells import ClusterCells
@@ -22,6 +23,7 @@ MOST_BINS = 512
 LEAST_PAIRS = 0.02
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ClusterSums(Sums):
     r"""Sums over clusters of rows, by pair of bins.

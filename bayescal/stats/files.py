@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import AllZero, InvalidRows
+from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT, too_small
 from bayescal.data.clusters import ClusterCodes
 from bayescal.data.files.findings import BlockFindings, in_file, sums_of_file
@@ -100,14 +101,7 @@ def _with_unit_rows[Counted](stream: RowStream, count: Callable[[RowStream], Cou
         return count(replace(stream, sums=sums))
 
 
-@_checks.explained(
-    "",
-    y_true="label",
-    outcome="label",
-    y_prob="prob",
-    correct="Pass it as `label`, with `target='confidence'`.",
-    confidence="Pass it as `prob`, with `target='confidence'`.",
-)
+@public
 def count_file(
     path: str | Path,
     *,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.data.marks import own_hints
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.binned import BinnedCounts
@@ -58,6 +59,7 @@ class LogitBins(Bins):
         return f"cells of {self.step:g} in logit"
 
 
+@public
 def logit_bins(step: float = STEP) -> LogitBins:
     """Make bins of equal width on the logit scale, from -40 to the largest logit below that of 1.
 
@@ -91,6 +93,7 @@ def logit_bins(step: float = STEP) -> LogitBins:
     return LogitBins(np.concatenate([[0.0, np.nextafter(0.0, 1.0)], inner, [1.0, 1.0]]), "logit", step=width)
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class LogitCounts(Sums):
     """Rows grouped by the logit of their probability: all that the calibration intercept and slope depend on.
@@ -198,7 +201,7 @@ class LogitCounts(Sums):
         weights: str | None = None,
         by: str | Sequence[str] | None = None,
         step: float = STEP,
-    ) -> Any:
+    ) -> "LogitCounts | dict[Any, LogitCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters
@@ -234,7 +237,7 @@ class LogitCounts(Sums):
         LogitCounts(2 rows, 1 cell of 0.05 in logit, 1 row at 0 or 1)
         """
         options: dict[str, Any] = {"weights": weights, "by": by, "bins": logit_bins(step), "target": "event"}
-        counted = BinnedCounts.from_frame(frame, outcome=y_true, confidence=y_prob, **options)
+        counted: Any = BinnedCounts.from_frame(frame, outcome=y_true, confidence=y_prob, **options)
         return cls(counted) if by is None else {label: cls(each) for label, each in counted.items()}
 
     def _plus(self, other: "LogitCounts") -> "LogitCounts":

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._meant import public
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
@@ -34,6 +35,7 @@ LOSSES = 16_384
 DENSE_CELLS = 1_000_000
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class PairedCounts(Sums):
     """Numbers of rows by the bins and outcomes of two classifiers on the same rows.
@@ -175,7 +177,7 @@ class PairedCounts(Sums):
         bins: Any = 15,
         binning: str = "equal-width",
         target: str = "confidence",
-    ) -> Any:
+    ) -> "PairedCounts | dict[Any, PairedCounts]":
         """Count the rows of two classifiers in a data frame, in one query of its engine.
 
         Parameters

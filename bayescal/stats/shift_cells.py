@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal.data.frames import to_array
 from bayescal.data.shifted import is_event, stated_probabilities
 
@@ -23,6 +24,7 @@ FEW_CLASSES, RANGES = 5, 3
 CHUNK = 2**20
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ShiftCells:
     """A partition of predictions into cells: the predicted class, and ranges of its probability.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal.data.class_names import in_one_form, named_by_columns, refuse_contradiction
 from bayescal.data.frames import column_names
 from bayescal.data.reading import Reading
@@ -30,13 +30,8 @@ from bayescal.stats.shift_cells import ShiftCells, require_cells
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Hint for calls with missing or surplus arguments.
-NAMED = (
-    "Call them as `ShiftCounts.of_source(y, p, cells=cells)` and `ShiftCounts.of_target(p_target, cells=cells)`, with "
-    "cells such as `ShiftCells.predicted_class(n_classes)`."
-)
 
-
+@public
 @dataclass(frozen=True, eq=False)
 class ShiftCounts(Sums):
     """Rows of a labelled source by class and cell, and rows of a target by cell: all that `class_priors` needs.
@@ -105,7 +100,6 @@ class ShiftCounts(Sums):
         return cls(source, target, cells, rows.classes, readings=rows.readings)
 
     @classmethod
-    @_checks.explained(NAMED)
     def of_source(
         cls,
         y_true: Any,
@@ -152,7 +146,6 @@ class ShiftCounts(Sums):
         return cls(source, none, cells, rows.classes, binned, (rows.reading, Reading()))
 
     @classmethod
-    @_checks.explained(NAMED)
     def of_target(
         cls,
         y_prob_target: Any,

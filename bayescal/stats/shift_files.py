@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import InvalidRows, prefixed
+from bayescal._meant import public
 from bayescal.data.files.findings import BlockFindings, NamedColumns, sums_of_file
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
@@ -42,7 +43,7 @@ ADAPTED = "adapt(p)"
 type OnProgress = Callable[[Progress], None] | None
 
 
-@_checks.explained("", y_true="label", y_prob="prob", target_prob="prob")
+@public
 def count_shift_files(
     source: str | Path,
     target: str | Path,

@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from bayescal import _checks, _files
+from bayescal._meant import public
 from bayescal.stats.kinds import SavedCounts, counts_kinds, kind_of
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
 
 
+@public
 def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     """Write counts to a small JSON file, to merge or evaluate them elsewhere.
 
@@ -49,6 +51,7 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     return _files.write_atomically(path, _files.document_text(counts_document(counts)))
 
 
+@public
 def load_counts(path: str | Path) -> SavedCounts:
     """Read counts from a file that `save_counts` wrote; all sums are equal bit for bit.
 

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import allowed_weights, refuse_scale, weight_column
 from bayescal.data.frames import to_array
-from bayescal.data.survival import OF_CLUSTERS, SurvivalRows, require_horizon
+from bayescal.data.survival import SurvivalRows, require_horizon
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
@@ -35,6 +36,7 @@ MOST_CELLS = 50_000_000
 WEIGHTS = ("weight", "weight_sq")
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class SurvivalCounts(Sums):
     """Numbers of rows by kind of exit, bin of the stated risk and cell of a grid of times, with sums of risks.
@@ -104,7 +106,6 @@ class SurvivalCounts(Sums):
         return cls(edges, grid, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), cause)
 
     @classmethod
-    @_checks.explained("", cluster=OF_CLUSTERS)
     def from_arrays(
         cls, time: Any, event: Any, risk: Any, *, times: Any, bins: Any = 10, cause: int = 1, weights: Any = None
     ) -> "SurvivalCounts":
@@ -164,7 +165,6 @@ class SurvivalCounts(Sums):
         return cls(bins, times, *sums, summed(weight), sums_at(bin_of, weight**2, len(bins)))
 
     @classmethod
-    @_checks.explained("", cluster=OF_CLUSTERS)
     def from_frame(
         cls,
         frame: Any,
@@ -177,7 +177,7 @@ class SurvivalCounts(Sums):
         times: Any,
         bins: Any = 10,
         cause: int = 1,
-    ) -> Any:
+    ) -> "SurvivalCounts | dict[Any, SurvivalCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import AllZero, InvalidRows
+from bayescal._meant import public
 from bayescal.data.files.findings import BlockFindings, NamedColumns
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.labels import in_order, require_group_labels, without_weight
 from bayescal.data.files.source import Kind, require_column_names
 from bayescal.data.groups import Groups
-from bayescal.data.survival import OF_CLUSTERS, SurvivalRows
+from bayescal.data.survival import SurvivalRows
 from bayescal.stats.bins import make_bins
 from bayescal.stats.files import COUNTING, Progress
 from bayescal.stats.survival_counts import MOST_CELLS, SurvivalCounts, checked_times, countable_rows
@@ -29,7 +30,7 @@ OF_CELLS = (
 KINDS: dict[str, Kind] = {"event": "label", "by": "text"}
 
 
-@_checks.explained("", cluster=OF_CLUSTERS)
+@public
 def count_survival_file(
     path: str | Path,
     *,
@@ -42,7 +43,7 @@ def count_survival_file(
     bins: Any = 10,
     cause: int = 1,
     progress: Callable[[Progress], None] | None = None,
-) -> Any:
+) -> SurvivalCounts | dict[Any, SurvivalCounts]:
     r"""Count the right-censored rows of a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
 
     Parameters

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
+from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
 from bayescal.data.columns import refuse_scale
@@ -36,6 +37,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ThresholdCounts(Sums):
     """Numbers of rows by outcome and by the cells between thresholds: all that net benefit needs to know of the rows.
@@ -199,7 +201,7 @@ class ThresholdCounts(Sums):
         confidence: str | Sequence[str] | Mapping[str, str] = "confidence",
         weights: str | None = None,
         by: str | Sequence[str] | None = None,
-    ) -> Any:
+    ) -> "ThresholdCounts | dict[Any, ThresholdCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
 from bayescal import _checks
+from bayescal._meant import known_keywords
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.prior import (
@@ -249,7 +250,7 @@ def _shrinkage(
     options: Mapping[str, Any],
 ) -> pm.Model:
     require_counts(counts)
-    _checks.known_keywords("`shrinkage_model`", options, shrinkage_posterior)
+    known_keywords("`shrinkage_model`", options, shrinkage_posterior)
     prior = shrinkage_posterior(counts, **options).prior_options
     used = counts.occupied if counts.occupied.any() else np.ones(len(counts.bins), bool)
     n, k, rows = (values[used] for values in _effective(counts))

@@ -427,11 +427,13 @@ def test_messages_name_the_arguments_of_the_function(outcome, score, error, word
     ("call", "words"),
     [
         (lambda y, p: bc.cumulative_difference(y), "missing 1 .*`cumulative_difference.from_counts"),
-        (lambda y, p: bc.cumulative_difference(y, p, bins=10), "unexpected .*'bins'. .*there are no bins to choose"),
-        (lambda y, p: bc.cumulative_difference(y, p, by=y), r"use `screen_subpopulations\(outcome, score, by=group\)`"),
-        (lambda y, p: bc.cumulative_difference(y, p, sample_weight=p), "Here it is called 'weights'"),
-        (lambda y, p: bc.cumulative_difference(y_true=y, y_prob=p), "Here it is called 'outcome'"),
-        (lambda y, p: bc.cumulative_difference(outcome=y, y_prob=p), "Here it is called 'score'"),
+        (lambda y, p: bc.cumulative_difference(y, p, bins=10), r"takes no 'bins'\. There are no bins to choose"),
+        (
+            lambda y, p: bc.cumulative_difference(y, p, by=y),
+            r"screen_subpopulations\(y_true, y_prob, by=site\)`",
+        ),
+        (lambda y, p: bc.cumulative_difference(outcome=y, y_prob=p), "Here it is called 'y_true'"),
+        (lambda y, p: bc.cumulative_difference(y_true=y, score=p), "Here it is called 'y_prob'"),
         (lambda y, p: bc.cumulative_difference(y, p, weigths=p), "Did you mean 'weights'"),
         (lambda y, p: bc.cumulative_difference_subpopulation(y, p, by=y), "Here it is called 'member'"),
         (lambda y, p: bc.screen_subpopulations(y, p, group=y), "Here it is called 'by'"),
@@ -447,8 +449,8 @@ def test_keywords_of_other_functions(call, words):
     [
         ("ks", "is `kolmogorov_smirnov`"),
         ("c_emp", "is `kuiper`"),
-        ("p_value", "There are two: `p_kuiper` and `p_kolmogorov_smirnov`"),
-        ("pvalues", "There are two: `p_kuiper` and `p_kolmogorov_smirnov`"),
+        ("p_value", "P-values are `p_kuiper` and `p_kolmogorov_smirnov`"),
+        ("pvalues", "P-values are `p_kuiper` and `p_kolmogorov_smirnov`"),
         ("kupier", "Did you mean 'kuiper'"),
     ],
 )

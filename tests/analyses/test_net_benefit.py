@@ -231,7 +231,7 @@ def test_case_control_weights_need_the_prevalence():
 def test_other_names_of_arguments():
     with pytest.raises(TypeError, match="Here it is called 'thresholds'"):
         bc.net_benefit(Y, P, threshold=0.2)
-    with pytest.raises(TypeError, match=r"keyword argument 'prob'\. Did you mean 'y_prob'\? Thresholds are"):
+    with pytest.raises(TypeError, match=r"takes no 'prob'\. Here it is called 'y_prob'"):
         bc.net_benefit(Y, prob=P)
     with pytest.raises(TypeError, match=r"keyword argument 'bye'.*Did you mean 'by'"):
         bc.net_benefit(Y, P, bye=Y)

@@ -48,7 +48,7 @@ def test_swapped_columns_are_recognised_if_the_other_one_holds_0_and_1() -> None
     for y in (Y, Y.astype(float), Y.tolist()):
         said = message_of(P, y)
         assert "`y_prob` holds only 0 and 1: are `y_true` and `y_prob` swapped?" in said
-    with pytest.raises(InvalidRows, match="`confidence` holds only 0 and 1: are `outcome` and `confidence` swapped"):
+    with pytest.raises(InvalidRows, match="`y_prob` holds only 0 and 1: are `y_true` and `y_prob` swapped"):
         BinnedCounts.from_arrays(P, Y)
 
 

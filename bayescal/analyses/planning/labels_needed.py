@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.analyses.planning.goal_curve import Simulated
@@ -28,9 +29,7 @@ PLANNED: dict[str, Callable[..., OneClassifier | TwoClassifiers]] = {
 }
 
 
-@_checks.explained(
-    "It takes the counts of a pilot, as in `labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`."
-)
+@public
 def labels_needed(
     pilot_counts: BinnedCounts | PairedCounts,
     *,

@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import Any
 
 from bayescal import _checks, _presented, _render
+from bayescal._meant import public
 from bayescal.analyses.planning.goal_curve import GoalCurve, Simulated, curve_near_answer
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(_presented.Presented):
     """The number of labelled rows that reach a goal, and its uncertainty.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bayescal._meant import public
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws as ShrinkageDraws
 from bayescal.posterior.shrinkage.posterior import SamplerWarning as SamplerWarning
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior as ShrinkagePosterior
@@ -9,6 +10,7 @@ from bayescal.posterior.shrinkage.prior import ENDS, make_prior
 from bayescal.stats.contract import Counts
 
 
+@public
 def shrinkage_posterior(
     counts: Counts,
     *,

@@ -1,0 +1,585 @@
+"""The table of names that users may write for something else, and the messages about unknown keywords and attributes.
+
+`public` marks the public functions and classes. Unknown keywords and attributes are looked up only after Python has
+refused them, so that a correct call costs no more than one call of a function.
+"""
+
+import functools
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import FunctionType
+from typing import Any, NamedTuple, NoReturn
+
+from bayescal import _checks
+from bayescal._invalid import quoted
+
+
+class Meant(NamedTuple):
+    """Words for one thing, and where it is in this package.
+
+    Attributes
+    ----------
+    words : str
+        Other names, separated by spaces, in small letters and without underscores.
+    says : str
+        The beginning of the answer.
+    here : tuple of str
+        Keywords or attributes, as they are written; the first one that exists is the answer. ``function:keyword`` is a
+        keyword of one function only.
+    elsewhere : str
+        Otherwise: the code with which one gets it. Names are those of the reader: `y_true`, `result`, ...
+    of : str
+        Names of the functions or results for which the words have this meaning; all by default.
+    """
+
+    words: str
+    says: str
+    here: tuple[str, ...] = ()
+    elsewhere: str = ""
+    of: str = ""
+
+
+_EVALUATE = "bayescal.evaluate(y_true, y_prob"
+_COUNTS = "bayescal.BinnedCounts.from_arrays(y_true, y_prob"
+_RECALIBRATION = "bayescal.recalibration(y_true, y_prob)"
+_CURVE = "bayescal.calibration_curve(y_true, y_prob)"
+_CUMULATIVE = "bayescal.cumulative_difference(y_true, y_prob)"
+
+# fmt: off
+TABLE = (
+    # --- columns
+    Meant("ytest truth outcome outcomes response actual actuals obs labels label y data ysource target targets",
+          "Labels are", ("y_true", "outcome", "response", "label", "event"), f"{_EVALUATE})"),
+    Meant("yproba ypred yscore yhat probs probas proba probability probabilities prob prediction predictions preds "
+          "pred predicted score scores confidence confidences forecast p pr modelnames psource yprobsource",
+          "Probabilities are", ("y_prob", "score", "confidence", "risk", "y_prob_target"), f"{_EVALUATE})"),
+    Meant("yprobtarget ptarget targetprob ytargetprob probtarget", "Predictions for a target without labels are",
+          ("y_prob_target",), "bayescal.class_priors(y_true, y_prob, y_prob_target)"),
+    Meant("ytarget ytruetarget labelstarget targetlabels",
+          "Labels of the target are not used. If they are known, the evaluation needs no shift:",
+          (), "bayescal.evaluate(y_target, y_prob_target)"),
+    Meant("sampleweight sampleweights weight weights w importanceweights", "Weights belong to rows:", ("weights",),
+          f"{_EVALUATE}, weights=weights)` or `{_COUNTS}, weights=weights)"),
+    Meant("sensitivefeatures groups group groupby by", "Groups are compared with the population by", ("member",),
+          "bayescal.screen_subpopulations(y_true, y_prob, by=site)",
+          of="cumulative_difference cumulative_difference_subpopulation"),
+    Meant("sensitivefeatures groups group groupby by subgroup subgroups protected strata mask",
+          "Groups of rows are evaluated by", ("by", "member"), f"{_EVALUATE}, by=site)"),
+    Meant("cluster clusters clusterid subject subjects", "Rows in clusters are evaluated by", ("cluster",),
+          "bayescal.evaluate_survival(time, event, risk, horizon=5, cluster=patient)",
+          of="compare_survival SurvivalCounts SurvivalHorizons count_survival_file evaluate_survival_counts"),
+    Meant("cluster clusters clusterid subject subjects",
+          "Intervals are those of independent rows; rows in clusters are evaluated by", ("cluster",),
+          f"{_EVALUATE}, cluster=patient)"),
+    Meant("pooling pooled partialpooling", "Groups are pooled by", ("pooling",),
+          f"{_EVALUATE}, by=site, pooling='partial')"),
+    Meant("poslabel positivelabel positiveclass", "The positive label is the second of two classes:",
+          ("pos_label", "classes=[negative, positive]"), f"{_EVALUATE}, classes=[0, 1])"),
+    Meant("classes labels classnames labelnames", "Labels of classes are", ("classes",),
+          f"{_EVALUATE}, classes=[0, 1])"),
+    Meant("logits fromlogits logit", "Logits must become probabilities:", ("logits",),
+          "scipy.special.expit(logits)` for a column, `scipy.special.softmax(logits, axis=1)` for a matrix"),
+    Meant("target task multiclass average", "The outcome is chosen by", (), f"{_EVALUATE}, target='event')"),
+    Meant("time times timestamp", "Times are", ("time", "times"), "bayescal.CalibrationMonitor(window='1d')",
+          of="CalibrationMonitor CalibrationMonitor.add CalibrationMonitor.add_counts"),
+    # --- bins
+    Meant("bins nbins numbins binning strategy", "There are no bins to choose; counts are evaluated by",
+          (), "bayescal.cumulative_difference.from_counts(counts)", of="cumulative_difference"),
+    Meant("bins nbins numbins", "Several numbers of bins are", ("n_bins=(10, 20)",), of="bin_sensitivity"),
+    Meant("bins nbins numbins nbin bincount binedges edges", "Bins are chosen when rows are counted:",
+          ("calibration_tests:groups", "bins", "n_bins"), f"{_EVALUATE}, bins=10)` or `{_COUNTS}, bins=10)"),
+    Meant("ngroups g", "Groups of probabilities are", ("calibration_tests:groups",)),
+    Meant("strategy binning binstrategy adaptive binningscheme", "How bins are chosen is",
+          ("binning", "strategy"), f"{_EVALUATE}, bins=10, binning='quantile')"),
+    Meant("closed", "The side on which bins are closed belongs to the bins:", (),
+          f"{_EVALUATE}, bins=bayescal.make_bins(15, closed='right'))"),
+    # --- what is drawn, and how often
+    Meant("randomstate seed randomseed key generator", "The seed is", ("rng",), f"{_EVALUATE}, rng=1)"),
+    Meant("ndraws nsamples numsamples samples niter nboot bootstrap", "The number of draws is",
+          ("draws", "simulations"), f"{_EVALUATE}, draws=4000)"),
+    Meant("nsimulations nsim", "The number of simulated data sets is", ("simulations", "draws"),
+          "bayescal.labels_needed(counts, width=0.1, simulations=400)"),
+    Meant("chains tune cores njobs ncores", "There are no chains: draws are independent, and their number is",
+          (), f"{_EVALUATE}, draws=4000)"),
+    Meant("prior alpha", "The prior of the Dirichlet model is", ("alpha", "prior", "prior_exact"),
+          f"{_EVALUATE}, model='dirichlet', alpha='jeffreys')",
+          of="evaluate evaluate_counts compare compare_counts dirichlet_posterior bin_sensitivity labels_needed"),
+    Meant("prior priors priorsd", "A prior is", ("prior", "prior_exact"),
+          "bayescal.recalibration(y_true, y_prob, prior=(2.5, 1.0))"),
+    Meant("alpha level significance threshold", "The probability of a false alarm is", ("level", "fdr"),
+          of="CalibrationMonitor.evidence screen_subpopulations"),
+    Meant("limit", "A limit belongs to the result:", (), "monitor.confidence_sequence().above(0.02)",
+          of="CalibrationMonitor.confidence_sequence"),
+    Meant("baseline reference", "The earlier windows are", ("reference", "baseline"), "monitor.change(baseline=(0, 4))",
+          of="CalibrationMonitor.evidence CalibrationMonitor.change"),
+    Meant("prob alpha level conflevel confidencelevel ciprob ci hdiprob interval credible significance",
+          "The probability of an interval is given to the result:", ("prob",),
+          "result.ece.interval(0.9)` or `result.table(prob=0.9)"),
+    # --- quantities
+    Meant("norm ord power order", "The norm is chosen by its order:", ("plug_in_error:order", "lp_error:p"),
+          f"{_EVALUATE}).lp_error(2)` or `bayescal.plug_in_error(y_true, y_prob, order=2)"),
+    Meant("debias debiased", "The plug-in value without its bias is", ("debiased",),
+          "bayescal.plug_in_error(y_true, y_prob, order=2, debiased=True)"),
+    Meant("estimand estimands metric metrics scoring", "Results have all estimands:",
+          ("estimand", "estimands"), f"{_EVALUATE}).auc"),
+    Meant("score scoring", "The score is chosen by", (), "bayescal.compare_scores(labels, matrices, score='log')"),
+    Meant("rope margin equivalence", "The region of practical equivalence is", ("rope",),
+          "bayescal.compare(y_true, models, rope=0.01)"),
+    Meant("share", "The share of rows with larger errors is", (), "bayescal.largest_error(result.bin_draws, share=0.05)"),
+    Meant("threshold thresholds pt cutoff thresholdprobability", "Thresholds of decisions are",
+          ("thresholds", "net_benefit.thresholds"), "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])"),
+    Meant("prevalence casecontrolrho", "For case-control data, the prevalence is", ("prevalence",),
+          "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2], prevalence=0.1)"),
+    Meant("harm harms testharm", "The harm of a test is", ("harm",),
+          "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2], harm=0.01)"),
+    Meant("shift", "The shift of class frequencies is assumed by", (),
+          "bayescal.class_priors(y_true, y_prob, y_prob_target)"),
+    Meant("ece expectedcalibrationerror", "The ECE is", ("ece", "evaluation.ece"), f"{_EVALUATE}).ece"),
+    Meant("auc roc rocauc cstatistic cindex dxy", "The AUC (C statistic) is", ("auc", "evaluation.auc"),
+          f"{_EVALUATE}).auc"),
+    Meant("brier brierscore", "The Brier score is", ("brier_score", "evaluation.brier_score"),
+          f"{_EVALUATE}).brier_score"),
+    Meant("logscore logloss", "The log score is", ("log_score", "evaluation.log_score"), f"{_EVALUATE}).log_score"),
+    Meant("mce maxcalibrationerror maximumcalibrationerror maximumerror maxerror",
+          "`e90` is the largest error that 10 % of the population have; that of any row is", ("emax",),
+          of="CalibrationCurve"),
+    Meant("mce maxcalibrationerror maximumcalibrationerror",
+          "No interval of the maximum calibration error (MCE) is reliable. `e90_bins` of a result is the 90th "
+          "percentile of the error (E90 of bins); draws and plug-in value of the MCE are", (),
+          "bayescal.largest_error(result.bin_draws)` and "
+          "`bayescal.plug_in_error(y_true, y_prob, order=float('inf'))"),
+    Meant("ace adaptiveece adaptivecalibrationerror",
+          "The average calibration error is no estimand of this package. The adaptive calibration error is", (),
+          f"{_EVALUATE}, binning='equal-mass').ece"),
+    Meant("sce classwiseece staticcalibrationerror", "The classwise ECE is", (),
+          "bayescal.evaluate(labels, matrix, target='classwise').ece"),
+    Meant("cemp kuiper kuiperstatistic pkuiper", "The Kuiper statistic (c_emp) is", ("kuiper",),
+          f"{_CUMULATIVE}.kuiper"),
+    Meant("ks kserror ksstatistic kolmogorovsmirnov kolmogorovsmirnovstatistic pkolmogorovsmirnov",
+          "The Kolmogorov-Smirnov statistic is", ("kolmogorov_smirnov",), f"{_CUMULATIVE}.kolmogorov_smirnov"),
+    Meant("citl inthelarge calibrationinthelarge large meancalibration calibrationatlarge",
+          "The calibration in the large is", ("in_the_large", "recalibration.in_the_large"),
+          f"{_RECALIBRATION}.in_the_large"),
+    Meant("intercept calibrationintercept a alpha", "The intercept is", ("intercept", "recalibration.intercept"),
+          f"{_RECALIBRATION}.intercept", of="Recalibration ClinicalSummary ModelParts"),
+    Meant("slope calibrationslope b beta", "The slope is", ("slope", "recalibration.slope"),
+          f"{_RECALIBRATION}.slope", of="Recalibration ClinicalSummary ModelParts"),
+    Meant("intercept calibrationintercept", "The intercept is", (), f"{_RECALIBRATION}.intercept"),
+    Meant("slope calibrationslope", "The slope is", (), f"{_RECALIBRATION}.slope"),
+    Meant("coef coefs coefficients params", "Coefficients are", ("intercept` and `slope",)),
+    Meant("oe oeratio eo eoratio observedexpected observedexpectedratio", "The ratio of observed to expected events is",
+          ("observed_expected", "recalibration.observed_expected"), f"{_RECALIBRATION}.observed_expected"),
+    Meant("prevalence events eventrate", "The share of events is `event_rate`, their number", ("n_events",)),
+    Meant("ici eavg integratedcalibrationindex ece meanerror", "The integrated calibration index is",
+          ("ici", "calibration_curve.ici"), f"{_CURVE}.ici"),
+    Meant("e50 medianerror emedian e05", "The median of the error of the curve is", ("e50", "calibration_curve.e50"),
+          f"{_CURVE}.e50"),
+    Meant("e90", "The 90th percentile of the error of the curve is", ("e90", "calibration_curve.e90"), f"{_CURVE}.e90"),
+    Meant("emax", "The largest error of the curve is", ("emax", "calibration_curve.emax"), f"{_CURVE}.emax"),
+    Meant("eci", "ECI is a mean of squared differences; the mean absolute difference is", ("ici",), f"{_CURVE}.ici"),
+    Meant("probtrue probpred x y predictedprobability observed fitted",
+          "The curve is `curve` at the scores `score`, and its band", ("band()",), of="CalibrationCurve"),
+    Meant("predict predictproba transform recalibrate fitted", "Recalibrated probabilities are",
+          ("at(score)", "recalibrated(y_prob)", "transform(y_prob)"),
+          "bayescal.LogisticRecalibration().fit(y_prob, y_true).transform(y_prob)"),
+    Meant("confint confidenceinterval ci interval intervals lower upper", "Intervals are",
+          ("exact_interval('slope')", "interval()", "low` and `high", "table(prob=0.95)")),
+    Meant("values intervals lower upper", "Intervals after each window are", ("low` and `high",),
+          of="ConfidenceSequence"),
+    Meant("ece", "The plug-in ECE after each window is", ("plug_in",), of="ConfidenceSequence"),
+    Meant("level", "The probability that all intervals hold is", ("prob",), of="ConfidenceSequence"),
+    Meant("alarm", "The first window whose interval lies above a limit is", ("above(0.02)",), of="ConfidenceSequence"),
+    Meant("pvalue pvalues p", "P-values are", ("p_values", "p_kuiper` and `p_kolmogorov_smirnov",
+          "p_spiegelhalter` and `p_hosmer_lemeshow"), "bayescal.calibration_tests(y_true, y_prob).table()"),
+    Meant("evalue evalues value", "E-values after each window are", ("values",), of="Evidence"),
+    Meant("alarmed alarms", "Whether there is an alarm is", ("raised",), of="Evidence"),
+    Meant("unreliability up sp sz pvalue pvalues p", "The evidence for calibration is", ("bayes_factor",),
+          of="Recalibration"),
+    Meant("sz spiegelhalter spiegelhalterz zvalue", "Spiegelhalter's Z is", ("z",),
+          "bayescal.calibration_tests(y_true, y_prob).z"),
+    Meant("sp pspiegelhalterz", "The P-value of Spiegelhalter's Z is", ("p_spiegelhalter",)),
+    Meant("hl chisq chisquared chi2 xsquared statistic hosmerlemeshow", "The Hosmer-Lemeshow statistic is",
+          ("hosmer_lemeshow.chi_squared",), "bayescal.calibration_tests(y_true, y_prob).hosmer_lemeshow"),
+    Meant("df parameter dof", "Degrees of freedom are", ("hosmer_lemeshow.df",)),
+    Meant("standardised standardisednetbenefit standardizednetbenefit snb standardnetbenefit",
+          "The standardized net benefit is", ("standardized[model]", "net_benefit.standardized[model]")),
+    Meant("nb netbenefit netbenefits decisioncurve", "The net benefit is", ("net_benefit[model]",), of="NetBenefit"),
+    Meant("nb netbenefit netbenefits decisioncurve", "The net benefit is", ("net_benefit",),
+          "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])"),
+    Meant("interventionsavoided netinterventionsavoided netinterventionavoided netreduction testsavoided",
+          "Treatments avoided are", ("avoided[model]", "net_benefit.avoided[model]")),
+    Meant("all treatall nball", "The net benefit of treating all is", ("treat_all", "net_benefit.treat_all")),
+    Meant("none treatnone nbnone", "The net benefit of treating none is 0 at every threshold, that of treating all is",
+          ("treat_all", "net_benefit.treat_all"), of="NetBenefit ClinicalSummary"),
+    Meant("delta diff differences compare difference", "Differences are",
+          ("difference(first, second)", "net_benefit.difference(first, second)"), "bayescal.compare(y_true, models)"),
+    Meant("puseful useful probuseful", "The probability that a model is useful is",
+          ("p_useful", "net_benefit.p_useful")),
+    Meant("best pbest probbest beststrategy", "The probability of being best is", ("p_best",)),
+    Meant("voi evpi", "The expected value of perfect information is", ("evpi",)),
+    Meant("tpr fpr sensitivity specificity tpos fpos tprate fprate",
+          "The probability of each outcome and score cell is", ("posterior.sample()",), of="NetBenefit"),
+    Meant("lossratio ratios", "The ratio at each threshold is `ratio`, and their mean", ("mean_ratio",),
+          of="LossRatio"),
+    Meant("lossbefore beforeloss", "The loss before recalibration is", ("before",), of="LossRatio"),
+    Meant("lossafter afterloss", "The loss after recalibration is", ("after",), of="LossRatio"),
+    Meant("draws samples", "Draws of the statistics are `kuiper` and `kolmogorov_smirnov`, those of the curve",
+          ("curve",), of="CumulativePosterior"),
+    Meant("posterior cempbound", "It needs outcomes 0 and 1 and their probabilities. For other responses there are",
+          ("kuiper_interval` and `band",), of="SubpopulationDifference"),
+    Meant("mean", "Means over the data sets are", ("average().mean()",), of="ComparisonOverDatasets"),
+    Meant("differencesbydataset", "Differences on each data set are", ("by_dataset()",)),
+    Meant("evaluations", "The comparison of each data set is", ("comparisons[name]",), of="ComparisonOverDatasets"),
+    Meant("pworst", "The probability of being the best is", ("p_best()",), of="ComparisonOverDatasets"),
+    Meant("expectedranks rank rankprobabilities", "Mean ranks over the data sets are", ("ranks()",),
+          of="ComparisonOverDatasets"),
+    # --- pictures
+    *(Meant("plot draw figure picture", "Its picture is drawn by", (), f"bayescal.{plot}(result)", of=results)
+      for plot, results in {
+        "plot_reliability": "Evaluation LabelShiftEvaluation CovariateShiftEvaluation",
+        "plot_forest": "GroupedEvaluation ClasswiseEvaluation",
+        "plot_comparison": "Comparison Change",
+        "plot_over_datasets": "ComparisonOverDatasets",
+        "plot_bin_sensitivity": "BinSensitivity",
+        "plot_calibration_curve": "CalibrationCurve",
+        "plot_recalibration": "Recalibration",
+        "plot_decision_curve": "NetBenefit ClinicalSummary",
+        "plot_loss_ratio": "LossRatio",
+        "plot_cumulative": "CumulativeDifference SubpopulationDifference",
+        "plot_evidence": "Evidence",
+        "plot_confidence_sequence": "ConfidenceSequence",
+        "plot_horizons": "SurvivalHorizons",
+      }.items()),
+)
+# fmt: on
+#: scikit-learn's names of ways to choose bins.
+BINNINGS = {"uniform": "equal-width", "quantile": "equal-mass"}
+#: What else to say about a call with missing or surplus arguments.
+CALLS = {
+    "evaluate_shifted": "State what differs between source and target: `shift='label'` if it is the class frequencies "
+    "alone, `shift='covariate'` with `weights=` if it is the distribution of the features.",
+    "evaluate_shifted_counts": "State `shift='label'`: counts of classes and cells suffice for label shift only.",
+    "labels_needed": "It takes the counts of a pilot, as in "
+    "`labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`.",
+    "screen_subpopulations": "It compares every group of a column.",
+    "CalibrationMonitor.evidence": "A reference is `reference=(start, end)`.",
+    "shift_evidence": "Labels of the target are not used.",
+    "class_priors": "Labels of the target are not used.",
+}
+
+
+def letters(words: str) -> str:
+    """Return only letters and digits, in lower case, so that spellings of one name are equal.
+
+    Examples
+    --------
+    >>> letters("over-confidence"), letters("l_2 error"), letters("ROC AUC")
+    ('overconfidence', 'l2error', 'rocauc')
+    """
+    return "".join(filter(str.isalnum, words.casefold()))
+
+
+@functools.cache
+def _by_word() -> dict[str, list[Meant]]:
+    """Return the rows of the table for each word, in their order; also for the names here."""
+    found: dict[str, list[Meant]] = {}
+    for meant in TABLE:
+        own = [] if meant.of else [letters(_head(each)) for each in meant.here if ":" not in each]
+        for word in dict.fromkeys([*meant.words.split(), *own]):
+            found.setdefault(word, []).append(meant)
+    return found
+
+
+def _head(written: str) -> str:
+    """Return the name at the beginning of code."""
+    return re.match(r"\w*", written)[0]  # type: ignore[index]  # matches any text
+
+
+def _rows(word: str, owners: Collection[str]) -> list[Meant]:
+    rows = _by_word().get(letters(word), [])
+    return sorted((each for each in rows if not each.of or set(each.of.split()) & set(owners)), key=lambda m: not m.of)
+
+
+def _elsewhere(rows: Iterable[Meant]) -> str:
+    """Return where a thing is otherwise; both places if a word has two meanings."""
+    return "".join(f" {each.says} `{each.elsewhere}`." for each in [row for row in rows if row.elsewhere][:2])
+
+
+# --- attributes
+
+
+def _of_rows(rows: Iterable[Meant], known: Collection[str]) -> str:
+    """Return the first name that is an attribute, or where else a thing is; may be empty."""
+    for each in rows:
+        for code in each.here:
+            if _head(code) in known and ":" not in code:
+                return f" {each.says} `{code}`."
+    return _elsewhere(rows)
+
+
+def similar(name: str, known: Iterable[str]) -> str:
+    """Return public names of similar spelling, after a space; may be empty."""
+    return _checks.did_you_mean(name, [each for each in known if not each.startswith("_")])
+
+
+def of_module(name: str, known: Iterable[str]) -> str:
+    """Return where in the package a thing is, or public names of similar spelling, after a space; may be empty."""
+    return _elsewhere(_rows(name, ())) or similar(name, known)
+
+
+def no_attribute(result: Any, name: str) -> NoReturn:
+    """Raise an `AttributeError` that names the attribute that may be meant; the `__getattr__` of public classes.
+
+    A class may say more about its own attributes in a method ``_instead(name)``.
+    """
+    kind = type(result)
+    if hasattr(kind, name):  # a property that raised AttributeError itself
+        object.__getattribute__(result, name)
+    hint = ""
+    if not name.startswith("_"):
+        known, rows = set(dir(result)), _rows(name, [each.__name__ for each in kind.__mro__])
+        hint = _of_rows([each for each in rows if each.of], known)
+        hint = hint or (kind._instead(result, name) if hasattr(kind, "_instead") else "")
+        hint = hint or _of_rows(rows, known) or similar(name, known)
+    raise AttributeError(f"{kind.__name__!r} has no attribute {name!r}.{hint}")
+
+
+# --- keywords
+
+
+class UnknownKeywordError(TypeError):
+    """A keyword that a function does not take; the function that the user called names itself in the message."""
+
+    word = ""
+    known: tuple[str, ...] = ()
+    rest = ""
+
+
+def unknown_keyword(
+    where: str, word: str, known: Iterable[str], *, call: str = "", given: Collection[str] = (), rest: str = ""
+) -> UnknownKeywordError:
+    """Return the error about an unknown keyword.
+
+    Parameters
+    ----------
+    where : str
+        The function.
+    word : str
+        The keyword.
+    known : iterable of str
+        Keywords that it takes.
+    call : str, optional
+        A call with the necessary arguments and no closing parenthesis.
+    given : collection of str, optional
+        Arguments that were given.
+    rest : str, optional
+        What to add if the table has no answer.
+    """
+    known = tuple(known)
+    owners = {where, where.partition(".")[0]}
+    rows = _rows(word, owners)
+    hint = ""
+    for each in rows:
+        for code in each.here:
+            own, _, keyword = code.rpartition(":")
+            name = _head(keyword)
+            if name in known and name not in given and own in ("", where):
+                shown = f": `{call}{_argument(keyword, call)})`" if call else ""
+                hint = hint or f" Here it is called {name!r}{shown}."
+    hint = hint or _elsewhere(rows)
+    if not hint:
+        hint = _checks.did_you_mean(word, known) + rest
+        hint = hint or (f" Its keywords are {list(known)}." if known else " It takes no keywords.")
+    error = UnknownKeywordError(f"`{where}` takes no {quoted(word)}.{hint}")
+    error.word, error.known, error.rest = word, tuple(each for each in known if each not in given), rest
+    return error
+
+
+def _argument(written: str, call: str) -> str:
+    """Return how a keyword is added to a call; nothing if it is there already."""
+    name = _head(written)
+    if re.search(rf"\b{name}\b", call.partition("(")[2]):
+        return ""
+    comma = "" if call.endswith("(") else ", "
+    return comma + (written if "=" in written else f"{name}=...")
+
+
+def known_keywords(
+    where: str,
+    given: Collection[str],
+    allowed: Callable[..., Any],
+    others: Mapping[str, Callable[..., Any]] | None = None,
+) -> None:
+    """Raise if a model does not take an option.
+
+    Parameters
+    ----------
+    where : str
+        The model, as a keyword.
+    given : collection of str
+        Names of the options.
+    allowed : callable
+        The function that takes them.
+    others : mapping of str to callable, optional
+        The functions of other models, each named as `where` is.
+    """
+    if not given:
+        return
+    known = _keywords_only(allowed)
+    for word in given:
+        if word in known:
+            continue
+        rest = f" The options of {where} are {known}."
+        if other := next((name for name, each in (others or {}).items() if word in _keywords_only(each)), ""):
+            raise TypeError(f"{where} takes no {quoted(word)}. It is an option of {other}.{rest}")
+        raise unknown_keyword(where.strip("`"), word, known, rest=rest)
+
+
+def _keywords_only(function: Callable[..., Any]) -> list[str]:
+    import inspect
+
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+
+# --- the mark of public functions and classes
+
+
+def public[T: Any](thing: T) -> T:
+    """Mark a public function or class, so that errors about its keywords and attributes say what may be meant.
+
+    The function accepts ``sample_weight`` for `weights`, and scikit-learn's names of ways to choose bins; its
+    signature is unchanged.
+
+    Parameters
+    ----------
+    thing : function or class
+        A public function, or a class with public methods.
+    """
+    return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]
+
+
+def _of_class(cls: type) -> type:
+    for owner in cls.__mro__:
+        if not owner.__module__.startswith(__package__ or "bayescal"):
+            continue
+        for name, member in list(vars(owner).items()):
+            if name.startswith("_") and (name != "__init__" or owner is not cls):
+                continue
+            inner = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            if isinstance(inner, FunctionType) and not hasattr(inner, "public"):
+                outer = _of_function(inner)
+                setattr(owner, name, type(member)(outer) if inner is not member else outer)
+    created: Any = cls
+    if created.__init__ is object.__init__ and not issubclass(cls, tuple):
+        created.__init__ = _of_function(_no_arguments)
+    if not hasattr(cls, "__getattr__") and not issubclass(cls, BaseException):
+        created.__getattr__ = no_attribute
+    return cls
+
+
+def _no_arguments(self: Any) -> None: ...
+
+
+def _of_function[F: Callable[..., Any]](function: F) -> F:
+    code = _innermost(function).__code__
+    weighted = "weights" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    refused, way = functools.partial(_refused, function), _way  # not global: `called` has those of another module
+
+    def called(*args: Any, **given: Any) -> Any:
+        if weighted and "sample_weight" in given:
+            if given.get("weights") is not None:
+                raise TypeError("`weights` and `sample_weight` are the same argument: give one of them.")
+            given["weights"] = given.pop("sample_weight")
+        if "binning" in given:
+            given["binning"] = way(given["binning"])
+        try:
+            return function(*args, **given)
+        except TypeError as problem:
+            if (better := refused(problem, args, given)) is None:
+                raise
+            raise better from None
+
+    # with the globals of the other module, since doctest ignores functions that seem to be imported
+    same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
+    functools.update_wrapper(same_module, function)
+    same_module.public = True  # type: ignore[attr-defined]
+    return same_module  # type: ignore[return-value]
+
+
+def _refused(
+    function: Callable[..., Any], problem: TypeError, args: tuple[Any, ...], given: dict[str, Any]
+) -> TypeError | None:
+    """Return the error about a call that Python or a model refused, with what may be meant; None for other errors."""
+    from_call = _is_from_call(function, problem)
+    named = isinstance(problem, UnknownKeywordError) and problem.word in given
+    if not from_call and not named:
+        return None
+    import inspect
+
+    name = _public_name(function, args)
+    parameters = {each.name: each for each in inspect.signature(function).parameters.values()}
+    method = next(iter(parameters), "") in ("self", "cls")
+    own = dict(list(parameters.items())[1:]) if method else parameters
+    known = [each.name for each in own.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    taken = {*known[: len(args) - method], *given}
+    needed = [each for each in own.values() if each.default is each.empty and each.name in known]
+    call = ", ".join(each.name if each.kind is not each.KEYWORD_ONLY else f"{each.name}=..." for each in needed)
+    of_object = method and bool(args) and not isinstance(args[0], type) and "." in name
+    call = f"{_snake_case(name) if of_object else name}({call}"
+    if isinstance(problem, UnknownKeywordError) and named:
+        known += [each for each in problem.known if each not in known]
+        return unknown_keyword(name, problem.word, known, call=call, given=taken, rest=problem.rest)
+    extra = [word for word in given if word not in own]
+    if "unexpected keyword" in str(problem) and extra:
+        return unknown_keyword(name, extra[0], known, call=call, given=taken)
+    missing = [each.name for each in needed if each.name not in taken]
+    for word in extra:  # it may be another name of an argument that is missing
+        if any(_head(code) in missing for each in _rows(word, {name}) for code in each.here):
+            return unknown_keyword(name, word, known, call=call, given=taken)
+    said = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
+    counted = f" For counts, use `{name}_counts(counts)`." if f"{name}_counts" in dir(sys.modules[__package__]) else ""
+    if hasattr(function.__globals__.get(name), "from_counts"):
+        counted = f" For counts, use `{name}.from_counts(counts)`."
+    more = f" {CALLS[name]}" if name in CALLS else ""
+    return TypeError(f"{said}. Call it as `{call})`.{counted}{more}")
+
+
+def _way(value: Any) -> Any:
+    """Return this package's name of a way to choose bins, for one of scikit-learn's; of several, that of each."""
+    if isinstance(value, list | tuple):
+        return type(value)(_way(each) for each in value)
+    return BINNINGS.get(value, value) if isinstance(value, str) else value
+
+
+def _innermost(function: Any) -> FunctionType:
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
+
+
+def _is_from_call(function: Callable[..., Any], problem: TypeError) -> bool:
+    """Return whether Python refused the arguments, so that the function itself was not entered."""
+    inner, trace = _innermost(function), problem.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is inner.__code__:
+            return False
+        trace = trace.tb_next
+    return str(problem).startswith(f"{inner.__qualname__}(")
+
+
+def _snake_case(method: str) -> str:
+    """Return how a method of an object is written, as `draws.interval` for ``Draws.interval``."""
+    kind, _, called = method.partition(".")
+    return f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', kind).casefold()}.{called}"
+
+
+def _public_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """Return the name of a function; of a method, with the class of its object."""
+    owner, _, method = function.__qualname__.rpartition(".")
+    if function is _no_arguments:
+        owner, method = type(args[0]).__qualname__, "__init__"
+    if owner and args:
+        kind = args[0] if isinstance(args[0], type) else type(args[0])
+        owner = kind.__qualname__ if any(each.__qualname__ == owner for each in kind.__mro__) else owner
+    return owner if method == "__init__" else f"{owner}.{method}" if owner else method
