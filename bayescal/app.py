@@ -6,21 +6,15 @@ from typing import Annotated
 import typer
 
 from bayescal.cli.command import Command, command
-from bayescal.cli.commands import (
-    clinical,
-    compare,
-    count,
-    cumulative,
-    demo,
-    merge,
-    plan,
-    report,
-    shift,
-    survival,
-    verify,
-)
+from bayescal.cli.commands import compare, count, demo, merge, report
 from bayescal.cli.help import Commands, help_of
 from bayescal.cli.words import prepare_terminal, say_error
+from bayescal.clinical import command as clinical
+from bayescal.cumulative import command as cumulative
+from bayescal.planning import command as plan
+from bayescal.shift import command as shift
+from bayescal.survival import command as survival
+from bayescal.verify import command as verify
 
 EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
 

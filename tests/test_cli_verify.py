@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bayescal.app import app
-from bayescal.cli.coverage import cell_table
+from bayescal.verify.coverage_study import cell_table
 from bayescal.verify.studies.coverage import CoverageStudy, coverage_study
 
 SMALL = ["--sizes", "200", "--populations", "flat", "--methods", "dirichlet,percentile-bootstrap", "--draws", "100"]

@@ -53,7 +53,7 @@ ONLY_HERE = {
     "data/engines.py": {"narwhals"},
     "stats/query/class_sums.py": {"narwhals"},
     "stats/query/row_states.py": {"narwhals"},
-    "stats/query/survival_sums.py": {"narwhals"},
+    "survival/query.py": {"narwhals"},
     "stats/query/row_sums.py": {"narwhals"},
     "verify/pymc_models.py": {"pymc", "pytensor"},
     "verify/pymc_sub_models.py": {"pymc", "pytensor"},

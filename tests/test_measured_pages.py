@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayescal.analyses.class_priors import SEEN
+from bayescal.shift.class_frequencies import SEEN
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -94,7 +94,7 @@ def test_numbers_as_times():
 
 def test_a_batch_of_many_windows():
     """More windows than ranks of 8 and of 16 bits tell apart, close together and far apart."""
-    from bayescal.stats.windowed import _ranked
+    from bayescal.monitoring.windowed import _ranked
 
     times = np.random.default_rng(5).permutation(np.arange(600) // 2)
     monitor = CalibrationMonitor(window=1)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinnedCounts, CalibrationMonitor, Predictions, _files
-from bayescal.stats.windowed import WindowedCounts
+from bayescal.monitoring.windowed import WindowedCounts
 
 THREADS = 8
 

@@ -8,11 +8,11 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import bayescal as bc
-from bayescal.analyses.planning import two_classifiers as planning
-from bayescal.analyses.planning.labels_needed import labels_needed
-from bayescal.analyses.planning.simulated_losses import JointLosses, LogLosses, SquaredErrors
-from bayescal.analyses.planning.simulated_ranks import SimulatedRanks
 from bayescal.estimands.auc import delong_variance
+from bayescal.planning import two_classifiers as planning
+from bayescal.planning.analysis import labels_needed
+from bayescal.planning.simulated_losses import JointLosses, LogLosses, SquaredErrors
+from bayescal.planning.simulated_ranks import SimulatedRanks
 from bayescal.stats.ranks import Ranks
 
 #: The Dirichlet model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.

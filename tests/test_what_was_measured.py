@@ -10,8 +10,9 @@ import pytest
 import bayescal.analyses
 import bayescal.results
 from bayescal._presented import Presented
+from bayescal.clinical.curve import result as calibration_curve
+from bayescal.clinical.slope import result as recalibration
 from bayescal.estimands.registry import registered
-from bayescal.results import calibration_curve, recalibration
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Results without intervals, and bases of others.

@@ -21,8 +21,8 @@ from bayescal.results.joint import checked_rope
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts, require_paired
-from bayescal.stats.survival import HorizonCounts
-from bayescal.stats.survival_counts import SurvivalCounts
+from bayescal.survival.counts import SurvivalCounts
+from bayescal.survival.horizon_counts import HorizonCounts
 
 #: Why counts of censored rows cannot be compared, and what to use.
 OF_CENSORED_ROWS = (

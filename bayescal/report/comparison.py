@@ -7,6 +7,7 @@ from bayescal import _render
 from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.monitoring.change import Change
 from bayescal.report.comparison_panels import (
     EMPTY,
     WRITTEN,
@@ -34,7 +35,6 @@ from bayescal.report.forest import (
     rows_height,
 )
 from bayescal.report.room import TINY, add_part, cell, characters, is_small, keep_within, small_words
-from bayescal.results.change import Change
 from bayescal.results.comparison import Comparison
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike
+from bayescal.monitoring.change import Change
 from bayescal.report.density import Density, density_of
 from bayescal.report.forest import (
     Forest,
     forest,
 )
-from bayescal.results.change import Change
 from bayescal.results.compared import Compared
 from bayescal.results.comparison import Comparison
 from bayescal.results.score_comparison import ScoreComparison

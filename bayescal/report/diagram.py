@@ -14,7 +14,7 @@ from bayescal.report.drawing import SMALL, background, is_dark, palette, require
 from bayescal.report.room import add_part
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.survival import SurvivalEvaluation
+from bayescal.survival.result import SurvivalEvaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,29 +9,29 @@ import numpy as np
 
 from bayescal import _presented, _render
 from bayescal._version import __version__
-from bayescal.analyses.planning.plan import Plan
+from bayescal.clinical.curve.result import CalibrationCurve
+from bayescal.clinical.result import ClinicalSummary
+from bayescal.cumulative.base import Cumulative
+from bayescal.cumulative.plot import cumulative_points
+from bayescal.cumulative.posterior_result import CumulativePosterior
+from bayescal.cumulative.result import CumulativeDifference
+from bayescal.decisions.result import NetBenefit
+from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.cumulative import cumulative_points
+from bayescal.monitoring.change import Change
+from bayescal.monitoring.confidence_sequence import ConfidenceSequence
+from bayescal.monitoring.evidence import Evidence
+from bayescal.planning.result import Plan
 from bayescal.report.diagram import observed_accuracy, target_rows
-from bayescal.results.calibration_curve import CalibrationCurve
-from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.clinical import ClinicalSummary
 from bayescal.results.comparison import Comparison
-from bayescal.results.confidence_sequence import ConfidenceSequence
-from bayescal.results.cumulative import Cumulative
-from bayescal.results.cumulative_difference import CumulativeDifference
-from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
-from bayescal.results.survival import SurvivalEvaluation
 from bayescal.results.wording import SMALL_ECE
-from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
+from bayescal.survival.result import SurvivalEvaluation
 
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"

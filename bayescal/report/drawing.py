@@ -13,7 +13,7 @@ from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.label_shift import LabelShiftClasses
+from bayescal.shift.label_shift_result import LabelShiftClasses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

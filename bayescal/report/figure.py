@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayescal import _packages, _render
-from bayescal.report.calibration_curve import plot_calibration_curve
+from bayescal.clinical.curve.plot import plot_calibration_curve
+from bayescal.clinical.result import ClinicalSummary
+from bayescal.decisions.plot import plot_decision_curve
 from bayescal.report.comparison import plot_comparison
-from bayescal.report.decision_curve import plot_decision_curve
 from bayescal.report.forest import forest_height, plot_forest, row_names, rows_height
 from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.clinical import ClinicalSummary
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation

@@ -6,12 +6,24 @@ from functools import partial, singledispatch
 from typing import Any
 
 from bayescal import _presented, _render
-from bayescal.analyses.monitor import CalibrationMonitor
-from bayescal.analyses.planning.plan import Plan
+from bayescal.clinical.curve.result import CalibrationCurve
+from bayescal.clinical.exact_tests_result import CalibrationTests
+from bayescal.clinical.result import HEADER as CLINICAL_HEADER
+from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
+from bayescal.cumulative.base import Cumulative
+from bayescal.cumulative.posterior_result import CumulativePosterior
+from bayescal.cumulative.result import CumulativeDifference
+from bayescal.cumulative.screen_result import SubpopulationScreen
+from bayescal.decisions.result import NetBenefit
 from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.monitoring.change import Change
+from bayescal.monitoring.confidence_sequence import ConfidenceSequence
+from bayescal.monitoring.evidence import Evidence
+from bayescal.monitoring.monitor import CalibrationMonitor
+from bayescal.monitoring.plot import plot_confidence_sequence, plot_evidence
+from bayescal.planning.result import Plan
 from bayescal.report import tables
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
-from bayescal.report.evidence import plot_confidence_sequence, plot_evidence
 from bayescal.report.forest import draw_scores, forest_height, rows_height
 from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.page_pictures import (
@@ -29,31 +41,19 @@ from bayescal.report.page_pictures import (
 )
 from bayescal.report.tables import Table
 from bayescal.results.bin_sensitivity import BinSensitivity
-from bayescal.results.calibration_curve import CalibrationCurve
-from bayescal.results.calibration_tests import CalibrationTests
-from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.clinical import HEADER as CLINICAL_HEADER
-from bayescal.results.clinical import SIDE_BY_SIDE, ClinicalSummary
 from bayescal.results.comparison import Comparison
-from bayescal.results.confidence_sequence import ConfidenceSequence
-from bayescal.results.cumulative import Cumulative
-from bayescal.results.cumulative_difference import CumulativeDifference
-from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.label_shift import LabelShiftClasses
 from bayescal.results.mean_score import MultiClassScore
-from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
-from bayescal.results.screen import SubpopulationScreen
-from bayescal.results.shift_evidence import ShiftEvidence
+from bayescal.shift.evidence_result import ShiftEvidence
+from bayescal.shift.label_counts import LabelShiftedCounts
+from bayescal.shift.label_shift_result import LabelShiftClasses
+from bayescal.shift.target_counts import TargetCounts
 from bayescal.stats.contract import Counts
-from bayescal.stats.label_shift import LabelShiftedCounts
-from bayescal.stats.target_counts import TargetCounts
 
 #: Maximum number of classes in a forest plot, which needs the evaluation of each class, and of reliability diagrams.
 CLASSES_DRAWN, DIAGRAMS = 40, 6

@@ -6,22 +6,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
+from bayescal.clinical.curve.plot import plot_calibration_curve
+from bayescal.clinical.curve.result import CalibrationCurve
+from bayescal.clinical.result import ClinicalSummary
+from bayescal.cumulative.base import Cumulative
+from bayescal.cumulative.plot import plot_cumulative
+from bayescal.decisions.plot import plot_decision_curve
+from bayescal.decisions.result import NetBenefit
 from bayescal.estimands.registry import EstimandLike
-from bayescal.report.calibration_curve import plot_calibration_curve
+from bayescal.monitoring.change import Change
 from bayescal.report.comparison import plot_comparison
-from bayescal.report.cumulative import plot_cumulative
-from bayescal.report.decision_curve import plot_decision_curve
 from bayescal.report.forest import forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
-from bayescal.results.calibration_curve import CalibrationCurve
-from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.clinical import ClinicalSummary
 from bayescal.results.comparison import Comparison
-from bayescal.results.cumulative import Cumulative
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.net_benefit import NetBenefit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,13 +11,13 @@ from bayescal.report.diagram import axis_words, target_rows
 from bayescal.report.document import PROB, bin_table
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
-from bayescal.results.covariate_shift import CovariateShiftEvaluation
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.label_shift import LabelShiftEvaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.remarks import grid_remarks
 from bayescal.results.score_comparison import ScoreComparison
-from bayescal.results.survival import SurvivalEvaluation
+from bayescal.shift.covariate_shift_result import CovariateShiftEvaluation
+from bayescal.shift.label_shift_result import LabelShiftEvaluation
+from bayescal.survival.result import SurvivalEvaluation
 
 #: Columns of the table of differences, after the pair.
 DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")

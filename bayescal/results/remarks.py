@@ -16,7 +16,7 @@ from bayescal.stats.contract import Counts, HasSpread
 from bayescal.stats.ranks import Ranks
 
 if TYPE_CHECKING:
-    from bayescal.stats.shift_counts import ShiftCounts
+    from bayescal.shift.counts import ShiftCounts
 
 #: Error of the AUC up to which no remedy is named.
 SMALL_GRID_ERROR = 0.001

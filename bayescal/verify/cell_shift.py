@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal.posterior.cell_shift import CellShiftPosterior, total_variation
-from bayescal.posterior.class_priors import dirichlet
+from bayescal.shift.cell_shift import CellShiftPosterior, total_variation
+from bayescal.shift.class_frequencies_posterior import dirichlet
 from bayescal.verify.named import NamedSimulator, below, by_name
 
 if TYPE_CHECKING:

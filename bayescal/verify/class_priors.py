@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal.posterior.class_priors import ALPHA, TINY, ClassPriorPosterior
-from bayescal.stats.shift_cells import ShiftCells
-from bayescal.stats.shift_counts import ShiftCounts
+from bayescal.shift.cells import ShiftCells
+from bayescal.shift.class_frequencies_posterior import ALPHA, TINY, ClassPriorPosterior
+from bayescal.shift.counts import ShiftCounts
 from bayescal.verify.named import Moments, NamedSimulator, below, by_name
 
 if TYPE_CHECKING:

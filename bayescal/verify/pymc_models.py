@@ -25,6 +25,7 @@ from pymc.logprob.transforms import Transform
 
 from bayescal import _checks
 from bayescal._meant import known_keywords
+from bayescal.decisions.counts import ThresholdCounts
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.prior import (
@@ -36,7 +37,6 @@ from bayescal.posterior.shrinkage.prior import (
     ShrinkagePrior,
 )
 from bayescal.stats.contract import Counts, require_counts
-from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
 from bayescal.verify.studies.truncation import TRUNCATIONS
 

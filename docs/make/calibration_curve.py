@@ -25,16 +25,16 @@ from studies import (
 )
 
 import bayescal as bc
+from bayescal.clinical.curve.knots import merge_to_knots
+from bayescal.clinical.curve.pool import curve_posterior
+from bayescal.clinical.curve.posterior import smooth_curve_posterior
+from bayescal.clinical.curve.result import BINS as CURVE_BINS
+from bayescal.clinical.curve.result import ERRORS, ROWS_PER_BIN
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.draws import Draws
 from bayescal.estimands.errors import ece, largest_error
-from bayescal.posterior.curve_pool import curve_posterior
 from bayescal.posterior.many import compiled_form, compiled_form_pays
-from bayescal.posterior.smooth_curve import smooth_curve_posterior
-from bayescal.results.calibration_curve import BINS as CURVE_BINS
-from bayescal.results.calibration_curve import ERRORS, ROWS_PER_BIN
-from bayescal.stats.knots import merge_to_knots
 from bayescal.stats.ordered import OrderedSums
 from bayescal.verify.studies.study import stacked
 

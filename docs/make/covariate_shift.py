@@ -16,7 +16,7 @@ from scipy.special import expit
 from studies import FEWER_DRAWS, conditions, jobs_of, measured, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.analyses.covariate_shift import WeightsWarning
+from bayescal.shift.covariate_shift import WeightsWarning
 from bayescal.stats.ranks import Ranks
 from bayescal.verify.studies.study import contains, stacked
 

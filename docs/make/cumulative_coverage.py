@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from pages import cells, rows_again, table
 from studies import conditions, coverage_rows, jobs_of, measured, one_line_per_cell, rows_of_jobs, run_study
 
+from bayescal.cumulative.brownian import quantile_max_abs, quantile_range
+from bayescal.cumulative.draws import BINS, confidence_distributions, draw_cumulative
+from bayescal.cumulative.statistics import Scale, cumulative_curve, kolmogorov_smirnov, kuiper, scale
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.draws import Draws
-from bayescal.estimands.brownian import quantile_max_abs, quantile_range
-from bayescal.estimands.cumulative import Scale, cumulative_curve, kolmogorov_smirnov, kuiper, scale
-from bayescal.estimands.cumulative_draws import BINS, confidence_distributions, draw_cumulative
 from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
 from bayescal.verify.studies.coverage import STUDY_CURVES

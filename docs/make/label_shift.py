@@ -15,14 +15,14 @@ from scipy.special import expit, softmax
 from studies import about, errors_near, jobs_of, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.analyses.label_shift import pooled
 from bayescal.estimands.auc import auc
 from bayescal.estimands.errors import ece
-from bayescal.posterior.class_priors import most_probable
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
+from bayescal.shift.cells import FEW_CLASSES
+from bayescal.shift.class_frequencies_posterior import most_probable
+from bayescal.shift.label_shift import pooled
 from bayescal.stats.bins import make_bins
 from bayescal.stats.ranks import Ranks
-from bayescal.stats.shift_cells import FEW_CLASSES
 
 Floats = NDArray[np.float64]
 Ends = tuple[Any, Any]

@@ -16,9 +16,9 @@ from scipy.stats import beta, norm
 from studies import about, run_study
 
 import bayescal as bc
-from bayescal.analyses.label_shift import pooled
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
-from bayescal.results.label_shift import LabelShiftEvaluation
+from bayescal.shift.label_shift import pooled
+from bayescal.shift.label_shift_result import LabelShiftEvaluation
 from bayescal.verify.agreement import agreement
 from bayescal.verify.label_shift import SUB_MODEL, LabelShiftTwin
 

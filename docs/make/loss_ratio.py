@@ -14,8 +14,8 @@ from scipy.special import expit, logit
 from studies import about, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.analyses.loss_ratio import THRESHOLDS
 from bayescal.datasets.simulate import BetaPopulation
+from bayescal.decisions.loss_ratio_analysis import THRESHOLDS
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from studies import about, errors_near, jobs_of, rows_of_jobs, run_study
 
 from bayescal.analyses.one import evaluate_one
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve, true_ece
-from bayescal.estimands.confidence_sequence import ece_intervals, log_marginals
-from bayescal.estimands.eprocess import Mixture, calibration_e_values, change_e_values, score_scale
-from bayescal.estimands.normal_scores import hypergeometric_scores
+from bayescal.monitoring.bounds import ece_intervals, log_marginals
+from bayescal.monitoring.eprocess import Mixture, calibration_e_values, change_e_values, score_scale
+from bayescal.monitoring.normal_scores import hypergeometric_scores
 from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]

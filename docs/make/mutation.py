@@ -23,17 +23,17 @@ from pages import cells, fill, save_parts, table, versions_of
 
 SCOPE = (
     "bayescal/posterior", "bayescal/estimands", "bayescal/stats", "bayescal/_checks.py",
-    "bayescal/analyses/planning/goal_curve.py",
+    "bayescal/planning/goal_curve.py",
 )  # fmt: skip
 #: Tests of the whole pipeline, which use all layers of the core.
 PIPELINE = ("tests/test_evaluate.py", "tests/test_contract.py", "tests/test_properties.py")
 #: Additional tests of a module: those of the only class or file that uses it.
 FURTHER = {
-    "bayescal/stats/windowed.py": "tests/test_monitor.py",
-    "bayescal/stats/subpopulation.py": "tests/analyses/test_screen.py",
+    "bayescal/monitoring/windowed.py": "tests/test_monitor.py",
+    "bayescal/cumulative/subpopulation_sums.py": "tests/analyses/test_screen.py",
     "bayescal/stats/grid.py": "tests/analyses/test_cumulative.py",
-    "bayescal/estimands/cumulative.py": "tests/analyses/test_cumulative.py",
-    "bayescal/estimands/inversion.py": "tests/estimands/test_cumulative_draws.py",
+    "bayescal/cumulative/statistics.py": "tests/analyses/test_cumulative.py",
+    "bayescal/cumulative/inversion.py": "tests/estimands/test_cumulative_draws.py",
 } | {
     f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py"
     for name in ("bins", "classes", "losses", "pairs", "sums", "values", "weights")

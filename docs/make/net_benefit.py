@@ -18,7 +18,7 @@ from studies import about, conditions, coverage_rows, jobs_of, measured, rows_of
 
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, BetaPopulation, simulate, true_curve
-from bayescal.estimands.net_benefit import decide, odds
+from bayescal.decisions.from_draws import decide, odds
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
 from bayescal.verify.studies.study import stacked
 

@@ -21,7 +21,7 @@ from scipy.stats import norm
 from studies import FEWER_DRAWS, about, coverage_rows, errors_near, run_study
 
 import bayescal as bc
-from bayescal.analyses.loss_ratio import THRESHOLDS
+from bayescal.decisions.loss_ratio_analysis import THRESHOLDS
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import registered
 from bayescal.verify.jobs import run_jobs

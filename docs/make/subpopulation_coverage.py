@@ -13,7 +13,7 @@ from pages import cells, rows_again, table
 from studies import jobs_of, measured, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.estimands.brownian import quantile_range
+from bayescal.cumulative.brownian import quantile_range
 
 Floats = NDArray[np.float64]
 

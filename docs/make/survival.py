@@ -17,10 +17,10 @@ from studies import conditions, coverage_rows, jobs_of, measured, rows_of_jobs, 
 
 import bayescal as bc
 from bayescal.analyses.one import evaluate_one
-from bayescal.data.survival import SurvivalRows
-from bayescal.results.survival import SurvivalEvaluation
 from bayescal.stats.bins import make_bins
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.result import SurvivalEvaluation
+from bayescal.survival.rows import SurvivalRows
 from bayescal.verify.clinical.survival import beta_stacy_moments
 
 Floats = NDArray[np.float64]

@@ -15,10 +15,10 @@ from survival import BINS, HORIZON, LEAST, NAMES, RISKS, TRUTHS, Cell, censoring
 
 from bayescal.analyses.one import evaluate_one
 from bayescal.data.clusters import Clusters
-from bayescal.data.survival import SurvivalRows
 from bayescal.datasets.clustered import uniform_in_clusters
-from bayescal.results.survival import SurvivalEvaluation
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.result import SurvivalEvaluation
+from bayescal.survival.rows import SurvivalRows
 
 Floats = NDArray[np.float64]
 

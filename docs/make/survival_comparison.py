@@ -16,9 +16,9 @@ from studies import conditions, coverage_rows, jobs_of, measured, rows_of_jobs, 
 from survival import BINS, HORIZON, NAMES, RISKS, Cell
 
 import bayescal as bc
-from bayescal.analyses.survival import NotFollowedWarning
-from bayescal.data.survival import SurvivalRows
-from bayescal.stats.survival_pairs import ModelRows
+from bayescal.survival.analysis import NotFollowedWarning
+from bayescal.survival.pairs import ModelRows
+from bayescal.survival.rows import SurvivalRows
 
 Floats = NDArray[np.float64]
 #: Risks that a model states, given the true risk and standard Normal noise.

@@ -16,9 +16,9 @@ from studies import conditions, coverage_rows, jobs_of, measured, rows_of_jobs, 
 from survival import BINS, HORIZON, QUANTILES, RISKS, SEED, SHAPE, TRUTHS, Cell, quantiles, true_values
 
 from bayescal.analyses.one import evaluate_one
-from bayescal.data.survival import SurvivalRows
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.rows import SurvivalRows
 
 Floats = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import bayescal as bc
-from bayescal.posterior.recalibration import recalibration_posterior
-from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
-from bayescal.posterior.segments import segments_posterior
+from bayescal.clinical.slope.posterior import recalibration_posterior
+from bayescal.cumulative.segments import SUB_MODELS as SEGMENTS
+from bayescal.cumulative.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, SMALL, WORDS
 from bayescal.verify.cell_shift import CellShiftSimulator, four_cells
 from bayescal.verify.class_priors import ClassPriorSimulator, three_classes, two_classes

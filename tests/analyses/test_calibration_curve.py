@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.clinical.curve.result import ERRORS
 from bayescal.datasets.simulate import simulate
-from bayescal.results.calibration_curve import ERRORS
 
 ROWS = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=3)
 Y, P = ROWS.outcome, ROWS.confidence

@@ -6,9 +6,9 @@ import pytest
 
 import bayescal as bc
 from bayescal.analyses.compare import SameRowsWarning
-from bayescal.analyses.survival import NotFollowedWarning
 from bayescal.estimands.registry import registered
-from bayescal.stats.survival_pairs import PairedHorizons
+from bayescal.survival.analysis import NotFollowedWarning
+from bayescal.survival.pairs import PairedHorizons
 
 
 def simulated(n=1500, seed=1):

@@ -10,10 +10,10 @@ from scipy.special import expit
 from scipy.stats import genpareto
 
 import bayescal as bc
-from bayescal.analyses.covariate_shift import WeightsWarning
 from bayescal.estimands.plug_in import null_bins, observed_bins
+from bayescal.shift.covariate_shift import WeightsWarning
+from bayescal.shift.target_counts import TargetCounts
 from bayescal.stats.ranks import Ranks
-from bayescal.stats.target_counts import TargetCounts
 
 covariate = partial(bc.evaluate_shifted, shift="covariate")
 

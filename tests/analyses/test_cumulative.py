@@ -123,7 +123,7 @@ def test_zoom_equals_the_rows_in_the_interval():
 
 def test_correction_adds_the_shortfall_at_both_ends():
     """Steps of equal variance: the mean step is 1/sqrt(n), and the walk falls short by 0.5826 of it at each end."""
-    from bayescal.estimands.brownian import sf_max_abs, sf_range
+    from bayescal.cumulative.brownian import sf_max_abs, sf_range
 
     rng = np.random.default_rng(4)
     score = np.repeat([0.5], 400) + np.linspace(-1e-9, 1e-9, 400)
@@ -333,8 +333,8 @@ def test_few_steps_do_not_reject_too_often(steps):
     The standard errors are 0.0007 and 0.0003; with the correction of many steps, the first share is 0.11 for two. With
     a mean step weighted by variance, it is 0.07 for the large step among small ones.
     """
-    from bayescal.estimands.brownian import sf_max_abs, sf_range
-    from bayescal.estimands.cumulative import corrected_tail
+    from bayescal.cumulative.brownian import sf_max_abs, sf_range
+    from bayescal.cumulative.statistics import corrected_tail
 
     variance = np.array(steps) / np.sum(steps)
     walk = np.zeros((100_000, len(steps) + 1))
@@ -349,7 +349,7 @@ def test_few_steps_do_not_reject_too_often(steps):
 @pytest.mark.parametrize("n", [1, 2, 5, 11, 100])
 def test_the_mean_range_of_equal_steps_is_the_sum_of_spitzer(n):
     """E range = sqrt(2 / (pi n)) sum k^(-1/2) for n Normal steps of variance 1/n."""
-    from bayescal.estimands.cumulative import Scale, null_mean
+    from bayescal.cumulative.statistics import Scale, null_mean
 
     exact = np.sqrt(2 / (np.pi * n)) * np.sum(np.arange(1, n + 1) ** -0.5)
     noise = Scale(1.0, 1.0, 3.0, n**-0.5)
@@ -383,7 +383,7 @@ def test_p_values_that_underflow_are_bounded():
 
 
 def test_top_label_results_name_their_target():
-    from bayescal.analyses.cumulative import cumulative_difference_of
+    from bayescal.cumulative.analysis import cumulative_difference_of
     from bayescal.data.predictions import Predictions
 
     rng = np.random.default_rng(1)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
-from bayescal.estimands.net_benefit import decide, share_treated
+from bayescal.decisions.from_draws import decide, share_treated
 
 T = np.array([0.1, 0.2, 0.5])
 

@@ -7,7 +7,7 @@ import pytest
 
 import bayescal as bc
 from bayescal.datasets.clustered import simulate_clusters
-from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.decisions.counts import ThresholdCounts
 
 T = np.array([0.1, 0.3])
 SIZES = np.tile([1, 2, 5, 12], 100)

@@ -7,8 +7,8 @@ import pytest
 
 import bayescal as bc
 from bayescal import LogitCounts, recalibration, recalibration_counts
+from bayescal.clinical.slope.groups import GroupedRecalibration
 from bayescal.datasets.simulate import simulate
-from bayescal.results.recalibrations import GroupedRecalibration
 
 
 @pytest.fixture(scope="module")

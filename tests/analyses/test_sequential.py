@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import binom, hypergeom, norm
 
 from bayescal import BinnedCounts, CalibrationMonitor, ConfidenceSequence, Evidence, Predictions
-from bayescal.analyses import sequential
-from bayescal.estimands import eprocess
+from bayescal.monitoring import eprocess, sequential
 
 REFERENCE = (0, 4)
 

@@ -9,9 +9,9 @@ from matplotlib.legend import Legend
 from scipy.special import expit, softmax
 
 import bayescal as bc
-from bayescal.analyses.class_priors import FewRowsWarning
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
+from bayescal.shift.class_frequencies import FewRowsWarning
 
 
 def event(n, share, rng, n_target=None, target=0.2):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.report.cumulative import cumulative_points
-from bayescal.stats.subpopulation import midpoints
+from bayescal.cumulative.plot import cumulative_points
+from bayescal.cumulative.subpopulation_sums import midpoints
 
 
 def population(n=150, *, seed=1, weighted=False, real=True):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.analyses.survival import NotFollowedWarning
 from bayescal.estimands.registry import registered
+from bayescal.survival.analysis import NotFollowedWarning
 
 LEAST = 1e-9
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
-from bayescal.data.survival import SurvivalRows
+from bayescal.survival.rows import SurvivalRows
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal.estimands import brownian
+from bayescal.cumulative import brownian
 
 # x, P(range > x), P(range <= x), P(max > x), P(max <= x): sums of 40-digit normal tails (mpmath), to 16 digits
 EXACT = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.cumulative.c_emp import c_emp_bound
 from bayescal.datasets.simulate import simulate
-from bayescal.estimands.c_emp import c_emp_bound
 
 
 @pytest.mark.parametrize("given_scores", [False, True])

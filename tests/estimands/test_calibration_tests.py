@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import chi2, kstest, norm
 
 import bayescal as bc
+from bayescal.clinical.exact_test_statistics import hosmer_lemeshow_of, spiegelhalter_z
 from bayescal.datasets.simulate import simulate
-from bayescal.estimands.calibration_tests import hosmer_lemeshow_of, spiegelhalter_z
 
 
 def test_z_is_the_standardised_brier_score():

@@ -8,8 +8,8 @@ import pytest
 from scipy.special import betaln, expit, logit
 from scipy.stats import binom
 
-from bayescal.estimands.confidence_sequence import SIZES, _log_mixture, ece_intervals, log_marginals
-from bayescal.estimands.eprocess import PRIOR, SHIFT, STRETCH
+from bayescal.monitoring.bounds import SIZES, _log_mixture, ece_intervals, log_marginals
+from bayescal.monitoring.eprocess import PRIOR, SHIFT, STRETCH
 
 MIDPOINTS = np.array([0.25, 0.75])
 

@@ -6,11 +6,11 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import bayescal as bc
+from bayescal.cumulative.draws import confidence_distributions, draw_cumulative
+from bayescal.cumulative.inversion import PATHS, invert, noise_paths
+from bayescal.cumulative.statistics import kolmogorov_smirnov, kuiper
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
-from bayescal.estimands.cumulative import kolmogorov_smirnov, kuiper
-from bayescal.estimands.cumulative_draws import confidence_distributions, draw_cumulative
-from bayescal.estimands.inversion import PATHS, invert, noise_paths
 from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import zeta
 from scipy.stats import binom
 
-from bayescal.estimands.eprocess import (
+from bayescal.monitoring.eprocess import (
     JUMPING,
     JUMPS,
     PRIOR,

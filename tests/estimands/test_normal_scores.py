@@ -9,8 +9,8 @@ import pytest
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import hypergeom, norm
 
-from bayescal.estimands import normal_scores
-from bayescal.estimands.normal_scores import hypergeometric_scores
+from bayescal.monitoring import normal_scores
+from bayescal.monitoring.normal_scores import hypergeometric_scores
 
 
 def distribution_function(k, n, all_k, all_n, u):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.cumulative.draws import curve_of
+from bayescal.cumulative.statistics import kuiper
 from bayescal.draws import BinDraws
-from bayescal.estimands.cumulative import kuiper
-from bayescal.estimands.cumulative_draws import curve_of
 from bayescal.estimands.regret import regret_draws
 
 EDGES = np.arange(11) / 10

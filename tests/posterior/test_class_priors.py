@@ -7,16 +7,16 @@ from scipy.special import expit, softmax
 from scipy.stats import chi2
 
 import bayescal as bc
-from bayescal.data.shifted import ShiftedRows
-from bayescal.posterior import two_classes
-from bayescal.posterior.class_priors import ClassPriorPosterior, most_probable
-from bayescal.posterior.prior_likelihood import (
+from bayescal.shift import two_classes
+from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior, most_probable
+from bayescal.shift.prior_likelihood import (
     PriorLikelihoodPosterior,
     fit_recalibration,
     p_of_recalibration,
     sample_given_ratios,
 )
-from bayescal.posterior.two_classes import swept
+from bayescal.shift.rows import ShiftedRows
+from bayescal.shift.two_classes import swept
 
 PREDICTED = bc.ShiftCells.predicted_class(2)
 

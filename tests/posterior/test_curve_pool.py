@@ -6,10 +6,10 @@ from scipy import stats
 from scipy.special import betaln, logsumexp, softmax
 
 import bayescal as bc
+from bayescal.clinical.curve.knots import merge_to_knots
+from bayescal.clinical.curve.pool import FAMILIES, curve_posterior
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
-from bayescal.posterior.curve_pool import FAMILIES, curve_posterior
-from bayescal.stats.knots import merge_to_knots
 from bayescal.stats.ordered import OrderedSums
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal.posterior.over_priors import OverPriors, near
+from bayescal.shift.over_priors import OverPriors, near
 
 
 def test_draws_near_a_value_have_the_moments_of_a_product_of_normals():

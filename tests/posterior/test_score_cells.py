@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, share_treated
-from bayescal.posterior.score_cells import ScoreCellsPosterior
-from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.from_draws import gain_of_treating, net_benefit_of, share_treated
+from bayescal.decisions.posterior import ScoreCellsPosterior
 
 T = np.array([0.05, 0.1, 0.2, 0.5, 0.8])
 
@@ -127,7 +127,7 @@ def test_draws_are_probabilities(names):
 def test_draws_do_not_depend_on_the_size_of_chunks(monkeypatch):
     posterior = ScoreCellsPosterior(counts("abc"), 4.0, given_outcome=False)
     whole = posterior.sample(100, rng=1)
-    monkeypatch.setattr("bayescal.posterior.score_cells.CHUNK", 700)
+    monkeypatch.setattr("bayescal.decisions.posterior.CHUNK", 700)
     np.testing.assert_allclose(posterior.sample(100, rng=1), whole, rtol=1e-12)
 
 

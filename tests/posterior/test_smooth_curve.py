@@ -6,10 +6,10 @@ from scipy import integrate, linalg, optimize, stats
 from scipy.special import expit, log_expit, logit
 
 import bayescal as bc
+from bayescal.clinical.curve import posterior as smooth_curve
+from bayescal.clinical.curve.posterior import covariances, laplace, smooth_curve_posterior
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
-from bayescal.posterior import smooth_curve
-from bayescal.posterior.smooth_curve import covariances, laplace, smooth_curve_posterior
 from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.estimands import brownian, cumulative
+from bayescal.cumulative import brownian
+from bayescal.cumulative import statistics as cumulative
 
 COUNTED = {
     "cumdiff": 13,

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.data.shifted import ShiftedRows
-from bayescal.posterior.class_priors import most_probable
-from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior, recalibrated
-from bayescal.results.class_priors import adapted
-from bayescal.stats.shift_cells import ShiftCells
-from bayescal.stats.shift_counts import ShiftCounts
+from bayescal.shift.cells import ShiftCells
+from bayescal.shift.class_frequencies_posterior import most_probable
+from bayescal.shift.class_frequencies_result import adapted
+from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.prior_likelihood import PriorLikelihoodPosterior, recalibrated
+from bayescal.shift.rows import ShiftedRows
 
 FAMILY = "label_shift"
 #: Calls whose numbers are checked.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.posterior.recalibration import recalibration_posterior
+from bayescal.clinical.slope.posterior import recalibration_posterior
 
 #: Half of the 0.95 quantile of chi-square with one degree of freedom.
 DEPTH = 1.920729

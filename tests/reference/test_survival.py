@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.data.survival import SurvivalRows
 from bayescal.estimands.errors import ece
-from bayescal.estimands.observed_expected import observed_ratio
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import registered
 from bayescal.stats.bins import make_bins
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.observed_expected import observed_ratio
+from bayescal.survival.rows import SurvivalRows
 
 #: Quantities of the family that this package does not compute: a hazard regression on the stated risk.
 OTHERS = ("cph(", "coxph(")

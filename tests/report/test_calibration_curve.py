@@ -8,8 +8,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bayescal as bc
+from bayescal.clinical.curve.plot import BARS, curve_points
 from bayescal.datasets.simulate import simulate
-from bayescal.report.calibration_curve import BARS, curve_points
 from bayescal.report.drawing import DARK, LIGHT
 
 ROWS = simulate(1500, population="flat", curve="temperature", strength=1.5, rng=2)

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import bayescal as bc
+from bayescal.cumulative.plot import PIECES, cumulative_points, score_labels
 from bayescal.datasets.simulate import simulate
-from bayescal.report.cumulative import PIECES, cumulative_points, score_labels
 from bayescal.report.drawing import DARK, LIGHT
 
 ROWS = simulate(3000, population="flat", curve="wave", strength=0.1, rng=2)

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import bayescal as bc
-from bayescal.report.decision_curve import decision_curve_points, plot_decision_curve
+from bayescal.decisions.plot import decision_curve_points, plot_decision_curve
 
 
 def result(n_models=1, thresholds=None):

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import bayescal as bc
-from bayescal.analyses.survival import NotFollowedWarning
 from bayescal.report.diagram import reliability_points
+from bayescal.survival.analysis import NotFollowedWarning
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.cumulative.brownian import quantile_max_abs
 from bayescal.datasets.simulate import simulate
-from bayescal.estimands.brownian import quantile_max_abs
 
 MODELS = ("pooled", "segments")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bayescal.shift.class_ranks import ClassRanks
+from bayescal.shift.label_counts import ShiftedBins
 from bayescal.stats.bins import make_bins
-from bayescal.stats.class_ranks import ClassRanks
-from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.ranks import Ranks
 
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 
+from bayescal.shift.given_priors import CountsGivenPriors
+from bayescal.shift.label_counts import ShiftedBins
 from bayescal.stats.bins import make_bins
-from bayescal.stats.given_priors import CountsGivenPriors
-from bayescal.stats.label_shift import ShiftedBins
 
 #: Middle of each bin.
 SCORES = {2: np.array([0.25, 0.75]), 4: np.array([0.125, 0.375, 0.625, 0.875])}

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 
+from bayescal.clinical.curve.knots import merge_to_knots
 from bayescal.data.predictions import Predictions
-from bayescal.stats.knots import merge_to_knots
 from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from bayescal import BinnedCounts, InvalidRows, LogitCounts, count_file, load_counts, logit_bins, save_counts
-from bayescal.stats.logits import FARTHEST
+from bayescal.clinical.slope.counts import FARTHEST
 from bayescal.stats.stored import counts_document, counts_from_document
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from bayescal.cumulative.statistics import cumulative_curve
 from bayescal.data.predictions import Predictions
-from bayescal.estimands.cumulative import cumulative_curve
 from bayescal.stats.contract import Counts
 from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums

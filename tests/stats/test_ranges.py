@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bayescal.stats import ranges
-from bayescal.stats.ranges import Moments, moments_of_ranges, split_moments
+from bayescal.cumulative import ranges
+from bayescal.cumulative.ranges import Moments, moments_of_ranges, split_moments
 
 
 def by_definition(weight, value):

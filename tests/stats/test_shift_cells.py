@@ -5,8 +5,8 @@ import pytest
 
 import bayescal as bc
 from bayescal.estimands.scores import mean_log_losses, mean_losses
+from bayescal.shift.label_counts import ShiftedBins
 from bayescal.stats.bins import make_bins
-from bayescal.stats.label_shift import ShiftedBins
 from bayescal.stats.stored import counts_document, counts_from_document
 
 PREDICTED = bc.ShiftCells.predicted_class(2)

@@ -8,11 +8,11 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from bayescal.data.clusters import Clusters
-from bayescal.data.survival import SurvivalRows
 from bayescal.datasets.clustered import uniform_in_clusters
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.rows import SurvivalRows
 
 HORIZON, BINS = 1.0, make_bins(4)
 

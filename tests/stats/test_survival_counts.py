@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.data.survival import SurvivalRows
 from bayescal.stats.bins import make_bins
 from bayescal.stats.stored import counts_document, counts_from_document
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.rows import SurvivalRows
 
 GRID = np.arange(1, 13) / 8
 
@@ -153,7 +153,7 @@ def test_impossible_files_are_refused(entry, change, message):
 
 @pytest.mark.parametrize("weights", [[0, 0, 1, 1, 1, 2], [0, 0, 0, 1, 1, 0]])
 @pytest.mark.parametrize("horizon", [2.0, 3.0])
-@pytest.mark.filterwarnings("ignore::bayescal.analyses.survival.NotFollowedWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.survival.analysis.NotFollowedWarning")
 def test_rows_of_weight_0_that_leave_first_change_nothing(weights, horizon):
     """At the first horizon nobody of positive weight has left: sums of no values, which numpy returns as integers."""
     time, event, risk = np.arange(1.0, 7), np.array([0, 0, 1, 0, 1, 1]), np.array([0.1, 0.4, 0.6, 0.3, 0.7, 0.2])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from bayescal.data.survival import SurvivalRows
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.rows import SurvivalRows
 
 
 def simulated(n, seed, *, causes=1, ties=0):

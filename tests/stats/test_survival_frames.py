@@ -12,8 +12,8 @@ import pytest
 import bayescal as bc
 from bayescal._invalid import InvalidRows
 from bayescal.data.files import source as sources
-from bayescal.stats import survival_file
-from bayescal.stats.survival_counts import AT_END, EVENT, INSIDE, OTHER, SurvivalCounts
+from bayescal.survival import file as survival_file
+from bayescal.survival.counts import AT_END, EVENT, INSIDE, OTHER, SurvivalCounts
 
 GRID = [2.0, 4.0, 5.5, 9.0]
 NAMES = {"time": "weeks", "event": "ended", "risk": "p"}

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayescal.data.survival import SurvivalRows
 from bayescal.stats.bins import make_bins
-from bayescal.stats.survival import HorizonCounts
-from bayescal.stats.survival_pairs import ModelRows, paired_horizons
-from bayescal.stats.survival_rows import HorizonRows
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.horizon_rows import HorizonRows
+from bayescal.survival.pairs import ModelRows, paired_horizons
+from bayescal.survival.rows import SurvivalRows
 
 HORIZON, BINS = 1.0, make_bins(4)
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
-from bayescal.stats import joint_cells
+from bayescal.decisions import joint_cells
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.thresholds import checked_thresholds
 from bayescal.stats.stored import counts_document, counts_from_document
-from bayescal.stats.threshold_counts import ThresholdCounts
-from bayescal.stats.thresholds import checked_thresholds
 
 T = np.array([0.1, 0.25, 0.5, 0.8])
 

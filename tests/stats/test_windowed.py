@@ -4,9 +4,9 @@ import pytest
 
 from bayescal.data.predictions import Predictions
 from bayescal.data.times import Window
+from bayescal.monitoring.windowed import WindowedCounts
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.windowed import WindowedCounts
 
 
 def with_rows(held, predictions, time):

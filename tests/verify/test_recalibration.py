@@ -8,7 +8,7 @@ from scipy import optimize
 from scipy.special import expit
 
 from bayescal import LogitCounts
-from bayescal.posterior.recalibration import recalibration_posterior
+from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.verify import references
 from bayescal.verify.agreement import agreement
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin, bisected

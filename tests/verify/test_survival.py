@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bayescal.data.survival import SurvivalRows
 from bayescal.stats.bins import make_bins
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.rows import SurvivalRows
 from bayescal.verify import references
 from bayescal.verify.agreement import agreement
 from bayescal.verify.clinical.survival import (

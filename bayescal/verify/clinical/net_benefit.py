@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from bayescal import _packages
-from bayescal.analyses.net_benefit import PSEUDO_ROWS, net_benefit_counts
-from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, odds, share_treated
-from bayescal.posterior.score_cells import REMAINDER, ScoreCellsPosterior, base_shares
-from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.decisions.analysis import PSEUDO_ROWS, net_benefit_counts
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.from_draws import gain_of_treating, net_benefit_of, odds, share_treated
+from bayescal.decisions.posterior import REMAINDER, ScoreCellsPosterior, base_shares
 from bayescal.verify.named import Moments, NamedSimulator, by_name
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal.posterior.recalibration import RecalibrationPosterior, recalibration_posterior
-from bayescal.stats.logits import LogitCounts
+from bayescal.clinical.slope.counts import LogitCounts
+from bayescal.clinical.slope.posterior import RecalibrationPosterior, recalibration_posterior
 from bayescal.verify.named import NamedSimulator, below, by_name
 
 if TYPE_CHECKING:

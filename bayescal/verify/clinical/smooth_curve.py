@@ -9,11 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal.data.predictions import Predictions
-from bayescal.datasets.simulate import simulate
-from bayescal.draws import BinDraws
-from bayescal.estimands.errors import e90_bins, ece, largest_error
-from bayescal.posterior.smooth_curve import (
+from bayescal.clinical.curve.posterior import (
     DEVIATIONS,
     DRIFT_SDS,
     EXACT,
@@ -23,6 +19,10 @@ from bayescal.posterior.smooth_curve import (
     SmoothCurvePosterior,
     smooth_curve_posterior,
 )
+from bayescal.data.predictions import Predictions
+from bayescal.datasets.simulate import simulate
+from bayescal.draws import BinDraws
+from bayescal.estimands.errors import e90_bins, ece, largest_error
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.merged import merge_scores

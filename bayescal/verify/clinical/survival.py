@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal.data.survival import SurvivalRows
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.stats.survival import HorizonCounts
+from bayescal.survival.horizon_counts import HorizonCounts
+from bayescal.survival.rows import SurvivalRows
 from bayescal.verify.named import Moments, by_name
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
+from bayescal.cumulative.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED, SMALL
 from bayescal.verify.cell_shift import CellShiftSimulator
 from bayescal.verify.class_priors import ClassPriorSimulator

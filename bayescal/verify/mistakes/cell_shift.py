@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior.cell_shift import SCALES, CellShiftPosterior
-from bayescal.posterior.class_priors import dirichlet
+from bayescal.shift.cell_shift import SCALES, CellShiftPosterior
+from bayescal.shift.class_frequencies_posterior import dirichlet
 from bayescal.verify.cell_shift import CellShiftSimulator, quantities
 from bayescal.verify.mistakes.control import Control, with_data, with_draws
 from bayescal.verify.sbc import Sampler

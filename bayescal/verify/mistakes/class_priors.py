@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal.posterior.class_priors import ClassPriorPosterior, dirichlet, most_probable
+from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior, dirichlet, most_probable
 from bayescal.verify.mistakes.control import Control, with_data, with_draws
 
 

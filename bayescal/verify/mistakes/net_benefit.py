@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bayescal.analyses.net_benefit import PSEUDO_ROWS
-from bayescal.posterior.score_cells import ScoreCellsPosterior, base_shares
-from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.decisions.analysis import PSEUDO_ROWS
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.posterior import ScoreCellsPosterior, base_shares
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
 from bayescal.verify.mistakes.control import Control, with_data, with_draws
 from bayescal.verify.sbc import Sampler

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior.recalibration import recalibration_posterior
-from bayescal.stats.logits import LogitCounts
+from bayescal.clinical.slope.counts import LogitCounts
+from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, by_quantity
 from bayescal.verify.mistakes.control import Control, with_data
 from bayescal.verify.sbc import Sampler

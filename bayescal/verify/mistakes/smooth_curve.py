@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior.smooth_curve import Laplace, SmoothCurvePosterior, smooth_curve_posterior
+from bayescal.clinical.curve.posterior import Laplace, SmoothCurvePosterior, smooth_curve_posterior
 from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator
 from bayescal.verify.mistakes.control import Control, with_data
 from bayescal.verify.sbc import Sampler

@@ -1,0 +1,181 @@
+"""Clinical summary: rows of risk models -> all counts -> the results of each model -> ClinicalSummary."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal._invalid import prefixed
+from bayescal._meant import public
+from bayescal.analyses.one import count_rows, evaluate_one
+from bayescal.clinical.curve.posterior import PRIOR_EXACT
+from bayescal.clinical.curve.result import curve_of, enough_rows
+from bayescal.clinical.result import ClinicalSummary, ModelParts
+from bayescal.clinical.slope.analysis import recalibration_counts
+from bayescal.clinical.slope.counts import LogitCounts
+from bayescal.data.alignment import same_rows
+from bayescal.data.frames import by_column
+from bayescal.data.predictions import Predictions, read_rows
+from bayescal.decisions.analysis import net_benefit_counts
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.thresholds import UNNAMED, model_names
+from bayescal.decisions.words import FEW
+from bayescal.stats.ordered import OrderedSums
+
+#: Thresholds of the decision curve, and of that of more models than `MANY`, whose joint cells are more.
+FINE, COARSE, MANY = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
+#: Hint at where the probability of intervals is chosen.
+
+
+@public
+def clinical_summary(
+    y_true: Any,
+    y_prob: Any,
+    thresholds: Any = None,
+    *,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    floor: float | None = None,
+    weights: Any = None,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> ClinicalSummary:
+    """Summarise risk models: discrimination, calibration and clinical utility, with credible intervals.
+
+    Parameters
+    ----------
+    y_true : array-like of {0, 1} or bool, shape (n_rows,)
+        Whether each row has the event, such as a disease.
+    y_prob : array-like of float, shape (n_rows,), or mapping of str to array-like, or data frame
+        Probabilities of the event; of several models, by name. A data frame has one column per model.
+    thresholds : float or array-like of float, optional
+        Thresholds of treatment, strictly increasing in [0, 1), at which the table states the net benefit. There
+        is no default, because thresholds follow from the harm of treatment and of missed events; without them, the
+        table has no net benefit.
+    bins, binning
+        Bins of the ECE, as for `evaluate`.
+    floor : float, optional
+        Keep probabilities at least this far from 0 and 1 for intercept and slope, as for `recalibration`. Rows that
+        contradict a probability of 0 or 1 raise an error without it.
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.
+    draws : int, default 4000
+        Number of draws of each posterior, at least 2.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator, as for `numpy.random.default_rng`.
+    classes : sequence of two labels, optional
+        The label of 0 and the label of 1.
+    logits : bool, default False
+        Whether `y_prob` holds log odds.
+
+    Returns
+    -------
+    ClinicalSummary
+        The table, and the results of which it shows numbers: ``evaluation``, ``recalibration``, ``calibration_curve``
+        (None with fewer than 100 effective rows) and ``net_benefit``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If values are missing or invalid, all probabilities of a model are equal, rows contradict a probability of 0 or
+        1 and there is no `floor`, or thresholds lie outside [0, 1) or do not increase. If weights depend on the outcome
+        alone, as for case-control data: Brier score and calibration then need the prevalence of a population.
+
+    See Also
+    --------
+    compare : Differences of AUC, Brier score or ECE between models on the same rows.
+    net_benefit : Net benefit with harms, or with a known prevalence.
+
+    Notes
+    -----
+    The quantities are those that TRIPOD+AI [1]_ asks for: discrimination (AUC), calibration (in the large, slope,
+    curve) and clinical utility (net benefit). AUC, Brier score and ECE are those of `evaluate`, the calibration in the
+    large, intercept and slope those of `recalibration`, ICI, E50 and E90 those of `calibration_curve`, and net benefit
+    that of `net_benefit`: each page states how often its intervals contain the truth. Posteriors of different parts are
+    drawn independently of each other.
+
+    References
+    ----------
+    .. [1] G. S. Collins et al. (2024), "TRIPOD+AI statement: updated guidance for reporting clinical prediction models
+       that use regression or machine learning methods", BMJ 385, e078378.
+
+    Examples
+    --------
+    Probabilities that are too extreme by a factor of 1.5 on the logit scale:
+
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
+    >>> summary = clinical_summary(rows.outcome, rows.confidence, [0.3], rng=1)
+    >>> summary.to_frame().loc["model"].loc[["auc", "slope", "net_benefit at 0.3"], "mean"].round(2).tolist()
+    [0.75, 0.63, 0.32]
+    >>> summary.recalibration.slope < 1
+    P(slope < 1) = 1
+    """
+    by_name = y_prob if isinstance(y_prob, Mapping) else by_column(y_prob)
+    named, given = by_name is not None, {UNNAMED: y_prob} if by_name is None else dict(by_name)
+    model_names(given)
+    columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in given.items()}
+    same_rows({"y_true": y_true, **columns, "weights": weights})
+    options: dict[str, Any] = {"classes": classes, "logits": logits, "weights": weights}
+    stream = _checks.generator(rng)
+    seeds = [_checks.seeds(stream, 3) for _ in range(len(given) + 1)]
+    rows: dict[str, Predictions] = {}
+    parts: dict[str, ModelParts] = {}
+    for (name, p), of_model in zip(given.items(), seeds[1:], strict=True):
+        try:
+            rows[name] = read_rows(y_true, p, target="event", **options).checked().scale_free()
+            _require_predictions(rows[name])
+            parts[name] = _parts(rows[name], bins, binning, floor, draws, of_model)
+        except (ValueError, TypeError) as problem:
+            raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
+    first = next(iter(rows.values()))
+    kept = np.ones(len(first), bool) if first.weight is None else first.weight > 0
+    curve = _of_curve(rows)
+    _require_sampled_rows(curve)
+    return ClinicalSummary(
+        parts=parts,
+        net_benefit=None
+        if thresholds is None
+        else net_benefit_counts(ThresholdCounts.from_predictions(rows, thresholds), draws=draws, rng=seeds[0][0]),
+        decision_curve=net_benefit_counts(curve, draws=draws, rng=seeds[0][1]),
+        n_rows=int(np.count_nonzero(kept)),
+        n_events=int(np.count_nonzero(first.outcome[kept])),
+        event_rate=float(np.average(first.outcome, weights=first.weight)),
+    )
+
+
+def _require_predictions(rows: Predictions) -> None:
+    if len(rows) and np.array_equal(rows.confidence, rows.outcome):
+        raise ValueError("`y_prob` equals `y_true` in all rows: these are the outcomes, not predicted risks.")
+
+
+def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draws: int, seeds: list[int]) -> ModelParts:
+    counts = count_rows(rows, bins, binning, ranked=True)
+    return ModelParts(
+        evaluate_one(counts, draws=draws, rng=seeds[0]),
+        recalibration_counts(LogitCounts.from_predictions(rows), floor=floor, draws=draws, rng=seeds[1]),
+        curve_of(OrderedSums.from_rows(rows), rows.target, draws=draws, rng=seeds[2], prior_exact=PRIOR_EXACT)
+        if enough_rows(counts.effective_rows)
+        else None,
+    )
+
+
+def _of_curve(rows: Mapping[str, Predictions]) -> ThresholdCounts:
+    """Count the rows between the thresholds of the decision curve, up to the last that some rows reach."""
+    counts = ThresholdCounts.from_predictions(rows, FINE if len(rows) <= MANY else COARSE)
+    at = counts.thresholds
+    fifth = [np.sort(each.confidence)[-FEW] if len(each) >= FEW else 0.0 for each in rows.values()]
+    reached = at <= max(fifth)
+    return counts.at(at[reached]) if reached.sum() > 1 else counts
+
+
+def _require_sampled_rows(counts: ThresholdCounts) -> None:
+    if counts.weights_by_outcome_only:
+        raise ValueError(
+            "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
+            "chosen. `net_benefit(..., prevalence=)` takes such data without weights; AUC and slope do not depend on "
+            "the share, see `evaluate` and `recalibration`."
+        )

@@ -1,0 +1,111 @@
+"""A calibration curve: rows -> knots -> its posterior -> CalibrationCurve."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bayescal._meant import public
+from bayescal.analyses.one import remarks_on
+from bayescal.clinical.curve.posterior import PRIOR_EXACT
+from bayescal.clinical.curve.result import CalibrationCurve, curve_of
+from bayescal.data.predictions import one_model, read_rows
+from bayescal.stats.ordered import OrderedSums
+
+
+@public
+def calibration_curve(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    weights: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+    prior_exact: float = PRIOR_EXACT,
+    draws: int = 4000,
+    rng: Any = None,
+) -> CalibrationCurve:
+    r"""Estimate a calibration curve, and its mean, median, 90th percentile and maximum error.
+
+    The curve is m(c), the rate of outcome 1 among rows with score c. The integrated calibration index (ICI, also Eavg)
+    is :math:`E|m(c) - c|`; E50, E90 and Emax are the median, the 90th percentile and the maximum of
+    :math:`|m(c) - c|` over the population [1]_ [2]_.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_rows,)
+        Outcomes 0 and 1, or labels, as for `evaluate`.
+    y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
+        Probabilities (scores) as for `evaluate`.
+    target, weights, classes, logits
+        As for `evaluate`.
+    prior_exact : float, default 0.1
+        Prior probability of exact calibration in the draws, in [0, 1). With 0, few intervals of the ICI contain 0, even
+        if the classifier is calibrated.
+    draws : int, default 4000
+        Number of draws, at least 2.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator, as for `numpy.random.default_rng`.
+
+    Returns
+    -------
+    CalibrationCurve
+        Draws `ici`, `e50`, `e90` and `emax`; the curve with pointwise intervals, ``.band()``, and at any scores,
+        ``.rates(scores)``; the probability of exact calibration, ``.p_calibrated``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `evaluate`. Also with fewer than 100 rows, or an effective number of rows below 100, and if `prior_exact`
+        is not in [0, 1).
+
+    See Also
+    --------
+    evaluate : The ECE in bins, which is smaller if errors of opposite sign share a bin.
+    cumulative_difference : Calibration without bins and without an assumption that the curve is smooth.
+
+    Notes
+    -----
+    Rows are merged into M = min(30, n / 10) bins of nearly equal mass; wide bins of sparse scores are divided, and
+    scores of exactly 0 and 1 have knots of their own (`merge_to_knots`). At these knots, smooth curves (a drift, a
+    Gaussian process, or both) compete with the shrinkage model of `evaluate`, which describes errors of single scores,
+    of ranges of scores, and noisy labels. The families share the draws in proportion to the tenth powers of their
+    marginal likelihoods, and exact calibration by its posterior probability; `curve_posterior` states the model.
+    Without a positive probability of exact calibration, the absolute value makes every noisy curve look miscalibrated:
+    the intervals of a calibrated classifier would never contain 0. The page "Calibration curve and ICI" shows how often
+    the intervals contain the truth, also for splines and bootstraps.
+
+    Weak kinds: where errors are of equal size in most rows, or jump, E90 and Emax are too large, and the band misses
+    scores next to the jump; where the share of rows in error is near 10 % (or 50 %), E90 (or E50) may be far off. A
+    remark names what can be seen of this.
+
+    The probability of exact calibration has prior odds of 2:3, with which stated probabilities agree with the share of
+    calibrated classifiers among random ones; see the page.
+
+    E90 is the largest error that 10 % of the population have. It differs from `e90_bins`, this percentile over bins.
+
+    References
+    ----------
+    .. [1] P. C. Austin and E. W. Steyerberg (2019), "The Integrated Calibration Index (ICI) and related metrics for
+       quantifying the calibration of logistic regression models", Statistics in Medicine 38, 4051-4065.
+    .. [2] F. E. Harrell (2015), Regression Modeling Strategies, 2nd edition, Springer (Eavg, E50, E90 and Emax).
+
+    Examples
+    --------
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
+    >>> cv = calibration_curve(rows.outcome, rows.confidence, rng=1)
+    >>> cv.ici
+    Draws(ici: mean 0.06169, 95 % interval [0.04073, 0.08141], 4000 draws)
+    >>> cv.ici < 0.05
+    P(ici < 0.05) = 0.1405
+    >>> {family: round(sum(shares.values()), 2) for family, shares in cv.posterior.families.items()}
+    {'exact': 0.0, 'smooth': 0.34, 'independent': 0.32, 'shared': 0.13, 'noise': 0.22}
+    """
+    one_model("y_prob", y_prob, "calibration_curve(y_true, p)")
+    rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
+    steps = OrderedSums.from_rows(rows.scale_free())
+    return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, of_rows=remarks_on(rows))
+
+
+#: Alias of `CalibrationCurve.from_counts`.
+calibration_curve.from_counts = CalibrationCurve.from_counts  # type: ignore[attr-defined]  # functions have no such member

@@ -1,0 +1,499 @@
+"""CalibrationCurve: a calibration curve with its band, and the errors ICI, E50, E90 and Emax."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _presented, _render
+from bayescal._meant import public
+from bayescal.clinical.curve.knots import AT_END, merge_to_knots
+from bayescal.clinical.curve.pool import PRIOR_ODDS, CurvePosterior, curve_posterior
+from bayescal.clinical.curve.posterior import PRIOR_EXACT
+from bayescal.clinical.curve.rates import rates_at
+from bayescal.clinical.curve.remarks import of_bins, of_gaps, of_outcomes, of_quantiles
+from bayescal.data.columns import column, numbers
+from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.errors import ece, largest_error
+from bayescal.posterior.shrinkage.prior import EXACT
+from bayescal.results import wording
+from bayescal.results.remarks import row_remarks
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
+from bayescal.stats.grid import steps_of_counts
+from bayescal.stats.merged import MergedCounts
+from bayescal.stats.ordered import Steps
+from bayescal.stats.sums import effective_number
+
+Floats = NDArray[np.float64]
+
+#: Largest number of bins, smallest number of rows per bin, and smallest number of rows.
+BINS, ROWS_PER_BIN, LEAST_ROWS = 30, 10, 100
+#: Cells of the distribution of scores, for plots.
+CELLS = 1000
+#: Share of the rows that is a rounding error.
+NEGLIGIBLE = 1e-9
+#: Errors by attribute: symbol in tables, and share of the population with an error of at least this size (None: mean).
+ERRORS: Mapping[str, tuple[str, float | None]] = {
+    "ici": ("ICI", None),
+    "e50": ("E50", 0.5),
+    "e90": ("E90", 0.1),
+    "emax": ("Emax", 0.0),
+}
+#: Words for the families of sub-models.
+WORDS = {
+    EXACT: "exact calibration",
+    "smooth": "smooth curve",
+    "independent": "independent knots",
+    "shared": "shared errors",
+    "noise": "noisy labels",
+}
+
+
+@public
+class CurveBand(NamedTuple):
+    """Pointwise credible intervals of a calibration curve.
+
+    Parameters
+    ----------
+    score : ndarray, shape (n_scores,)
+        Scores of the rows of the band.
+    low, high : ndarray, shape (n_scores,)
+        Ends of the interval of the event rate at each score.
+    """
+
+    score: Floats
+    low: Floats
+    high: Floats
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationCurve(_presented.Presented):
+    """A calibration curve of the population, and the errors that follow from it.
+
+    Made by `calibration_curve`; printing it shows a sentence and the errors.
+
+    Parameters
+    ----------
+    posterior : CurvePosterior
+        Posterior of the curve at its knots.
+    bins : BinDraws
+        Draws of the knots: masses, event rates on the curve, and mean scores.
+    target : {"event", "top-label", "confidence"}
+        Meaning of scores and outcomes; see `evaluate`.
+    wanted : int
+        Number of bins of equal mass, before bins of sparse scores are divided, if no scores were equal.
+    span : tuple of float
+        Smallest and largest score.
+    distribution : ndarray, shape (1000,)
+        Share of the rows, or of their weight, in equal-width cells of scores.
+    counted : str, default ""
+        The bins of the counts in words, if the rows were counted in bins before.
+    contradicted : float, default 0
+        Number of rows with a score of exactly 0 and outcome 1, or 1 and 0; their share of the weight if rows have
+        weights.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="rare", curve="temperature", strength=1.5, rng=1)
+    >>> cv = bc.calibration_curve(rows.outcome, rows.confidence, rng=1)
+    >>> cv.ici
+    Draws(ici: mean 0.06126, 95 % interval [0.0439, 0.0772], 4000 draws)
+    >>> cv.e90
+    Draws(e90: mean 0.1097, 95 % interval [0.06666, 0.1659], 4000 draws)
+    """
+
+    posterior: CurvePosterior
+    bins: BinDraws
+    target: str
+    wanted: int
+    span: tuple[float, float]
+    distribution: Floats
+    counted: str = ""
+    contradicted: float = 0.0
+    of_rows: tuple[str, ...] = ()
+
+    _columns = ("mean", "sd", "eti95_lb", "eti95_ub")
+
+    @classmethod
+    def from_counts(
+        cls, counts: BinnedCounts, *, draws: int = 4000, rng: Any = None, prior_exact: float = PRIOR_EXACT
+    ) -> "CalibrationCurve":
+        """Compute the curve from counts in fine bins, of streams, engines or files.
+
+        Parameters
+        ----------
+        counts : BinnedCounts
+            Counts in many bins, such as 1000.
+        draws, rng, prior_exact
+            As for `calibration_curve`.
+
+        Returns
+        -------
+        CalibrationCurve
+            The counted bins are merged into the knots of the curve, see `calibration_curve`. A remark states if they
+            are too coarse.
+
+        Raises
+        ------
+        TypeError
+            If `counts` are not `BinnedCounts`.
+        ValueError
+            If there are fewer than 100 (effective) rows.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(2000, population="flat", curve="shift", rng=1)
+        >>> counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1000, target="event")
+        >>> bc.CalibrationCurve.from_counts(counts, rng=1).ici
+        Draws(ici: mean 0.04247, 95 % interval [0.01937, 0.0629], 4000 draws)
+        """
+        if not isinstance(counts, BinnedCounts):
+            raise TypeError(
+                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `calibration_curve`."
+            )
+        refuse_clusters(counts, "counts", "a calibration curve")
+        _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
+        options: dict[str, Any] = {
+            "draws": draws,
+            "rng": rng,
+            "prior_exact": prior_exact,
+            "of_rows": row_remarks(counts),
+        }
+        return curve_of(steps_of_counts(counts), counts.target, counted=str(counts.bins), **options)
+
+    @property
+    def counts(self) -> MergedCounts:
+        """Counts in the bins of the curve."""
+        return self.posterior.counts
+
+    def _draws(self, name: str) -> Draws:
+        share = ERRORS[name][1]
+        values = ece(self.bins) if share is None else largest_error(self.bins, share)
+        return Draws(values.values, name, self.bins.fingerprint)
+
+    @cached_property
+    def ici(self) -> Draws:
+        """Integrated calibration index (Eavg): mean absolute difference between curve and score, in [0, 1]."""
+        return self._draws("ici")
+
+    @cached_property
+    def e50(self) -> Draws:
+        """Median of the absolute difference: the largest error that half of the population have.
+
+        It may be far off if errors are near 0 in about half of the rows.
+        """
+        return self._draws("e50")
+
+    @cached_property
+    def e90(self) -> Draws:
+        """90th percentile of the absolute difference: the largest error that 10 % of the population have.
+
+        It is too large if most rows have errors of equal size, and may be far off if about 10 % have much larger errors
+        than the others.
+        """
+        return self._draws("e90")
+
+    @cached_property
+    def emax(self) -> Draws:
+        """Largest absolute difference at any score with rows; too large if many rows have errors of equal size."""
+        return self._draws("emax")
+
+    @property
+    def score(self) -> Floats:
+        """Mean scores of the knots; shape (n_knots,)."""
+        return np.asarray(self.bins.confidence[0])
+
+    @cached_property
+    def curve(self) -> Draws:
+        """Draws of the event rate at `score`, shape (n_draws, n_knots)."""
+        return Draws(self.bins.accuracy, "calibration curve", self.bins.fingerprint)
+
+    def band(self, prob: float = 0.95) -> CurveBand:
+        """Return pointwise credible intervals of the curve at its knots; for other scores, see `rates`.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval at each score. The whole curve lies within the band with smaller probability.
+
+        Returns
+        -------
+        CurveBand
+            Scores, and the ends of the interval at each.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+        """
+        return CurveBand(self.score, *self.curve.interval(prob))
+
+    def rates(self, score: Any) -> Draws:
+        r"""Draw the event rates among rows with given scores.
+
+        Parameters
+        ----------
+        score : array-like of float, shape (n_scores,)
+            Scores between the smallest and the largest score of the rows.
+
+        Returns
+        -------
+        Draws
+            Values of shape (n_draws, n_scores), in [0, 1]. Between two knots with scores c and rates m,
+            :math:`\arcsin\sqrt m - \arcsin\sqrt c` is linear in :math:`\arcsin\sqrt c`; it is constant below the first
+            and above the last knot. A score of exactly 0 or 1 that outcomes contradict has the rate of its own knot.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a score is outside this range, because the curve is not extrapolated, or is not a number.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
+        >>> rates = bc.calibration_curve(rows.outcome, rows.confidence, rng=1).rates([0.3, 0.5])
+        >>> rates.mean()
+        array([0.3716, 0.5798])
+        """
+        at = numbers("score", column("score", np.asarray(score))).astype(np.float64, copy=False)
+        low, high = self.span
+        outside = ~((low <= at) & (at <= high))
+        if outside.any():
+            raise ValueError(
+                f"`score` must lie between {low:.3g} and {high:.3g}, the smallest and the largest score of the rows, "
+                f"not {at[outside][0]:g}; the curve is not extrapolated."
+            )
+        return Draws(rates_at(self.bins, at, self.posterior.apart), "event rate", self.bins.fingerprint)
+
+    def at(self, score: float) -> Draws:
+        """Draw the event rate among rows with one score; see `rates` for several.
+
+        Parameters
+        ----------
+        score : float
+            The score, between the smallest and the largest score of the rows.
+
+        Returns
+        -------
+        Draws
+            In [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If the score is outside this range: the curve is not extrapolated.
+        TypeError
+            If it is not one number.
+
+        Examples
+        --------
+        The rate is 0.574 where a shift of 0.3 on the logit scale moves a probability of 0.5.
+
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
+        >>> bc.calibration_curve(rows.outcome, rows.confidence, rng=1).at(0.5)
+        Draws(rate at 0.5: mean 0.5798, 95 % interval [0.5504, 0.6001], 4000 draws)
+        """
+        value = _one_number(score)
+        drawn = self.rates([value])
+        return Draws(drawn.values[:, 0], f"rate at {value:g}", self.bins.fingerprint)
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """Shares of exact calibration ("exact") and of the sub-models in the draws; they sum to 1.
+
+        Within a family they are posterior probabilities; the families share the draws by powers of their marginal
+        likelihoods, see `curve_posterior`.
+        """
+        return self.posterior.probabilities
+
+    @property
+    def p_calibrated(self) -> float:
+        """Posterior probability of exact calibration, at a prior probability of 0.4 (odds of 2:3)."""
+        return self.posterior.p_calibrated
+
+    @property
+    def bayes_factor(self) -> float:
+        """Bayes factor of exact calibration against the weighted mean of the families of sub-models."""
+        return float(np.exp(min(self.posterior.log_bayes_factor, 700.0)))
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the errors as data: one dict per quantity.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys quantity, mean, sd, low, high.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+        """
+        prob = _checks.fraction("prob", prob)
+        rows = []
+        for name in ERRORS:
+            draws: Draws = getattr(self, name)
+            low, high = draws.interval(prob)
+            rows.append({"quantity": name, "mean": draws.mean(), "sd": draws.sd(), "low": low, "high": high})
+        return rows
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The errors in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        str
+            ICI with its interval, the median and the 90th percentile of the error, and the probability of exact
+            calibration.
+        """
+        low, high = self.ici.interval(prob)
+        d = _render.interval_decimals(low, high)
+        e50, e90 = (_render.number(v, d) for v in (self.e50.mean(), self.e90.mean()))
+        stated, happened = ("confidence", "accuracy") if self.target != "event" else ("score", "event rate")
+        return (
+            f"{self._headline(prob)[:-1]}: the mean difference between {stated} and {happened}, regardless of sign. "
+            f"Half of the population have an error of at least {e50}, and 10 % of at least {e90}. {self._exact}"
+        )
+
+    def _headline(self, prob: float) -> str:
+        return f"The integrated calibration index is {wording.mean_and_interval(self.ici, prob)}."
+
+    @property
+    def _exact(self) -> str:
+        """Sentence with the probability of exact calibration."""
+        share = _share(self.p_calibrated)
+        return f"The probability of exact calibration is {share} (prior {PRIOR_ODDS / (1 + PRIOR_ODDS):.2f})."
+
+    @property
+    def question(self) -> str:
+        """Quantity, bins, rows and model, on one line."""
+        return wording.question(f"{self.target} ICI", [self.counts], "calibration curve", self.posterior.prior)
+
+    @property
+    def spec(self) -> str:
+        """Question and the ICI with its interval, on one line."""
+        return f"{self.question}: {wording.with_interval(self.ici, self._decimals)}"
+
+    @property
+    def _decimals(self) -> int:
+        return wording.decimals(self.ici)
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        columns = ("mean", "sd", "low", "high")
+        rows = [
+            [ERRORS[row["quantity"]][0], *(_render.number(row[name], self._decimals) for name in columns)]
+            for row in self.table()
+        ]
+        shares = {family: sum(inside.values()) for family, inside in self.posterior.families.items()}
+        words = WORDS | ({EXACT: "all other knots exact"} if self.contradicted else {})
+        listed = ", ".join(f"{words[family]} {_share(p)}" for family, p in shares.items())
+        of_ends = ((self.score == 0) | (self.score == 1)).all()  # the shares are those of the prior
+        notes = [self._exact, *([] if of_ends else [f"Shares of the draws: {listed}."])]
+        headline = self._headline(0.95)
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, self.remarks, notes, headline)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the curve and its intervals, which are printed below the table; empty if none is known."""
+        error = np.abs(self.bins.accuracy.mean(axis=0) - self.score)
+        return (
+            *self.of_rows,
+            *of_outcomes(self.counts, self.contradicted),
+            *of_bins(self.counts, self.wanted, counted=bool(self.counted)),
+            *of_gaps(self.score),
+            *of_quantiles(error, self.counts.share, {"E50": (self.e50, 0.5), "E90": (self.e90, 0.1)}),
+        )
+
+
+def curve_of(
+    steps: Steps,
+    target: str,
+    *,
+    draws: int,
+    rng: Any,
+    prior_exact: float,
+    counted: str = "",
+    of_rows: tuple[str, ...] = (),
+) -> CalibrationCurve:
+    """Draw the curve of rows in the order of their scores; arguments as for `calibration_curve`."""
+    draws = _checks.whole_number("draws", draws, 2)
+    effective = effective_number(steps.weight, steps.weight_sq)
+    _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
+    wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
+    against = _contradicted(steps)
+    knots = merge_to_knots(steps, wanted)
+    within = against > 0 and _contradicted_within(knots, against if steps.weighted else against / effective)
+    posterior = curve_posterior(knots, prior_exact=prior_exact, contradicted=against > 0, within=within)
+    cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
+    distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
+    drawn = posterior.sample(draws, rng=rng)
+    span = (float(steps.lower[0]), float(steps.upper[-1]))
+    return CalibrationCurve(posterior, drawn, target, wanted, span, distribution, counted, against, of_rows)
+
+
+def _contradicted(steps: Steps) -> float:
+    """Return the number of rows with score 0 and outcome 1, or 1 and 0; with weights, their share of the weight."""
+    against = float(steps.deviation[steps.score == 0].sum() - steps.deviation[steps.score == 1].sum())
+    return against / float(steps.weight.sum()) if steps.weighted else against
+
+
+def _contradicted_within(knots: MergedCounts, share: float) -> bool:
+    """Return whether a part of the share of rows that contradict their score is outside the knots at 0 and 1."""
+    c = knots.mean_confidence
+    at_end = np.minimum(c, 1 - c) <= AT_END
+    inside = knots.share * np.abs(knots.accuracy - np.round(c))
+    return share - float(inside[at_end].sum()) > NEGLIGIBLE
+
+
+def enough_rows(effective: float) -> bool:
+    """Return whether a calibration curve has enough (effective) rows."""
+    return effective * (1 + 1e-12) >= LEAST_ROWS
+
+
+def _one_number(score: Any) -> float:
+    if isinstance(score, bool) or np.ndim(score) or not isinstance(np.asarray(score).item(), int | float):
+        raise TypeError(f"`score` must be one number, not {_checks.quoted(score)}; for several, `cv.rates(scores)`.")
+    return float(score)
+
+
+def _require_rows(name: str, effective: float, n_rows: int, *, weighted: bool) -> None:
+    if enough_rows(effective):
+        return
+    found = f"{effective:.0f} effective rows of {n_rows}" if weighted else f"{n_rows}"
+    raise ValueError(
+        f"`{name}` must have at least {LEAST_ROWS} rows for a calibration curve, and has {found}: the coverage of its "
+        "intervals was not measured with fewer. `evaluate` has an ECE for any number of rows."
+    )
+
+
+def _share(probability: float) -> str:
+    return _render.probability(probability).removeprefix("= ")

@@ -1,0 +1,167 @@
+"""Files -> the clinical summary of the models in them, as ``bayescal clinical`` saves and shows it."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _render
+from bayescal._checks import one_scale
+from bayescal._invalid import RoundingWarning
+from bayescal.cli.classifiers import named_columns
+from bayescal.cli.command import Result
+from bayescal.cli.comparison import check_rows
+from bayescal.cli.counts import holds_counts
+from bayescal.cli.keywords import keywords_of, parse_classes
+from bayescal.cli.options import DrawsOptions
+from bayescal.cli.words import warnings_as_notes
+from bayescal.clinical.analysis import clinical_summary
+from bayescal.clinical.options import ClinicalQuestionOptions, RiskColumnOptions
+from bayescal.clinical.result import ClinicalSummary
+from bayescal.clinical.words import NO_THRESHOLDS
+from bayescal.data.files.matching import read_models
+from bayescal.data.files.predictions import ModelColumns, Rows
+from bayescal.report.document import document
+from bayescal.report.figure import clinical_picture
+from bayescal.report.page import page
+
+if TYPE_CHECKING:
+    pass
+
+#: Words of the library in remarks, and those of the command line.
+WORDS = {
+    NO_THRESHOLDS: "No net benefit: it needs --threshold, the risks at which you would start to treat, as in "
+    "--threshold 0.1,0.2.",
+    "as from `compare` and `net_benefit.difference`": "as from `bayescal compare --estimand auc`, and in Python from "
+    "`net_benefit.difference`",
+}
+
+
+@dataclass(frozen=True)
+class SummarisedFiles(Result):
+    """The clinical summary of files.
+
+    Parameters
+    ----------
+    summary : ClinicalSummary
+        The summary.
+    parameters : dict
+        Values of the options that give the same result again.
+    notes : sequence of str
+        Notes on the rows.
+    """
+
+    summary: ClinicalSummary
+    parameters: dict[str, Any]
+    notes: Sequence[str]
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document, the page, the LaTeX table or the picture."""
+        return {
+            "json": lambda: document(self.summary, self.parameters),
+            "html": lambda: page(self.summary, parameters=self.parameters, notes=self.notes),
+            "latex": self.summary.to_latex,
+            "plot": lambda: clinical_picture(self.summary),
+        }
+
+    words = WORDS
+
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheet of the summary."""
+        return [self.summary.sheet(width=width)]
+
+
+def clinical_of_files(
+    files: Sequence[Path], columns: RiskColumnOptions, question: ClinicalQuestionOptions, model: DrawsOptions
+) -> SummarisedFiles:
+    """Summarise the models in one file, or in several.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The files.
+    columns : RiskColumnOptions
+        Columns of the files.
+    question : ClinicalQuestionOptions
+        Thresholds, bins and floor.
+    model : DrawsOptions
+        Draws and seed.
+
+    Returns
+    -------
+    SummarisedFiles
+        The summary.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If an option or a file is invalid.
+    """
+    models = _models(files, columns)
+    keywords = keywords_of(clinical_summary, question, model)
+    thresholds = _thresholds(keywords.pop("threshold", None))
+    rows = read_models(models, key=columns.key, weights=columns.weights, classes=parse_classes(columns.classes))
+    first = next(iter(rows.values()))
+    keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
+    notes = check_rows(rows, models, columns.weights, keywords | {"target": "event"})
+    with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
+        warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
+        y_prob = {name: of_model.y_prob for name, of_model in rows.items()}
+        summary = clinical_summary(first.y_true, y_prob, thresholds, **keywords)
+    parameters = _parameters(files, columns, models, rows, keywords | {"threshold": thresholds})
+    return SummarisedFiles(summary, parameters, [*notes, *more])
+
+
+def _models(files: Sequence[Path], columns: RiskColumnOptions) -> dict[str, ModelColumns]:
+    for file in files:
+        if holds_counts(file):
+            raise ValueError(f"'{file.name}' holds counts; a clinical summary needs the rows of predictions.")
+    if columns.prob is None:
+        raise ValueError("say where the probabilities of the event are: --prob COLUMN, once per model.")
+    if columns.label is None:
+        raise ValueError("say where the outcomes are: --label COLUMN.")
+    one_scale(columns.logits, columns.logprob)
+    return named_columns(files, "prob", columns.prob, [columns.label], columns.key, logprob=columns.logprob)
+
+
+def _thresholds(texts: list[str] | None) -> list[float] | None:
+    """Return the thresholds of one or several options, in increasing order.
+
+    Examples
+    --------
+    >>> _thresholds(["0.2", "0.05,0.1"])
+    [0.05, 0.1, 0.2]
+    """
+    if not texts:
+        return None
+    try:
+        return sorted(float(part) for text in texts for part in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"`thresholds` must be numbers between 0 and 1, as in 0.1,0.2; not {','.join(texts)!r}."
+        ) from None
+
+
+def _parameters(
+    files: Sequence[Path],
+    columns: RiskColumnOptions,
+    models: Mapping[str, ModelColumns],
+    rows: Mapping[str, Rows],
+    keywords: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        "files": [file.name for file in files],
+        "key": columns.key,
+        "rows": len(next(iter(rows.values())).y_true),
+        "models": [
+            {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
+            for name, read in rows.items()
+        ],
+        "weights": columns.weights,
+        "classes": keywords["classes"],
+        "logits": keywords["logits"],
+        **({"logprob": True} if columns.logprob else {}),
+        **{name: keywords[name] for name in ("threshold", "bins", "binning", "floor", "draws")},
+        "seed": keywords["rng"],
+    }

@@ -1,0 +1,1 @@
+"""Calibration intercept and slope."""

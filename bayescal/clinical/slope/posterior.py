@@ -1,0 +1,398 @@
+r"""Posterior of the calibration intercept a and slope b: :math:`\mathrm{logit}\,E[y] = a + b\,\mathrm{logit}\,p`.
+
+The density is evaluated on a grid in coordinates in which the posterior is nearly a product: the logit t of the event
+rate at a weighted mean logit, the lever, and the slope b. Marginal densities, quantiles, draws and the evidence come
+from this grid, without Markov chains.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from bayescal import _checks
+from bayescal.clinical.slope.counts import LogitCounts
+from bayescal.clinical.slope.in_the_large import in_the_large, observed_expected
+from bayescal.clinical.slope.prior import JEFFREYS, WEAK, RecalibrationPrior
+
+Floats = NDArray[np.float64]
+
+#: Quantities with a marginal density.
+NAMES = ("intercept", "slope")
+#: Nodes per side of the grid on which the density is evaluated, its first half-width in standard deviations, and the
+#: nodes per side to which its logarithm is interpolated.
+NODES, REACH, FINE = 25, 6.5, 257
+#: The number of nodes is doubled, up to MOST_NODES, while the mean error of the interpolated log density may exceed
+#: TOLERANCE. It is estimated from every second node, whose error is ORDER times as large.
+MOST_NODES, TOLERANCE, ORDER = 97, 1e-4, 16.0
+#: Mean error of the log density with all nodes beyond which there is no answer.
+LARGEST_ERROR = 0.01
+#: Rows at 0 or 1 that agree with their outcome are refused if slopes at or below 0 are more probable than this.
+REVERSED = 0.5
+#: Numbers that are computed at once.
+CHUNK = 1_000_000
+#: A side of the grid moves outwards by WIDER of the width while its rim holds more than this share of the mass, and
+#: inwards if the nodes that hold it are fewer than USED of all.
+RIM, WIDER, USED = 1e-9, 0.35, 0.75
+MOST_ROUNDS, FARTHEST = 60, 1e4
+#: Largest difference between logits that count as equal.
+EQUAL = 1e-9
+#: Newton steps: largest size, number and tolerance.
+LARGEST_STEP, NEWTON_STEPS, CONVERGED = 2.0, 80, 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class RecalibrationPosterior:
+    """Posterior of intercept and slope on a grid; made by `recalibration_posterior`.
+
+    Parameters
+    ----------
+    counts : LogitCounts
+        The data.
+    prior : RecalibrationPrior
+        The prior.
+    lever : float
+        Mean logit, weighted by the information at the mode; the coordinate t is the logit of the event rate there.
+    t, b : ndarray, shape (FINE,)
+        Coordinates of the grid.
+    log_mass : ndarray, shape (FINE, FINE)
+        Log probability of each cell; the probabilities sum to 1.
+    log_evidence : float
+        Log marginal likelihood; NaN under a prior without a density.
+    """
+
+    counts: LogitCounts
+    prior: RecalibrationPrior
+    lever: float
+    t: Floats
+    b: Floats
+    log_mass: Floats
+    log_evidence: float
+
+    @property
+    def log_bayes_factor(self) -> float:
+        """Log Bayes factor of intercept 0 and slope 1 against the prior; NaN under a prior without a density."""
+        n, k, x = self.counts.n, self.counts.k, self.counts.logit
+        return float(k @ x - n @ np.logaddexp(0.0, x)) - self.log_evidence
+
+    def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
+        """Draw intercept and slope jointly and independently.
+
+        Parameters
+        ----------
+        n_draws : int, default 4000
+            Number of draws.
+        rng : None, int, SeedSequence or Generator
+            Seed or generator.
+
+        Returns
+        -------
+        ndarray, shape (n_draws, 2)
+            Intercept and slope. Draws are uniform within cells of the grid of about 0.05 standard deviations.
+        """
+        rng = _checks.generator(rng)
+        cell = np.searchsorted(self._cumulative, rng.random(n_draws), side="right")
+        i, j = np.unravel_index(np.minimum(cell, self.log_mass.size - 1), self.log_mass.shape)
+        t = self.t[i] + self._width(self.t) * (rng.random(n_draws) - 0.5)
+        b = self.b[j] + self._width(self.b) * (rng.random(n_draws) - 0.5)
+        return np.stack([t - b * self.lever, b], axis=1)
+
+    def quantile(self, name: str, p: ArrayLike) -> Floats:
+        """Quantiles of the intercept or of the slope, from the marginal density.
+
+        Parameters
+        ----------
+        name : {"intercept", "slope"}
+            The quantity.
+        p : array-like
+            Probabilities in [0, 1].
+
+        Returns
+        -------
+        ndarray
+            Quantiles, of the same shape; exact but for interpolation, about 1e-4 standard deviations.
+        """
+        _checks.one_of("name", name, NAMES)
+        nodes, cdf = self._slope_cdf if name == "slope" else self._intercept_cdf
+        return np.interp(np.asarray(p, dtype=np.float64), cdf, nodes)
+
+    def moments(self, name: str) -> tuple[float, float]:
+        """Mean and standard deviation of the intercept or of the slope."""
+        _checks.one_of("name", name, NAMES)
+        mass = np.exp(self.log_mass)
+        values = self.b[None, :] if name == "slope" else self.t[:, None] - self.b * self.lever
+        mean = float((mass * values).sum())
+        return mean, float(np.sqrt((mass * (values - mean) ** 2).sum()))
+
+    @property
+    def p_not_increasing(self) -> float:
+        """Probability that the slope is at or below 0: events are then not more frequent at higher probabilities."""
+        ends, cdf = self._slope_cdf
+        return float(np.interp(0.0, ends, cdf))
+
+    @staticmethod
+    def _width(nodes: Floats) -> float:
+        return float(nodes[1] - nodes[0])
+
+    @cached_property
+    def _cumulative(self) -> Floats:
+        cumulative = np.exp(self.log_mass).ravel().cumsum()
+        return cumulative / cumulative[-1]
+
+    @cached_property
+    def _slope_cdf(self) -> tuple[Floats, Floats]:
+        """Ends of the cells of b, and the distribution function there."""
+        return _ends(self.b), np.concatenate([[0.0], np.exp(self.log_mass).sum(axis=0).cumsum()])
+
+    @cached_property
+    def _intercept_cdf(self) -> tuple[Floats, Floats]:
+        """Nodes of a = t - b lever, and the distribution function there: the sum of that of t given each b."""
+        ends = _ends(self.t)
+        below = np.concatenate([np.zeros((1, len(self.b))), np.exp(self.log_mass).cumsum(axis=0)])
+        corners = [t - b * self.lever for t in ends[[0, -1]] for b in self.b[[0, -1]]]
+        nodes = np.linspace(min(corners), max(corners), 2 * FINE)
+        cdf = sum(np.interp(nodes + b * self.lever, ends, of_b) for b, of_b in zip(self.b, below.T, strict=True))
+        return nodes, np.asarray(cdf)
+
+    def in_the_large(self, drawn: Floats, *, rng: Any = None) -> Floats:
+        """Draw the calibration in the large given draws of intercept and slope; see `in_the_large`."""
+        return in_the_large(self.counts, drawn, rng=_checks.generator(rng))
+
+    def observed_expected(self, drawn: Floats, *, rng: Any = None) -> Floats:
+        """Draw the ratio of observed to expected events given draws of intercept and slope; see `observed_expected`."""
+        return observed_expected(self.counts, drawn, rng=_checks.generator(rng))
+
+
+def _ends(nodes: Floats) -> Floats:
+    half = (nodes[1] - nodes[0]) / 2
+    return np.append(nodes - half, nodes[-1] + half)
+
+
+def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> RecalibrationPosterior:
+    """Compute the posterior of intercept and slope.
+
+    Parameters
+    ----------
+    counts : LogitCounts
+        The data. Rows at exactly 0 or 1 must agree with their outcome. They have probability 1 at every positive
+        slope, and are left out.
+    prior : "weak", "jeffreys", "flat" or (float, float), default (2.5, 1.0)
+        Standard deviations of the prior: the shift at the mean logit is Normal around 0, the slope Normal around 1.
+        The mean logit is weighted by p (1 - p), so that the prior does not depend on outcomes. "weak" is the default.
+
+    Returns
+    -------
+    RecalibrationPosterior
+        The posterior on a grid.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If rows contradict a probability of 0 or 1; if there are no rows with a probability between 0 and 1, or all of
+        these are equal; if the posterior under a flat prior is improper, because outcomes are separated; if rows at 0
+        or 1 agree with their outcome, and the slope of the others is more probably negative than positive.
+
+    Examples
+    --------
+    >>> counts = LogitCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    >>> posterior = recalibration_posterior(counts)
+    >>> posterior.quantile("slope", [0.025, 0.5, 0.975]).round(2)
+    array([0.06, 1.25, 2.72])
+    """
+    read = RecalibrationPrior.read(prior)
+    _require_logits(counts)
+    density = _Density.of(counts, read)
+    t, b, log_density = _placed(density)
+    fine_t, fine_b = (np.linspace(nodes[0], nodes[-1], FINE) for nodes in (t, b))
+    # not by `@`, whose rounding depends on the number of threads, and so on the process
+    log_fine = np.einsum("it,tb->ib", _interpolation(t, fine_t), log_density)
+    log_fine = np.einsum("ib,jb->ij", log_fine, _interpolation(b, fine_b))
+    top = log_fine.max()
+    log_total = top + np.log(np.exp(log_fine - top).sum())
+    area = (fine_t[1] - fine_t[0]) * (fine_b[1] - fine_b[0])
+    evidence = float(log_total + np.log(area)) if read.kind == "normal" else float("nan")
+    found = RecalibrationPosterior(counts, read, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
+    if counts.agreeing and found.p_not_increasing > REVERSED:
+        raise ValueError(
+            f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
+            f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "
+            f"but the other rows give such slopes the probability {found.p_not_increasing:.3g}. Pass `floor=1e-6` to "
+            "use these rows at that distance from 0 and 1; the slope depends on the floor. Are labels exchanged?"
+        )
+    return found
+
+
+def _require_logits(counts: LogitCounts) -> None:
+    zeros, ones = counts.contradicted.tolist()
+    if zeros or ones:
+        raise ValueError(
+            f"`y_prob` must not be exactly 0 for rows with outcome 1 ({zeros} of {counts.n_rows} rows), nor exactly 1 "
+            f"for rows with outcome 0 ({ones} rows): no finite intercept and slope explains them. Hard predictions? "
+            "Pass probabilities. Otherwise look at these rows, or pass `floor=1e-6` to keep probabilities that far "
+            "from 0 and 1; the slope depends on the floor."
+        )
+    if not len(counts.n):
+        raise ValueError(
+            f"`y_prob` must have values strictly between 0 and 1 for an intercept and a slope; all {counts.n_rows} "
+            "rows are at 0 or 1."
+        )
+    if np.ptp(counts.logit) < EQUAL:
+        raise ValueError(
+            "`y_prob` must have at least two distinct values between 0 and 1 for a slope, further apart than a cell of "
+            f"{counts.step:g} in logit; all {counts.n_inside} rows are within one cell around "
+            f"{expit(counts.logit[0]):.3g}. To compare the share of events with it, "
+            "use `evaluate(y_true, y_prob).signed_error`."
+        )
+
+
+@dataclass(frozen=True)
+class _Density:
+    """Log of prior times likelihood in the coordinates (t, b)."""
+
+    x: Floats
+    n: Floats
+    k: Floats
+    prior: RecalibrationPrior
+    prior_lever: float
+    lever: float
+    mode: tuple[float, float]
+    sds: tuple[float, float]
+
+    @classmethod
+    def of(cls, counts: LogitCounts, prior: RecalibrationPrior) -> "_Density":
+        """Find the mode, and the lever that makes t and b uncorrelated there."""
+        x, n, k = counts.logit, counts.n, counts.k
+        stated = n * expit(x) * expit(-x)
+        prior_lever = float((stated @ x) / stated.sum())
+        lever, mode, sds = _mode(x, n, k, prior, prior_lever)
+        return cls(x, n, k, prior, prior_lever, lever, mode, sds)
+
+    def __call__(self, t: Floats, b: Floats) -> Floats:
+        """Evaluate on the grid of t and b, shape (len(t), len(b))."""
+        parts = np.array_split(t, -(-t.size * b.size * len(self.x) // CHUNK))
+        return np.concatenate([self._values(part, b) for part in parts])
+
+    def _values(self, t: Floats, b: Floats) -> Floats:
+        d = self.x - self.lever
+        eta = t[:, None, None] + b[:, None] * d
+        small = np.exp(-np.abs(eta))
+        loss = np.log1p(small)
+        loss += np.maximum(eta, 0.0)
+        value = t[:, None] * self.k.sum() + b * (self.k @ d) - loss @ self.n
+        if self.prior.kind == JEFFREYS:
+            value += 0.5 * _log_determinant(np.log(self.n) - np.abs(eta) - 2 * np.log1p(small), d)
+        elif self.prior.kind == "normal":
+            shift = t[:, None] + b * (self.prior_lever - self.lever) - self.prior_lever
+            value += _log_normal(shift, self.prior.shift_sd) + _log_normal(b - 1, self.prior.slope_sd)
+        return np.asarray(value)
+
+
+def _log_determinant(log_weight: Floats, d: Floats) -> Floats:
+    """Log determinant of the sum of w (1, d) (1, d)^T, from centred squares, which do not cancel."""
+    top = log_weight.max(axis=-1)
+    weight = np.exp(log_weight - top[..., None])
+    total = weight.sum(axis=-1)
+    squares = (weight * (d - (weight @ d / total)[..., None]) ** 2).sum(axis=-1)
+    return np.asarray(2 * top + np.log(total) + np.log(np.maximum(squares, np.finfo(np.float64).tiny)))
+
+
+def _log_normal(z: Floats, sd: float) -> Floats:
+    return -0.5 * (z / sd) ** 2 - np.log(sd * np.sqrt(2 * np.pi))
+
+
+def _mode(
+    x: Floats, n: Floats, k: Floats, prior: RecalibrationPrior, prior_lever: float
+) -> tuple[float, tuple[float, float], tuple[float, float]]:
+    """Newton's method for the penalised likelihood: lever, mode (t, b) and standard deviations, to place the grid.
+
+    Under priors other than the Normal one, a penalty of half a row keeps the mode finite.
+    """
+    if prior.kind == "normal":
+        penalty = np.array([prior.shift_sd**-2.0, prior.slope_sd**-2.0])
+    else:
+        penalty = np.array([0.25, 0.05])
+    columns = np.stack([np.ones_like(x), x - prior_lever])
+    centre = np.array([prior_lever, 1.0])  # logit of the event rate at the prior's lever, and slope
+    at = centre.copy()
+    for _ in range(NEWTON_STEPS):
+        h = expit(at @ columns)
+        information = (columns * (n * h * (1 - h))) @ columns.T + np.diag(penalty)
+        step = np.linalg.solve(information, columns @ (k - n * h) - penalty * (at - centre))
+        size = np.abs(step).max()
+        at = at + step * min(1.0, LARGEST_STEP / max(size, CONVERGED))
+        if size < CONVERGED:
+            break
+    shift = float(information[0, 1] / information[0, 0])  # of the lever, so that the coordinates are uncorrelated
+    sds = information[0, 0] ** -0.5, (information[1, 1] - information[0, 1] ** 2 / information[0, 0]) ** -0.5
+    return prior_lever + shift, (float(at[0] + shift * at[1]), float(at[1])), (float(sds[0]), float(sds[1]))
+
+
+def _placed(density: _Density) -> tuple[Floats, Floats, Floats]:
+    """Move the sides of the grid until it holds the mass and not much more; return t, b and the log density."""
+    centre, sds = np.array(density.mode), np.array(density.sds)
+    low, high = centre - REACH * sds, centre + REACH * sds
+    for _ in range(MOST_ROUNDS):
+        t, b = (np.linspace(*ends, NODES) for ends in zip(low, high, strict=True))
+        log_density = density(t, b)
+        mass = np.exp(log_density - log_density.max())
+        mass /= mass.sum()
+        width, moved = high - low, False
+        for axis in (0, 1):
+            along = mass.sum(axis=1 - axis)
+            moved |= bool(along[0] > RIM or along[-1] > RIM)
+            low[axis] -= WIDER * width[axis] * (along[0] > RIM)
+            high[axis] += WIDER * width[axis] * (along[-1] > RIM)
+        if not moved:
+            for axis, nodes in enumerate((t, b)):
+                used = np.flatnonzero(mass.sum(axis=1 - axis) > RIM / 100)
+                if used[-1] - used[0] < USED * NODES:
+                    margin = 2 * (nodes[1] - nodes[0])
+                    low[axis], high[axis], moved = nodes[used[0]] - margin, nodes[used[-1]] + margin, True
+        if not moved:
+            return _refined(density, t, b, log_density)
+        if max(np.abs(low).max(), np.abs(high).max()) > FARTHEST:
+            break
+    if density.prior.kind == "normal":
+        raise ValueError(
+            f"`prior` must not be so wide for these rows, (shift {density.prior.shift_sd:g}, slope "
+            f"{density.prior.slope_sd:g}): outcomes are separated, or have one value only, so that the posterior "
+            "reaches as far as the prior. Use the default prior, (2.5, 1.0)."
+        )
+    raise ValueError(
+        f"`prior` must not be {density.prior.kind!r} for these rows: outcomes are separated, or have one value only, "
+        "so that the posterior is improper. Use the default prior."
+    )
+
+
+def _refined(density: _Density, t: Floats, b: Floats, log_density: Floats) -> tuple[Floats, Floats, Floats]:
+    """Double the number of nodes until cubic splines describe the log density."""
+    while True:
+        by_t, by_b = (_interpolation(nodes[::2], nodes) for nodes in (t, b))
+        mass = np.exp(log_density - log_density.max())
+        error = np.abs(by_t @ log_density[::2, ::2] @ by_b.T - log_density)
+        mean = (mass * error).sum() / mass.sum() / ORDER
+        if mean <= TOLERANCE or len(t) >= MOST_NODES:
+            break
+        t, b = (np.linspace(nodes[0], nodes[-1], 2 * len(nodes) - 1) for nodes in (t, b))
+        log_density = density(t, b)
+    if mean > LARGEST_ERROR and density.prior.kind == "normal":
+        raise ValueError(
+            f"`y_prob` must not be so near 0 or 1, with so few events: its logits are from {density.x[0]:.0f} to "
+            f"{density.x[-1]:.0f}, and the grid does not describe the posterior. Pass `floor=1e-6`."
+        )
+    if mean > LARGEST_ERROR:
+        raise ValueError(
+            f"`prior` must not be {density.prior.kind!r} for these rows: outcomes are nearly separated, and the tails "
+            "of the posterior are too heavy for an interval. Use the default prior."
+        )
+    return t, b, log_density
+
+
+def _interpolation(nodes: Floats, fine: Floats) -> Floats:
+    """Return the matrix of cubic spline interpolation from nodes to finer nodes."""
+    from scipy.interpolate import CubicSpline
+
+    return np.asarray(CubicSpline(nodes, np.eye(len(nodes)))(fine))

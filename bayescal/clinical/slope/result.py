@@ -1,0 +1,334 @@
+"""Recalibration: intercept, slope and calibration in the large of one set of predictions."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _presented, _render
+from bayescal._meant import public
+from bayescal.clinical.slope.counts import LogitCounts
+from bayescal.clinical.slope.posterior import NAMES, RecalibrationPosterior
+from bayescal.data.columns import column
+from bayescal.data.frames import to_array
+from bayescal.data.marks import own_hints
+from bayescal.draws import Draws, fingerprint
+from bayescal.results.remarks import row_remarks
+
+Floats = NDArray[np.float64]
+
+#: Quantities of the table: key, words, and the value for calibrated predictions.
+QUANTITIES = {"in_the_large": ("in the large", 0.0), "intercept": ("intercept", 0.0), "slope": ("slope", 1.0)}
+#: A remark names the probability of slopes at or below 0 from here on, if rows at 0 and 1 exclude them.
+NEGLIGIBLE = 1e-3
+#: Numbers that are computed at once when predictions are recalibrated.
+CHUNK = 4_000_000
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class Recalibration(_presented.Presented):
+    r"""Posterior of the calibration intercept and slope, and of the calibration in the large.
+
+    Made by `recalibration`; printing it shows a sentence and the three quantities.
+
+    Parameters
+    ----------
+    counts : LogitCounts
+        The rows, after `floor`.
+    posterior : RecalibrationPosterior
+        Posterior of intercept and slope on a grid.
+    drawn : ndarray, shape (n_draws, 2)
+        Joint draws of intercept and slope.
+    shift_seed : int
+        Seed of the draws of the calibration in the large.
+    floor : float or None
+        Distance that probabilities keep from 0 and 1.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="temperature", strength=2, rng=1)
+    >>> rc = bc.recalibration(rows.outcome, rows.confidence, rng=1)
+    >>> rc.slope
+    Draws(slope: mean 0.5..., 95 % interval [0.4..., 0.5...], 4000 draws)
+    """
+
+    counts: LogitCounts
+    posterior: RecalibrationPosterior
+    drawn: Floats
+    shift_seed: int
+    floor: float | None = None
+
+    _columns = ("mean", "sd", "low", "high", "calibrated")
+
+    @property
+    def intercept(self) -> Draws:
+        """Intercept a of logit E[y] = a + b logit p, fitted jointly with the slope b; 0 if calibrated."""
+        return self._draws("intercept", self.drawn[:, 0])
+
+    @property
+    def slope(self) -> Draws:
+        """Slope b of logit E[y] = a + b logit p; 1 if calibrated, below 1 if predictions are too extreme.
+
+        It is negative if events are rarer at higher probabilities, as if labels were exchanged.
+        """
+        return self._draws("slope", self.drawn[:, 1])
+
+    @property
+    def in_the_large(self) -> Draws:
+        """Calibration in the large: the shift of the logits that gives the mean event rate; 0 if calibrated on average.
+
+        It is positive if events are more frequent than stated. It does not assume that the slope is 1.
+        """
+        return self._draws("in_the_large", self._shifts)
+
+    @cached_property
+    def observed_expected(self) -> Draws:
+        """Ratio of observed to expected events, O/E: the event rate divided by the mean probability; 1 if calibrated.
+
+        It is above 1 if probabilities are too low on average; in each draw, it is above 1 if and only if the
+        calibration in the large is above 0. Its sampling variation includes that of the probabilities.
+        """
+        return self._draws("observed_expected", self.posterior.observed_expected(self.drawn, rng=self.shift_seed))
+
+    @cached_property
+    def _shifts(self) -> Floats:
+        return self.posterior.in_the_large(self.drawn, rng=self.shift_seed)
+
+    def _draws(self, name: str, values: Floats) -> Draws:
+        return Draws(values, name, self._origin)
+
+    @cached_property
+    def _origin(self) -> int:
+        return fingerprint(type(self).__name__, self.drawn, self.shift_seed)
+
+    @property
+    def bayes_factor(self) -> float:
+        """Bayes factor of intercept 0 and slope 1 (calibrated) against the prior; above 1, it favours calibration.
+
+        NaN under the priors "jeffreys" and "flat", which have no normalised density.
+        """
+        with np.errstate(over="ignore"):
+            return float(np.exp(self.log_bayes_factor))
+
+    @property
+    def log_bayes_factor(self) -> float:
+        """Logarithm of `bayes_factor`, which itself may overflow."""
+        return self.posterior.log_bayes_factor
+
+    def exact_interval(self, name: str, prob: float = 0.95) -> tuple[float, float]:
+        """Equal-tailed credible interval from the grid, which does not depend on random numbers.
+
+        Parameters
+        ----------
+        name : {"intercept", "slope"}
+            The quantity. The calibration in the large has draws only: use ``rc.in_the_large.interval(prob)``.
+        prob : float, default 0.95
+            Posterior probability of the interval.
+
+        Returns
+        -------
+        (low, high) : tuple of float
+            The bounds.
+
+        Raises
+        ------
+        ValueError
+            If there is no such quantity, or `prob` is not strictly between 0 and 1.
+        """
+        if name == "in_the_large":
+            raise ValueError(
+                "`name` must be 'intercept' or 'slope', which have a density on the grid; the calibration in the large "
+                "has draws, as in `rc.in_the_large.interval(0.95)`."
+            )
+        _checks.one_of("name", name, NAMES)
+        tail = (1 - _checks.fraction("prob", prob)) / 2
+        low, high = self.posterior.quantile(name, [tail, 1 - tail])
+        return float(low), float(high)
+
+    def recalibrated(self, y_prob: Any, prob: float = 0.95) -> tuple[Floats, Floats, Floats]:
+        """Recalibrate probabilities by the posterior of intercept and slope.
+
+        Parameters
+        ----------
+        y_prob : array-like of float, shape (n_rows,)
+            Probabilities in [0, 1].
+        prob : float, default 0.95
+            Pointwise posterior probability of the band.
+
+        Returns
+        -------
+        (mean, low, high) : tuple of ndarray, shape (n_rows,)
+            Posterior mean of the event rate at each probability, and the ends of an equal-tailed interval. With the
+            floor of the fit, if any; otherwise each draw keeps 0 and 1 if its slope is positive, and exchanges them if
+            it is negative.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If values are missing or not in [0, 1].
+
+        Notes
+        -----
+        The posterior mean averages over intercepts and slopes. `LogisticRecalibration` is a transformer with one
+        intercept and one slope.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> rc = bc.recalibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], rng=1)
+        >>> mean, low, high = rc.recalibrated([0.2, 0.8])
+        >>> mean.round(1), low.round(1), high.round(1)
+        (array([0.2, 0.8]), array([0. , 0.3]), array([0.7, 1. ]))
+        """
+        tail = (1 - _checks.fraction("prob", prob)) / 2
+        given = column("y_prob", to_array("y_prob", y_prob))
+        if not len(given):
+            return np.empty(0), np.empty(0), np.empty(0)
+        with own_hints():
+            values = _checks.probabilities("y_prob", given).astype(np.float64)
+        if self.floor is not None:
+            values = np.clip(values, self.floor, 1 - self.floor)
+        distinct, place = np.unique(values, return_inverse=True)
+        found = np.empty((3, len(distinct)))
+        for part in np.array_split(np.arange(len(distinct)), max(1, -(-len(distinct) * len(self.drawn) // CHUNK))):
+            with np.errstate(divide="ignore"):  # 0 and 1 have infinite logits
+                x = np.log(distinct[part]) - np.log1p(-distinct[part])
+            eta = self.drawn[:, :1] + self.drawn[:, 1:] * x
+            small = np.exp(-np.abs(eta))
+            rates = np.where(eta >= 0, 1.0, small) / (1 + small)
+            found[:, part] = rates.mean(axis=0), *np.quantile(rates, [tail, 1 - tail], axis=0)
+        mean, low, high = found[:, place]
+        return mean, low, high
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """The three quantities.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals: from the grid for intercept and slope, and from draws for the
+            calibration in the large.
+
+        Returns
+        -------
+        list of dict
+            quantity, mean, sd, low, high and calibrated, the value for calibrated predictions.
+        """
+        prob, rows = _checks.fraction("prob", prob), []
+        for key, (_, calibrated) in QUANTITIES.items():
+            if key in NAMES:
+                (mean, sd), (low, high) = self.posterior.moments(key), self.exact_interval(key, prob)
+            else:
+                mean, sd = self.in_the_large.mean(), self.in_the_large.sd()
+                low, high = self.in_the_large.interval(prob)
+            numbers = {"mean": mean, "sd": sd, "low": low, "high": high, "calibrated": calibrated}
+            rows.append({"quantity": key, **{name: float(value) for name, value in numbers.items()}})
+        return rows
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob)
+
+    @property
+    def spec(self) -> str:
+        """Rows, floor and prior, on one line."""
+        counts = self.counts
+        effective = f" (weighted, effective N = {counts.n.sum():.0f})" if counts.weighted else ""
+        floor = "" if self.floor is None else f", probabilities at least {self.floor:g} from 0 and 1"
+        return f"event intercept and slope, N = {counts.n_rows}{effective}{floor}, {self.posterior.prior}"
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """Slope and calibration in the large in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        str
+            Both with their intervals, and which of them differ from the values for calibrated predictions.
+        """
+        rows = {row["quantity"]: row for row in self.table(prob)}
+        slope, large = rows["slope"], rows["in_the_large"]
+        return (
+            f"The calibration slope is {_number(slope['mean'])} ({100 * prob:g} % credible interval "
+            f"{_number(slope['low'])} to {_number(slope['high'])}) and the calibration in the large "
+            f"{_number(large['mean'])} ({_number(large['low'])} to {_number(large['high'])}): "
+            f"{_verdict(slope, large)}."
+        )
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        header = ("", "mean", "sd", "2.5 %", "97.5 %", "if calibrated")
+        rows = [
+            [QUANTITIES[key][0], *map(_number, numbers), f"{calibrated:g}"]
+            for key, *numbers, calibrated in (row.values() for row in self.table())
+        ]
+        return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks, self._notes())
+
+    def _notes(self) -> list[str]:
+        """Line of the details with the Bayes factor, which exists under Normal priors."""
+        if self.posterior.prior.kind != "normal":
+            return []
+        factor = _factor(self.log_bayes_factor)
+        return [f"Bayes factor of calibration (intercept 0, slope 1) against the prior: {factor}."]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the rows, which are printed below the table; empty if no problem is known."""
+        counts = self.counts
+        remarks = list(row_remarks(counts.binned))
+        events = float(counts.binned.weight[1].sum())
+        if events == 0 or float(counts.binned.weight[0].sum()) == 0:
+            one = 0 if events == 0 else 1
+            remarks.append(
+                f"All rows have outcome {one}: these numbers come from the prior and from the absence of the other "
+                "outcome."
+            )
+        if counts.agreeing:
+            remarks.append(
+                f"{counts.agreeing} of {counts.n_rows} rows have a probability of exactly 0 or 1, and the outcome "
+                "agrees: they are certain at every positive slope and are left out." + self._excluded()
+            )
+        return tuple(remarks)
+
+    def _excluded(self) -> str:
+        """Sentence on the slopes that rows at 0 and 1 exclude, if their probability without these rows matters."""
+        p = self.posterior.p_not_increasing
+        if p < NEGLIGIBLE:
+            return ""
+        return (
+            f" They exclude slopes at or below 0, which have the probability {p:.2g} here and are not left out of the "
+            "intervals. Pass `floor=1e-6` to use these rows."
+        )
+
+
+def _number(value: float) -> str:
+    return _render.number(value, 2 if abs(value) >= 10 else 3)
+
+
+def _factor(log_factor: float) -> str:
+    factor = np.exp(np.clip(log_factor, -700.0, 700.0))
+    return f"{factor:.3g}" if 1e-3 <= factor < 1e4 else f"10^{log_factor / np.log(10):.0f}"
+
+
+def _verdict(slope: dict[str, Any], large: dict[str, Any]) -> str:
+    """Say in words which of both intervals exclude the value for calibrated predictions."""
+    found = []
+    if slope["high"] < 0:
+        found.append("events are rarer at higher probabilities (are the labels exchanged?)")
+    elif slope["high"] < 1:
+        found.append("predictions are too extreme")
+    if slope["low"] > 1:
+        found.append("predictions are not extreme enough")
+    if large["high"] < 0:
+        found.append("events are less frequent than stated")
+    if large["low"] > 0:
+        found.append("events are more frequent than stated")
+    return " and ".join(found) if found else "both intervals contain the values of calibrated predictions"

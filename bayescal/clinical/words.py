@@ -1,0 +1,232 @@
+"""Words of a clinical summary: names of quantities, the sentence, cells of the table, and remarks."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bayescal import _render
+from bayescal.decisions.thresholds import TREAT_ALL, UNNAMED
+from bayescal.decisions.words import FEW, of_draws
+
+Row = Mapping[str, Any]
+
+#: Words of the quantities in tables, in their order; thresholds follow those of the clinical utility.
+WORDS = {
+    "auc": "AUC (c-statistic)",
+    "brier_score": "Brier score",
+    "mean_risk": "mean predicted risk",
+    "observed_expected": "observed / expected events",
+    "in_the_large": "calibration in the large (slope = 1)",
+    "intercept": "intercept (slope estimated)",
+    "slope": "calibration slope",
+    "ece": "ECE",
+    "ici": "ICI",
+    "e50": "E50",
+    "e90": "E90",
+    "net_benefit": "net benefit",
+    "treat_all": f"net benefit of {TREAT_ALL}",
+}
+#: Longest name of a model in the head of a column.
+LONGEST_HEAD = 24
+#: Decimals of all numbers, unless an interval is so narrow that it needs more.
+DECIMALS = 3
+#: Fewer events, or rows without event, than guidance for validation asks for.
+GUIDANCE = 100
+#: Meaning of the rows of the table.
+KEY = (
+    "Posterior means with 95 % credible intervals; observed: in the rows, without a prior; ideal: the value of "
+    "perfect predictions, or of calibrated ones for "
+    "measures of calibration. Observed / expected: events, divided by the sum of the predicted risks. Calibration in "
+    "the large and the intercept are in logits; the former is above 0 if risks are too low. ICI, E50 and E90: mean, "
+    "median and 90th percentile of the absolute difference between predicted risk and calibration curve. P(useful): "
+    f"probability that the net benefit exceeds that of {TREAT_ALL} and 0, that of treat none."
+)
+#: What a dash in the table means.
+DASH = "-: too few rows to state a probability."
+#: Remark on models that share rows.
+SHARED = (
+    "All models predict for the same rows: judge them by intervals of their differences, as from `compare` and "
+    "`net_benefit.difference`, not by whether the intervals above overlap."
+)
+#: Remark on a table without net benefit.
+NO_THRESHOLDS = (
+    "No net benefit: it needs `thresholds=`, the risks at which you would start to treat, as in "
+    "`thresholds=[0.1, 0.2]`."
+)
+
+
+def of_events(n_events: int, share: float, *, weighted: bool) -> str:
+    """State events and their share.
+
+    Examples
+    --------
+    >>> of_events(198, 0.165, weighted=False), of_events(198, 0.229, weighted=True)
+    ('198 (16.5 %)', '198 (weighted share 22.9 %)')
+    """
+    return f"{n_events} ({'weighted share ' * weighted}{100 * share:.1f} %)"
+
+
+def of_rows(n_rows: int, effective: float, *, weighted: bool) -> str:
+    """State rows, and their effective number if they are weighted.
+
+    Examples
+    --------
+    >>> of_rows(1200, 750.2, weighted=True)
+    '1200 (effective 750)'
+    """
+    return f"{n_rows} (effective {effective:.0f})" if weighted else str(n_rows)
+
+
+def few_events(n_rows: int, n_events: int) -> list[str]:
+    """Return a remark if few rows have an outcome; on no row, the parts have one."""
+    fewer = min(n_events, n_rows - n_events)
+    if not 0 < fewer < GUIDANCE:
+        return []
+    s = "s" * (fewer > 1)
+    counted = f"Only {fewer} event{s}" if fewer == n_events else f"Only {fewer} row{s} without event"
+    if fewer < FEW:
+        return [f"{counted}: all intervals depend on the prior."]
+    return [
+        f"{counted}: a validation should have at least {GUIDANCE} events (Collins et al. 2016), and as many rows "
+        "without event."
+    ]
+
+
+def reversed_event(auc: Row) -> list[str]:
+    """Return a remark if the interval of the AUC lies below 0.5."""
+    if auc["high"] >= 0.5:
+        return []
+    return ["The AUC is below 0.5: is the event coded the other way round?"]
+
+
+def direction(found: Mapping[str, Row]) -> str:
+    """Say which risks are too low or too high, as far as intervals exclude calibrated ones.
+
+    Examples
+    --------
+    >>> low, extreme = {"low": 1.2, "high": 1.5}, {"low": 0.6, "high": 0.8}
+    >>> direction({"observed_expected": low, "slope": extreme})
+    'the predicted risks are too low on average and too extreme'
+    """
+    ratio, slope, said = found["observed_expected"], found.get("slope"), []
+    if ratio["low"] > 1:
+        said.append("too low on average")
+    if ratio["high"] < 1:
+        said.append("too high on average")
+    if slope is not None:
+        if slope["high"] < 0:
+            said.append("lower where events are more frequent")
+        elif slope["high"] < 1:
+            said.append("too extreme")
+        if slope["low"] > 1:
+            said.append("not extreme enough")
+    if not said:
+        return "the intervals contain the values of calibrated risks"
+    return f"the predicted risks are {' and '.join(said)}"
+
+
+def sentence_of(name: str, rows: Sequence[Row], level: str, *, one_outcome: bool) -> str:
+    """Return the main numbers of a model; the first interval names its probability."""
+    found = {row["quantity"]: row for row in reversed(rows)}  # the first threshold is kept
+    if one_outcome:  # the slope is that of the prior
+        found.pop("slope", None)
+    level, parts = f"{level} credible interval ", []
+    if "auc" in found:
+        parts.append(f"AUC {with_interval(found['auc'], level)}")
+        level = ""
+    risk, ratio = found["mean_risk"], found["observed_expected"]
+    parts.append(f"mean predicted risk {100 * risk['mean']:.1f} %")
+    parts.append(f"observed / expected events {with_interval(ratio, level, 2)}")
+    if "slope" in found:
+        parts.append(f"calibration slope {with_interval(found['slope'])}")
+    text = f"{', '.join(parts)}: {direction(found)}"
+    if "net_benefit" in found:
+        row, treat_all = found["net_benefit"], found["treat_all"]
+        text += (
+            f". At the threshold {row['threshold']:g}, net benefit {with_interval(row)}, compared with "
+            f"{_render.number(treat_all['mean'], decimals_of(row))} for {TREAT_ALL}"
+        )
+        text += "" if math.isnan(row["p_useful"]) else f"; P(useful) {of_draws(row['p_useful'])}"
+    return f"{_render.name(name)}: {text}." if name and name != UNNAMED else f"{text[0].upper()}{text[1:]}."
+
+
+def cells_of(rows: Sequence[Row]) -> list[list[str]]:
+    """Return the table of one model as text: name, mean, ends of the interval, observed value, ideal value."""
+    cells = []
+    for row in rows:
+        d = decimals_of(row)
+        numbers = [
+            "" if math.isnan(row[key]) else _render.number(row[key], d) for key in ("mean", "low", "high", "observed")
+        ]
+        ideal = row["ideal"]
+        shown = "" if math.isnan(ideal) else f"{ideal:g}" if ideal in (0.0, 1.0) else _render.number(ideal, d)
+        cells.append([words_of(row), *numbers, shown])
+        if row["quantity"] == "net_benefit":
+            useful = "-" if math.isnan(row["p_useful"]) else of_draws(row["p_useful"])
+            cells.append([f"P(useful) at {row['threshold']:g}", useful, "", "", "", ""])
+    return cells
+
+
+def words_of(row: Row) -> str:
+    """Return the name of a quantity, with its threshold."""
+    at = "" if math.isnan(row["threshold"]) else f" at {row['threshold']:g}"
+    return WORDS[row["quantity"]] + at
+
+
+def decimals_of(row: Row) -> int:
+    """Return the decimals that show an interval; at least three."""
+    return _render.interval_decimals(row["low"], row["high"], DECIMALS)
+
+
+def with_interval(row: Row, level: str = "", least: int = DECIMALS) -> str:
+    """Return a mean with its interval as text."""
+    d = _render.interval_decimals(row["low"], row["high"], least)
+    mean, low, high = (_render.number(row[key], d) for key in ("mean", "low", "high"))
+    return f"{mean} ({level}{low} to {high})"
+
+
+def padded(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Add empty cells to rows that are shorter than `width`."""
+    return [[*row, *[""] * (width - len(row))] for row in rows]
+
+
+def beside(blocks: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
+    """Join the tables of several models: one column per model, of means with intervals; observed values below.
+
+    Examples
+    --------
+    >>> joined = beside([[["AUC", "0.8", "0.7", "0.9", "0.81", "1"]], [["AUC", "0.6", "0.5", "0.7", "0.62", "1"]]])
+    >>> for row in joined:
+    ...     print(row)
+    ['AUC', '0.8 (0.7, 0.9)', '0.6 (0.5, 0.7)', '1']
+    ['  observed', '0.81', '0.62', '']
+    """
+    rows = []
+    for lines in zip(*blocks, strict=True):
+        values = [f"{mean} ({low}, {high})" if low else mean for _, mean, low, high, *_ in lines]
+        rows.append([lines[0][0], *values, lines[0][-1]])
+        if any(line[-2] for line in lines):
+            rows.append(["  observed", *(line[-2] for line in lines), ""])
+    return rows
+
+
+def observed_below(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Put observed values in lines of their own, for narrow tables: the last column but one is left out.
+
+    Examples
+    --------
+    >>> observed_below([["AUC", "0.8", "0.7", "0.9", "0.81", "1"], ["ECE", "0.1", "0.0", "0.2", "", "0"]])
+    [['AUC', '0.8', '0.7', '0.9', '1'], ['  observed', '0.81', '', '', ''], ['ECE', '0.1', '0.0', '0.2', '0']]
+    """
+    narrow = []
+    for row in rows:
+        narrow.append([*row[:-2], row[-1]])
+        if row[-2]:
+            narrow.append(padded([["  observed", row[-2]]], len(row) - 1)[0])
+    return narrow
+
+
+def fits(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Return whether a printed table is at most `width` characters wide."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    return sum(widths) + 2 * len(widths) <= width

@@ -1,0 +1,158 @@
+"""Cumulative differences: rows -> sums by score -> the curve and its statistics."""
+
+from typing import Any
+
+import numpy as np
+
+from bayescal._meant import public
+from bayescal.cumulative.responses import Responses, read_member
+from bayescal.cumulative.result import CumulativeDifference, question_of
+from bayescal.cumulative.subpopulation_result import SubpopulationDifference, difference_of
+from bayescal.data.marks import own_hints, require_marks
+from bayescal.data.predictions import Predictions
+from bayescal.stats.ordered import OrderedSums
+
+
+@public
+def cumulative_difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> CumulativeDifference:
+    r"""Measure calibration without bins, by the cumulative difference between outcomes and scores.
+
+    Parameters
+    ----------
+    y_true : array-like of {0, 1} or bool, shape (n_rows,)
+        Observed outcomes.
+    y_prob : array-like of float, shape (n_rows,)
+        Probability stated for outcome 1, in [0, 1].
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights, >= 0. Only their ratios matter.
+
+    Returns
+    -------
+    CumulativeDifference
+        The curve, the Kuiper and the Kolmogorov-Smirnov statistic with P-values [1]_, and the interval of scores with
+        the largest deviation. The Kuiper statistic is also the empirical calibration measure of [2]_.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If columns differ in length, or values are missing, out of range or not 0 and 1. The message names the argument,
+        the number of invalid values, and the first index and value.
+
+    See Also
+    --------
+    CumulativeDifference.posterior : Statistics of the population, with intervals.
+    plot_cumulative : Draw the curve.
+    cumulative_difference_subpopulation, screen_subpopulations : Compare groups with the full population.
+
+    Notes
+    -----
+    Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect. From counts in fine
+    bins, use `cumulative_difference.from_counts`, which is `CumulativeDifference.from_counts`.
+
+    References
+    ----------
+    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
+       117, equations 41 to 50.
+    .. [2] Y. Gao, A. Parameswaran and J. Peng (2017), "On the interpretability of conditional probability estimates in
+       the agnostic setting", Electronic Journal of Statistics 11, 5198-5231: the calibration measure c(f), which is the
+       supremum, over intervals of scores, of \|E[1{p1 < c <= p2} (z - c)]\|, and its empirical value c_emp.
+
+    Examples
+    --------
+    One of the two rows with score 0.2 has outcome 1; their mean deviation of 0.3 times 2/5 is the statistic.
+
+    >>> cd = cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
+    (0.12, 0.12, 0.189)
+
+    Columns of a data frame, and the statistic of the population:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"won": [1, 0, 0, 1, 1], "p": [0.2, 0.2, 0.6, 0.6, 0.9]})
+    >>> posterior = cumulative_difference(frame["won"], frame["p"]).posterior(rng=1)
+    >>> posterior.kuiper < 0.5
+    P(kuiper < 0.5) = 0.9995
+    """
+    require_marks("y_true", y_true)
+    with own_hints():
+        rows = Predictions.from_outcomes(y_true, y_prob, weights, names=("y_true", "y_prob"))
+    return cumulative_difference_of(rows)
+
+
+def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
+    """Return the cumulative difference of validated rows; see `cumulative_difference`."""
+    left_out = 0 if rows.weight is None else int(np.count_nonzero(rows.weight == 0))
+    return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target, left_out=left_out)
+
+
+#: Alias.
+cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]  # functions have no such member
+
+
+@public
+def cumulative_difference_subpopulation(
+    response: Any, score: Any, member: Any, *, weights: Any = None
+) -> SubpopulationDifference:
+    r"""Compare a subpopulation with the full population at the same scores, without bins.
+
+    Parameters
+    ----------
+    response : array-like of float, int or bool, shape (n_rows,)
+        Responses of the full population, such as outcomes, losses or costs; any finite numbers.
+    score : array-like of float, shape (n_rows,)
+        Scores, on any scale. The two populations are compared at equal scores.
+    member : array-like of bool, shape (n_rows,)
+        Whether each row belongs to the subpopulation.
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights, >= 0. Only their ratios matter.
+
+    Returns
+    -------
+    SubpopulationDifference
+        The curve, its statistics and P-values, the interval of scores with the largest deviation, and the average
+        difference.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If columns differ in length, values are missing, infinite or not numbers, or `member` marks no row or all rows.
+
+    See Also
+    --------
+    screen_subpopulations : All groups of a column at once.
+    plot_cumulative : Draw the curve.
+
+    Notes
+    -----
+    The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
+    subpopulation [1]_; the first cell has no lower end and the last one no upper end. The member with the smallest
+    score is therefore also compared with all rows below it, and the member with the largest score with all rows above
+    it. The effect is proportional to the weight of these two members: three calibrated
+    rows with scores in [0, 0.02], in a population with scores over [0, 1], have a mean average difference of about -1/6
+    (-1/2 at one of three rows). A remark in the result names such cells.
+
+    Members are part of the averages. In small cells their share is larger than in the population near the score, so
+    that differences in the curve are smaller than those from the mean of the full population at equal scores:
+    `SubpopulationDifference.attenuation` is the ratio. It is 0.67 for half of the rows without ties, and near 1 for few
+    members, or many rows per distinct score.
+
+    `sigma` and the uncorrected P-values ignore that members are part of the averages, as published programs do;
+    corrected P-values take it into account. The difference matters if cells contain several members (ties) or heavy
+    weights, and the subpopulation is a large part of the full population.
+
+    References
+    ----------
+    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
+       117, equations 5 to 33.
+
+    Examples
+    --------
+    The cells end at 0.25. The means of the full population are 1/2 and 3/2, so that the members deviate by 1/2 and
+    -1/2.
+
+    >>> sub = cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
+    >>> sub.kuiper, sub.average_difference
+    (0.25, 0.0)
+    """
+    rows = Responses.read(response, score, weights, others={"member": member})
+    return difference_of(rows, read_member(member, rows))

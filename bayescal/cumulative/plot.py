@@ -1,0 +1,331 @@
+"""The plot of a cumulative difference: computed as a record, then drawn."""
+
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal._invalid import quoted
+from bayescal._meant import public
+from bayescal.cumulative.base import CHANCE, Cumulative
+from bayescal.cumulative.parts import significant
+from bayescal.cumulative.result import CumulativeDifference
+from bayescal.cumulative.screen_result import SubpopulationScreen
+from bayescal.cumulative.subpopulation_result import SUBPOPULATION
+from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.results.wording import p_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Pieces of the curve of which at most the smallest and the largest value are drawn.
+PIECES = 2000
+#: Shares of the weight whose scores label the lower axis; in small axes, every second one.
+TICKS = np.linspace(0, 1, 6)
+#: Width of the triangle, as a share of the axis.
+TRIANGLE = 0.045
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.2, 3.2)
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativePoints:
+    """Content of the plot of a cumulative difference.
+
+    Parameters
+    ----------
+    share, curve : ndarray, shape (n_points,)
+        The curve against the share of the weight, without points that cannot be seen.
+    score : ndarray, shape (n_points - 1,)
+        Scores at these points; the first point is the origin.
+    low, high : ndarray, shape (n_points,)
+        Ends of the band.
+    sigma : float
+        Standard deviation of the end of the curve under calibration.
+    worst : ndarray, shape (2, 2)
+        Ends of the worst interval: share and curve of each.
+    tick_share, tick_score : ndarray
+        Shares, and the scores at which the cumulative weight reaches them.
+    """
+
+    share: Floats
+    curve: Floats
+    score: Floats
+    low: Floats
+    high: Floats
+    sigma: float
+    worst: Floats
+    tick_share: Floats
+    tick_score: Floats
+
+
+def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
+    """Compute what `plot_cumulative` draws.
+
+    Parameters
+    ----------
+    cd : CumulativeDifference or SubpopulationDifference
+        The result.
+    prob : float, default 0.95
+        Probability of the band.
+
+    Returns
+    -------
+    CumulativePoints
+        The numbers to draw.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> points = cumulative_points(bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9]))
+    >>> points.worst.round(2).tolist(), points.tick_score.tolist()
+    ([[0.0, 0.0], [0.4, 0.12]], [0.2, 0.2, 0.2, 0.6, 0.6, 0.9])
+    """
+    share, curve = cd.abscissae, cd.curve
+    band = cd.band(prob)
+    start = (band.high[0] - band.low[0]) / 2  # before the first score, the curve is 0
+    ends = sorted((int(curve.argmin()), int(curve.argmax())))
+    # a share is reached at the first score whose cumulative weight is not below it, up to rounding
+    reached = np.searchsorted(share[1:], TICKS - 1e-12, side="left")
+    seen = _visible(curve)
+    return CumulativePoints(
+        share=share[seen],
+        curve=curve[seen],
+        score=cd.score[seen[1:] - 1],
+        low=np.append(-start, band.low)[seen],
+        high=np.append(start, band.high)[seen],
+        sigma=cd.null_sigma,
+        worst=np.column_stack([share[ends], curve[ends]]),
+        tick_share=TICKS,
+        tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
+    )
+
+
+def _visible(curve: Floats) -> NDArray[np.intp]:
+    """Return the first and last point, and the smallest and largest of each piece."""
+    if len(curve) <= 2 * PIECES:
+        return np.arange(len(curve))
+    size = len(curve) // PIECES
+    pieces = curve[: size * PIECES].reshape(PIECES, size)
+    begins = size * np.arange(PIECES)
+    rest = np.arange(size * PIECES, len(curve))
+    return np.unique(
+        np.concatenate([[0], begins + pieces.argmin(axis=1), begins + pieces.argmax(axis=1), rest, [len(curve) - 1]])
+    )
+
+
+@public
+def plot_cumulative(
+    cd: Cumulative,
+    ax: "Axes | None" = None,
+    *,
+    zoom: tuple[float, float] | None = None,
+    prob: float = 0.95,
+    color: Any = None,
+    worst_color: Any = None,
+) -> "Axes":
+    """Draw a cumulative difference: its slope is the miscalibration at each score.
+
+    Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
+    where it falls, less frequent. Short, steep parts, which bins would hide, stay visible. The triangle at the
+    origin shows how far the curve of a calibrated classifier would move by chance: it ends at 2 `null_sigma` above and
+    below 0. The worst interval of scores, over which the curve changes most, is marked; this change is the Kuiper
+    statistic. It is grey if the P-value is above 0.05.
+
+    Parameters
+    ----------
+    cd : CumulativeDifference or SubpopulationDifference
+        From `cumulative_difference` or `cumulative_difference_subpopulation`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    zoom : (float, float), optional
+        An interval of scores; the curve of its rows alone is computed anew.
+    prob : float, default 0.95
+        Probability that the band contains the whole curve of the population, in (0, 1).
+    color, worst_color : matplotlib color, optional
+        Colours of the curve and its band, and of the worst interval. Default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. The lower axis is labelled with scores; the upper one with the share of rows, or of the
+        weight.
+
+    Raises
+    ------
+    TypeError
+        If `cd` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, `zoom` contains no score, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> cd = bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> ax = plot_cumulative(cd, Figure().subplots())
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['0.20', '0.20', '0.20', '0.60', '0.60', '0.90']
+    """
+    _require_cumulative(cd)
+    if zoom is not None:
+        cd = cd.zoom(*_two_ends(zoom))
+    points = cumulative_points(cd, _checks.fraction("prob", prob))
+    ax = axes_or_new(ax, figsize=(6.4, 4.6))
+    small, low = _space(ax)
+    colours = palette(ax)
+    main = _checks.color("color", color, colours.blue)
+    # by chance, calibrated scores have a largest deviation too
+    marked = _checks.color("worst_color", worst_color, colours.orange if cd.p_kuiper <= CHANCE else colours.grey)
+    _draw(ax, points, main, marked, colours.grey)
+    _axes(ax, cd, points, small=small)
+    chance = "if calibrated" if isinstance(cd, CumulativeDifference) else "if means are equal"
+    key = _key(ax, prob, chance, (main, marked, colours.grey), small=small)
+    titled(ax, _title(ax, cd, small=small), [] if small or low else [cd.spec], above=key, small=small)
+    if small:
+        small_words(ax)
+    keep_within(ax)
+    return ax
+
+
+def _space(ax: "Axes") -> tuple[bool, bool]:
+    """Return whether axes are narrow, and whether they are low; all cells of a grid have the same size here."""
+    spec = ax.get_subplotspec()
+    if spec is None:
+        return is_small(ax, ROOM[0], 0), is_small(ax, 0, ROOM[1])
+    rows, columns = spec.get_gridspec().get_geometry()
+    width, height = ax.figure.bbox.width * len(spec.colspan) / columns, ax.figure.bbox.height * len(spec.rowspan) / rows
+    return width < ROOM[0] * ax.figure.dpi, height < ROOM[1] * ax.figure.dpi
+
+
+def _title(ax: "Axes", cd: Cumulative, *, small: bool) -> str:
+    """Return the statistic and its P-value, after the group if there is one."""
+    kuiper = significant(cd.kuiper, _render.decimals(cd.robust_sigma / 10, 4))
+    p = p_words(cd.p_kuiper)
+    found = f"Kuiper {kuiper}, P {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
+    group = getattr(cd, "group", SUBPOPULATION)
+    if group == SUBPOPULATION:
+        return found
+    room = characters(ax, TINY + 1 if small else SMALL + 1)
+    return f"{group}: {found}" if len(group) + len(found) + 2 <= room else f"{_render.cut(group, room)}\n{found}"
+
+
+def _require_cumulative(cd: Any) -> None:
+    if isinstance(cd, Cumulative):
+        return
+    instead = "make one with `bayescal.cumulative_difference(outcome, score)`"
+    if isinstance(cd, SubpopulationScreen):
+        instead = f"plot one group, as in `plot_cumulative(screen[{next(iter(cd))!r}])`"
+    elif isinstance(getattr(cd, "observed", None), Cumulative):
+        instead = "plot its `observed`"
+    raise TypeError(
+        f"`cd` must be a CumulativeDifference or a SubpopulationDifference, not {type(cd).__name__}; {instead}."
+    )
+
+
+def _two_ends(zoom: Any) -> tuple[float, float]:
+    if isinstance(zoom, str) or not np.iterable(zoom) or len(ends := tuple(zoom)) != 2:
+        raise TypeError(f"`zoom` must be the two ends of an interval of scores, as (0.2, 0.6), not {quoted(zoom)}.")
+    return ends[0], ends[1]
+
+
+def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: str) -> None:
+    (x0, y0), (x1, y1) = points.worst
+    ax.axhline(0, color=grey, linewidth=0.8, zorder=1)
+    ax.fill_between(
+        points.share,
+        points.low,
+        points.high,
+        color=main,
+        alpha=_opacity(ax),
+        linewidth=0,
+        zorder=2,
+        gid="band",
+    )
+    ax.fill(
+        [0, 0, TRIANGLE],
+        [-2 * points.sigma, 2 * points.sigma, 0],
+        color=grey,
+        alpha=0.75,
+        linewidth=0,
+        zorder=3,
+        gid="triangle",
+    )
+    ax.axvspan(x0, x1, color=marked, alpha=0.1, linewidth=0, zorder=0, gid="worst interval")
+    ax.plot(points.share, points.curve, color=main, linewidth=1.4, zorder=4, gid="curve")
+    inside = (points.share >= x0) & (points.share <= x1)
+    ax.plot(points.share[inside], points.curve[inside], color=marked, linewidth=2, zorder=5, gid="worst part")
+    ax.plot([x0, x1], [y0, y1], "o", color=marked, markersize=4, zorder=6, gid="worst ends")
+
+
+def _opacity(ax: "Axes") -> float:
+    """Return the opacity of the band: on black, colours look darker."""
+    return 0.35 if is_dark(background(ax)) else 0.18
+
+
+def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) -> None:
+    every = 2 if small else 1
+    # five steps: with every second tick, the last one is not drawn
+    ax.set_xticks(points.tick_share[::every], score_labels(points.tick_score[::every]))
+    ax.set_xlim(0, 1)
+    ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=SMALL)
+    rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "subgroup is higher"
+    height = max(16, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
+    words = ["cumulative difference"] if small else ["cumulative difference", f"(rises where {rises})"]
+    lines = (
+        [" ".join(words)] if len(" ".join(words)) <= height else [each for part in words for each in wrap(part, height)]
+    )
+    ax.set_ylabel("\n".join(lines), fontsize=SMALL)
+    ax.tick_params(labelsize=SMALL)
+    ax.spines["right"].set_visible(False)
+    upper = ax.secondary_xaxis("top")
+    upper.set_xticks(points.tick_share[::every], [f"{share:g}" for share in points.tick_share[::every].round(2)])
+    upper.tick_params(labelsize=TINY if small else SMALL, pad=2)
+    upper.set_xlabel(_share_of(cd), fontsize=TINY, labelpad=2)
+
+
+def _share_of(cd: Cumulative) -> str:
+    return "share of the weight" if cd.steps.weighted else "share of the rows"
+
+
+def score_labels(scores: Floats) -> list[str]:
+    """Format scores with so many decimals that different scores have different labels, two to six.
+
+    If six are too few, scores near 1 are written as differences from 1. Certain scores are "0" and "1".
+
+    Examples
+    --------
+    >>> score_labels(np.array([0.2, 0.9991, 0.9994, 1.0]))
+    ['0.2000', '0.9991', '0.9994', '1']
+    """
+    certain = [score in (0, 1) for score in scores]
+    for places in range(2, 7):
+        labels = [f"{score:.{places}f}" for score in scores]
+        rounded = {label for label, sure in zip(labels, certain, strict=True) if not sure}
+        apart = places == 2 or not rounded & {f"{end:.{places}f}" for end in (0, 1)}
+        if apart and len(set(labels)) == len(set(scores.tolist())):
+            return [label[0] if sure else label for label, sure in zip(labels, certain, strict=True)]
+    return [f"1 \u2212 {1 - score:.1g}" if 0.99 < score < 1 else f"{score:.4g}" for score in scores]
+
+
+def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *, small: bool) -> float:
+    """Draw the key above the upper axis; return the points that it and the upper axis take."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    main, marked, grey = colours
+    entries: list[tuple[Any, str]] = [
+        (
+            (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4)),
+            f"curve, {100 * prob:g} % band",
+        ),
+        (Line2D([], [], color=marked, linewidth=2), "largest deviation"),
+        (Line2D([], [], color=grey, marker=">", linestyle="", markersize=7), f"\u00b1 2 sigma {chance}"),
+    ]
+    return key_above(ax, entries, small=small, offset=3.4 * (TINY if small else SMALL))

@@ -1,0 +1,348 @@
+"""Subpopulations against the full population, averaged in cells around the scores of the subpopulation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.cumulative.ranges import Moments, split_moments
+from bayescal.cumulative.responses import Responses
+from bayescal.cumulative.skewness import LocalMoments, effective_number, third_moment_of_difference
+from bayescal.stats.ordered import StoredSteps
+from bayescal.stats.sums import sums_at
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SubpopulationSteps(StoredSteps):
+    """Steps of a subpopulation against the full population.
+
+    Parameters
+    ----------
+    difference_variance : ndarray of float64, shape (n_scores,)
+        Variance of `deviation` if responses in a cell have the same distribution for members and others.
+        `calibrated_variance`, which published programs use, ignores that members are part of the mean of the cell.
+    beyond : ndarray of float64, shape (n_scores,)
+        Share of the weight in the cell that belongs to rows with scores below the first or above the last score of
+        members; 0 except in the first and the last cell, which have no outer end.
+    cell_weight : ndarray of float64, shape (n_scores,)
+        Weight of all rows in the cell, members and others.
+    local_second, local_third : ndarray of float64, shape (n_scores,)
+        Variance and third central moment of `deviation` if responses have the same distribution for members and others,
+        from the responses of many rows around the cell, in one unit. Parts of either sign add up in the third one.
+    """
+
+    difference_variance: Floats
+    beyond: Floats
+    cell_weight: Floats
+    local_second: Floats
+    local_third: Floats
+
+
+def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
+    r"""Sum the members of a subpopulation by score, minus the mean response of the full population near that score.
+
+    Parameters
+    ----------
+    rows : Responses
+        The full population, which includes the subpopulation.
+    member : ndarray of bool, shape (n_rows,)
+        The rows of the subpopulation.
+
+    Returns
+    -------
+    SubpopulationSteps
+        One step per distinct score t_j of members with positive weight. The expected response is the weighted mean over
+        all rows with scores in the cell (m_{j-1}, m_j], where m_j is the midpoint of t_j and t_{j+1}; the first cell
+        begins at minus infinity and the last one ends at infinity [1]_. `calibrated_variance` is the sum of squared
+        weights of the members times the variance of the responses in the cell.
+
+    References
+    ----------
+    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
+       117, equations 5 to 33.
+    """
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    member = member & (weight > 0)
+    score, step = np.unique(rows.score[member], return_inverse=True)
+    cell = np.searchsorted(midpoints(score), rows.score, side="left")
+    # responses are centred, so that the variance within cells does not cancel
+    response = rows.response - np.average(rows.response, weights=weight)
+
+    def in_cells(values: Floats) -> Floats:
+        return sums_at(cell, values, len(score))
+
+    def of_others(values: Floats) -> Floats:
+        return sums_at(cell[~member], values[~member], len(score))
+
+    total, other = in_cells(weight), of_others(weight)
+    mean = in_cells(weight * response) / total
+    squares = in_cells(weight * (response - mean[cell]) ** 2)
+
+    own, residual = weight[member], response[member] - mean[step]
+
+    def of_members(values: Floats) -> Floats:
+        return sums_at(step, values, len(score))
+
+    mass, square = of_members(own), of_members(own**2)
+    # exact zeros: otherwise, P-values would compare rounding errors of equal responses
+    counted = weight > 0
+    constant = _constant(cell[counted], response[counted], len(score))
+    residual[constant[step]] = squares[constant] = 0.0
+    # means of members and others, because a difference from the mean of the cell can cancel
+    difference = of_members(own * response[member]) / mass
+    difference -= np.divide(of_others(weight * response), other, out=difference.copy(), where=other > 0)
+    difference[constant] = 0.0
+    other_sq = of_others(weight**2)
+    local_second, local_third = _local_moments(
+        rows.score[counted], response[counted], midpoints(score), (mass, square, of_members(own**3)), (other, other_sq)
+    )
+    return SubpopulationSteps(
+        score=score,
+        weight=mass,
+        deviation=mass * (other / total) * difference,
+        weight_sq=square,
+        deviation_weight_sq=of_members(own**2 * residual),
+        deviation_sq=of_members((own * residual) ** 2),
+        calibrated_variance=square * squares / total,
+        n_rows=np.bincount(step, minlength=len(score)),
+        weighted=rows.weight is not None,
+        difference_variance=_difference_variance(
+            (mass, square), (other, other_sq), squares, _pairs(cell[counted], weight[counted], total)
+        ),
+        beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
+        cell_weight=total,
+        local_second=local_second,
+        local_third=local_third,
+    )
+
+
+def _local_moments(
+    score: Floats,
+    response: Floats,
+    ends: Floats,
+    members: tuple[Floats, Floats, Floats],
+    others: tuple[Floats, Floats],
+) -> tuple[Floats, Floats]:
+    """Return `local_second` and `local_third` of cells with these inner ends."""
+    order = np.argsort(score, kind="stable")
+    score = score[order]
+    moments = LocalMoments.of_rows(score, response[order])
+    inner = np.searchsorted(score, ends, side="right")
+    return _moments_of_difference(moments, np.append(0, inner), np.append(inner, len(score)), members, others)
+
+
+def _moments_of_difference(
+    moments: LocalMoments,
+    low: NDArray[np.intp],
+    high: NDArray[np.intp],
+    members: tuple[Floats, Floats, Floats],
+    others: tuple[Floats, Floats],
+) -> tuple[Floats, Floats]:
+    second, third = moments.around(low, high)
+    (own, own_sq, own_cubes), (other, other_sq) = members, others
+    squares = own_sq * (other / (own + other)) ** 2 + (own / (own + other)) ** 2 * other_sq
+    return second * squares, np.abs(third) * third_moment_of_difference((own, own_cubes), others)
+
+
+def _constant(cell: NDArray[np.intp], response: Floats, n_cells: int) -> NDArray[np.bool_]:
+    """Return whether all responses in each cell are equal."""
+    low, high = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
+    np.minimum.at(low, cell, response)
+    np.maximum.at(high, cell, response)
+    return low == high
+
+
+def _pairs(cell: NDArray[np.intp], weight: Floats, total: Floats) -> Floats:
+    """Return (sum w)^2 - sum w^2 of each cell; the heaviest row is kept apart, because its square may cancel."""
+    heaviest = np.zeros(len(total))
+    np.maximum.at(heaviest, cell, weight)
+    at = np.flatnonzero(weight == heaviest[cell])
+    first = np.empty(len(total), dtype=np.intp)
+    first[cell[at]] = at
+    rest = weight.copy()
+    rest[first] = 0.0
+    others, squares = sums_at(cell, rest, len(total)), sums_at(cell, rest**2, len(total))
+    return 2 * heaviest * others + np.maximum(others**2 - squares, 0.0)
+
+
+def _difference_variance(
+    members: tuple[Floats, Floats], others: tuple[Floats, Floats], squares: Floats, pairs: Floats
+) -> Floats:
+    r"""Return the variance of :math:`\sum_M w (r - \bar r)`, if responses have the same distribution for all rows.
+
+    Parameters
+    ----------
+    members, others : tuple of ndarray
+        Sums of the weights and of their squares in each cell: V and Q of members, U and T of others.
+    squares : ndarray
+        Weighted sum of squared differences from the mean of the cell.
+    pairs : ndarray
+        P, the squared sum of all weights minus the sum of their squares.
+
+    Returns
+    -------
+    ndarray
+        For independent responses with variance v, the sum has the variance v (Q U^2 + V^2 T) / W^2, with W = V + U,
+        and the mean of `squares` is v P / W. It is 0 if a cell only contains members.
+    """
+    (own, own_sq), (other, other_sq) = members, others
+    total = own + other
+    variance = np.divide(squares, pairs / total, out=np.zeros_like(own), where=pairs > 0)
+    return variance * (own_sq * (other / total) ** 2 + (own / total) ** 2 * other_sq)
+
+
+def midpoints(score: Floats) -> Floats:
+    """Return the ends of the cells between neighbouring scores; each lies below the higher score."""
+    middle = score[:-1] / 2 + score[1:] / 2
+    # between neighbouring floats the midpoint may round to the higher one, whose cell would lose its own rows
+    return np.where(middle < score[1:], middle, score[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """Statistics of many subpopulations; arrays of shape (n_groups,).
+
+    Parameters
+    ----------
+    n_rows : ndarray of int64
+        Rows of positive weight.
+    top, bottom, end : ndarray of float64
+        Largest, smallest and last value of the cumulative difference of each group, which begins with 0.
+    sigma : ndarray of float64
+        Standard deviation of the end of the curve if means are equal, from `calibrated_variance`.
+    difference_sigma, mean_step : ndarray of float64
+        Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
+        divided by it (0 if it is 0): the root of the sum of the variances over the sum of their roots.
+    outer_step : ndarray of float64
+        Product of the step in `sigma` and `beyond`, in the first or last cell of a group, whichever is larger; see
+        `SubpopulationSteps`.
+    rare : ndarray of float64
+        Effective number of rare responses: the inverse square of the skewness of the end of the curve if means are
+        equal.
+    """
+
+    n_rows: NDArray[np.int64]
+    top: Floats
+    bottom: Floats
+    end: Floats
+    sigma: Floats
+    difference_sigma: Floats
+    mean_step: Floats
+    outer_step: Floats
+    rare: Floats
+
+
+def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
+    """Compute the statistics of the cumulative difference of every group against the full population.
+
+    Parameters
+    ----------
+    rows : Responses
+        The full population.
+    group : ndarray of int, shape (n_rows,)
+        Group of each row, from 0 to n_groups - 1.
+    n_groups : int
+        Number of groups; each has a row of positive weight.
+
+    Returns
+    -------
+    GroupSums
+        The statistics that `subpopulation_steps` gives for each group. All groups are computed at once, from one sort
+        of the rows by group and score, and from cumulative sums over the full population in the order of the scores.
+    """
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    counted = np.flatnonzero(weight > 0)
+    response, score, weight = _centred(rows.response[counted], weight[counted]), rows.score[counted], weight[counted]
+    group = group[counted]
+    order = np.lexsort((score, group))
+    of_group, of_score = group[order], score[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (of_group[1:] != of_group[:-1]) | (of_score[1:] != of_score[:-1])
+    starts = np.flatnonzero(new)
+    level, level_group = of_score[starts], of_group[starts]
+    first = np.searchsorted(level_group, np.arange(n_groups))
+
+    by_score = np.lexsort((group, score))  # members with equal scores stand together
+    place = np.empty_like(by_score)
+    place[by_score] = np.arange(len(by_score))
+    begin = place[order[starts]]
+    end = begin + np.diff(starts, append=len(order))
+    low, high = _cells(score[by_score], level, level_group)
+    response = response[by_score]
+    changes = np.concatenate([[0], np.cumsum(response[1:] != response[:-1])])
+    constant = changes[high - 1] == changes[low]
+    members, others = split_moments(Moments.of_rows(weight[by_score], response), (low, begin, end, high), constant)
+    cell = members + others
+    own, whole = members.weight, cell.weight
+    # exact zeros as in `subpopulation_steps`
+    nothing = constant | (high - low == end - begin)
+    deviation = np.where(nothing, 0.0, own * (others.weight / whole) * (members.mean - others.mean))
+    squares = np.where(constant, 0.0, cell.squares)
+    variance = _difference_variance(
+        (own, members.weight_sq), (others.weight, others.weight_sq), np.where(nothing, 0.0, squares), cell.pairs
+    )
+    of_end = np.add.reduceat(variance, first)
+    sizes = np.diff(first, append=len(level))
+    # in units of each group's standard deviation, so that rounding errors of one group are small in every other one
+    unit = np.where(of_end > 0, np.sqrt(of_end), 1.0)
+    curve = np.cumsum(deviation / np.repeat(unit, sizes))
+    curve -= np.repeat(curve[first] - deviation[first] / unit, sizes)
+    total = np.add.reduceat(own, first)
+    last = np.append(first[1:], len(curve)) - 1
+    own_variance = members.weight_sq * squares / whole
+    of_sigma = np.add.reduceat(own_variance, first)
+    outer = np.sqrt(own_variance) * _beyond(score, weight, level, first, last) / whole
+    shares = np.divide(variance, np.repeat(of_end, sizes), out=np.zeros_like(variance), where=variance > 0)
+    roots = np.add.reduceat(np.sqrt(shares), first)
+    unit /= total
+    moments = LocalMoments.of_rows(score[by_score], response)
+    own_cubes = np.add.reduceat(weight[order] ** 3, starts)
+    second, third = (
+        np.add.reduceat(each, first)
+        for each in _moments_of_difference(
+            moments, low, high, (own, members.weight_sq, own_cubes), (others.weight, others.weight_sq)
+        )
+    )
+    return GroupSums(
+        n_rows=np.bincount(group, minlength=n_groups),
+        top=np.maximum(np.maximum.reduceat(curve, first), 0.0) * unit,
+        bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) * unit,
+        end=curve[last] * unit,
+        sigma=np.sqrt(of_sigma) / total,
+        difference_sigma=np.sqrt(of_end) / total,
+        mean_step=np.divide(1, roots, out=np.zeros(n_groups), where=roots > 0),
+        outer_step=np.divide(
+            np.maximum(outer[first], outer[last]), np.sqrt(of_sigma), out=np.zeros(n_groups), where=of_sigma > 0
+        ),
+        rare=effective_number(second, third),
+    )
+
+
+def _beyond(score: Floats, weight: Floats, level: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
+    """Return the weight below the first score of each group and above its last one, at these scores; 0 at others."""
+    order = np.argsort(score)
+    sums = np.concatenate([[0.0], np.cumsum(weight[order])])
+    in_order = score[order]
+    beyond = np.zeros(len(level))
+    beyond[first] = sums[np.searchsorted(in_order, level[first], side="left")]
+    beyond[last] += sums[-1] - sums[np.searchsorted(in_order, level[last], side="right")]
+    return beyond
+
+
+def _centred(response: Floats, weight: Floats) -> Floats:
+    """Return responses minus their mean, which is rounded for integers, so that unweighted sums stay exact."""
+    mean = float(np.average(response, weights=weight))
+    return response - (round(mean) if (response == np.rint(response)).all() else mean)
+
+
+def _cells(score: Floats, level: Floats, level_group: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first row of the cell of each score of each group, and the row after its last one."""
+    same = level_group[1:] == level_group[:-1]
+    ends = np.full(len(level), np.inf)
+    ends[:-1] = np.where(same, midpoints(level), np.inf)
+    high = np.searchsorted(score, ends, side="right")
+    low = np.zeros_like(high)
+    low[1:] = np.where(same, high[:-1], 0)
+    return low, high

@@ -1,0 +1,328 @@
+"""Net benefit: rows -> counts between thresholds -> posterior of the cells -> NetBenefit."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Real
+from typing import Any, overload
+
+from bayescal import _checks
+from bayescal._invalid import prefixed, quoted
+from bayescal._meant import public
+from bayescal.analyses.one import remarks_on
+from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
+from bayescal.data.frames import by_column
+from bayescal.data.groups import UNNAMED as UNNAMED_GROUPS
+from bayescal.data.groups import Groups
+from bayescal.data.predictions import Predictions, read_rows
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.groups import GroupedNetBenefit
+from bayescal.decisions.posterior import ScoreCellsPosterior
+from bayescal.decisions.result import NetBenefit
+from bayescal.decisions.thresholds import UNNAMED, model_names
+from bayescal.results.remarks import of_several
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.paired import PairedCounts
+
+type Options = tuple[Any, Any, Any, Any]
+#: Weight of the prior in rows, for one model and for differences of models.
+PSEUDO_ROWS = 3.0
+
+
+@public
+def net_benefit(
+    y_true: Any,
+    y_prob: Any,
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = PSEUDO_ROWS,
+    weights: Any = None,
+    by: Any = None,
+    cluster: Any = None,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> NetBenefit | GroupedNetBenefit:
+    r"""Compute decision curves: the net benefit of treating all rows whose probability reaches a threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of {0, 1} or bool, shape (n_rows,)
+        Whether each row has the event, such as a disease.
+    y_prob : array-like of float, shape (n_rows,), or mapping of str to array-like, or data frame
+        Probabilities of the event. For several models, a mapping from name to column, or a data frame with one column
+        per model.
+    thresholds : float or array-like of float, optional
+        Thresholds t, strictly increasing in [0, 1); by default 0.01, 0.02, ..., 0.99. A row is treated at t if
+        its probability is at least t; at 0 every row is, and the net benefit is the prevalence. Thresholds are rounded
+        to 12 decimals.
+    pseudo_rows : float, default 3
+        Weight of the prior in rows, in [0.1, 100]. The prior has an event probability of 0.5, and most of its scores
+        are 0 or 1, so that at every threshold about half of its rows are treated.
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights >= 0. Posteriors are as wide as those of Kish's effective number of rows.
+    by : array-like, shape (n_rows,), optional
+        Labels of groups: one result per group, and one of all rows, as a mapping.
+    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
+        Labels of clusters, such as patients with several rows, whose rows may depend on each other. By default all rows
+        are independent. With fewer than 40 clusters a remark warns that intervals may be too narrow.
+    harm : float or mapping of str to float, optional
+        Net benefit that the use of a model costs per row, such as the harm of a test; by default 0.
+    prevalence : float, optional
+        Share of the event in the population, for case-control data, in which the study design fixes the share of cases.
+        Probabilities of the scores are then estimated given the outcome.
+    draws : int, default 4000
+        Number of draws.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator, as for `numpy.random.default_rng`.
+    classes : sequence of two labels, optional
+        The label of 0 and the label of 1.
+    logits : bool, default False
+        Whether `y_prob` holds log odds.
+
+    Returns
+    -------
+    NetBenefit or GroupedNetBenefit
+        Joint draws of the net benefit of all models and of treating all, standardized net benefit, treatments avoided,
+        differences, and the probabilities that a model is useful and that a strategy is the best. A
+        `GroupedNetBenefit` if `by` is given.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If values are missing or invalid, or columns differ in length; the message gives the first index. If thresholds
+        lie outside [0, 1), where the odds t / (1 - t) are finite, or do not increase. If weights differ only between
+        the outcomes, as for case-control data, and `prevalence` is not given.
+
+    See Also
+    --------
+    net_benefit_counts : The same from counts of streams, files or data frames.
+    plot_decision_curve : Draws the result.
+
+    Notes
+    -----
+    The net benefit [1]_ counts true positives per row, and subtracts false positives with the weight that the threshold
+    implies: a decision maker with threshold t accepts (1 - t) / t false positives for a true positive.
+
+    .. math:: NB(t) = P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)
+
+    The posterior is that of a Dirichlet process; see `ScoreCellsPosterior`. Mean and standard deviation have closed
+    forms. The page "Net benefit and decisions" shows how often the intervals contain the truth.
+
+    With `cluster`, the Dirichlet process is one of clusters: draws multiply all rows of a cluster by the same number.
+    The posterior is then as wide as differences between clusters require, at each threshold and for each difference
+    of models.
+
+    Values are combined by position. Pandas columns with different indexes raise a `ValueError`, unless one index is the
+    default one and the other has other labels.
+
+    References
+    ----------
+    .. [1] A. J. Vickers and E. B. Elkin (2006), "Decision curve analysis: a novel method for evaluating prediction
+       models", Medical Decision Making 26, 565-574.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(1000)
+    >>> y = rng.random(1000) < p
+    >>> found = net_benefit(y, {"new": p, "old": np.sqrt(p)}, [0.2, 0.5, 0.8], rng=1)
+    >>> found.net_benefit["new"].mean().round(3)
+    array([0.388, 0.234, 0.113])
+    >>> found.p_best["new"].round(2)
+    array([1.  , 1.  , 0.98])
+    """
+    by_name = y_prob if isinstance(y_prob, Mapping) else by_column(y_prob)
+    named, given = by_name is not None, {UNNAMED: y_prob} if by_name is None else dict(by_name)
+    names = model_names(given)
+    columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in given.items()}
+    same_rows({"y_true": y_true, **columns, "weights": weights, "by": by, "cluster": cluster})
+    options: dict[str, Any] = {"classes": classes, "logits": logits, "weights": weights}
+    rows: dict[str, Predictions] = {}
+    for name in names:
+        try:
+            rows[name] = read_rows(y_true, given[name], target="event", **options).checked().scale_free()
+        except (ValueError, TypeError) as problem:
+            raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
+    n_rows = len(next(iter(rows.values())))
+    clusters = None if cluster is None else Clusters.from_column(cluster, n_rows)
+    counts = ThresholdCounts.from_predictions(rows, thresholds, clusters)
+    on = {name: remarks_on(of_model) for name, of_model in rows.items()}
+    of_rows = tuple(of_several(on)) if named else on[UNNAMED]
+    if by is None:
+        return replace(_of_counts(counts, pseudo_rows, harm, prevalence, draws, rng), of_rows=of_rows)
+    groups = Groups.from_column(by, n_rows)
+    parts = _by_group(rows, groups, counts.thresholds, clusters)
+    found = _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
+    return replace(found, overall=replace(found.overall, of_rows=of_rows))
+
+
+def _by_group(
+    rows: Mapping[str, Predictions], groups: Groups, thresholds: Any, clusters: Clusters | None
+) -> dict[Any, ThresholdCounts]:
+    """Count the rows of each group; the part of a cluster inside a group is a cluster."""
+    parts = zip(*(groups.split(of_model) for of_model in rows.values()), strict=True)
+    found = {}
+    for label, inside, members in zip(groups.labels, groups.rows(), parts, strict=True):
+        own = None if clusters is None else clusters.take(inside)
+        with _in_group(label):
+            found[label] = ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, own)
+    return found
+
+
+def _of_groups(
+    parts: Mapping[Any, ThresholdCounts], whole: ThresholdCounts, name: str, options: Options, rng: Any
+) -> GroupedNetBenefit:
+    """Evaluate each group and all rows; the draws of a group do not depend on the other groups."""
+    seeds = _checks.seeds(rng, len(parts) + 1)
+    groups = {}
+    for (label, counts), seed in zip(parts.items(), seeds[1:], strict=True):
+        with _in_group(label):
+            groups[label] = _of_counts(counts, *options, seed)
+    return GroupedNetBenefit(groups, _of_counts(whole, *options, seeds[0]), name)
+
+
+@contextmanager
+def _in_group(label: Any) -> Iterator[None]:
+    """Name the group in errors."""
+    try:
+        yield
+    except (ValueError, TypeError) as problem:
+        raise prefixed(problem, f"group {label!r}: ") from problem
+
+
+@overload
+def net_benefit_counts(
+    counts: ThresholdCounts | BinnedCounts | PairedCounts,
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = ...,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> NetBenefit: ...
+@overload
+def net_benefit_counts(
+    counts: Mapping[Any, ThresholdCounts],
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = ...,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = ...,
+) -> GroupedNetBenefit: ...
+@public
+def net_benefit_counts(
+    counts: ThresholdCounts | BinnedCounts | PairedCounts | Mapping[Any, ThresholdCounts],
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = PSEUDO_ROWS,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    name: str = UNNAMED_GROUPS,
+) -> NetBenefit | GroupedNetBenefit:
+    """Compute decision curves from counts; the cost does not depend on the number of rows.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts, BinnedCounts or PairedCounts, or mapping of label to ThresholdCounts
+        Counts between thresholds. Counts of an event in bins, closed on the left, have them as the inner edges of the
+        bins. Counts of groups, as from ``ThresholdCounts.from_frame(..., by=...)``, give a result per group and one of
+        their sum.
+    thresholds : float or array-like of float, optional
+        Some of the thresholds, or inner edges, of the counts; by default all.
+    pseudo_rows, harm, prevalence, draws, rng
+        As for `net_benefit`.
+    name : str, optional
+        Name of the grouping, such as "site".
+
+    Returns
+    -------
+    NetBenefit or GroupedNetBenefit
+        As from `net_benefit`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `net_benefit`; also if a threshold is not among those of the counts.
+
+    Examples
+    --------
+    >>> day = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.3, 0.8])
+    >>> net_benefit_counts(day + day, rng=1).observed["model"].round(3)
+    array([0.667, 0.333])
+
+    Bins of equal width on a file, a stream or a database serve as well:
+
+    >>> binned = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=10, target="event")
+    >>> net_benefit_counts(binned, [0.3, 0.8], rng=1).observed["model"].round(3)
+    array([0.667, 0.333])
+    """
+    options = (pseudo_rows, harm, prevalence, draws)
+    if not isinstance(counts, Mapping):
+        return _of_counts(_at(counts, thresholds), *options, rng)
+    if not counts:
+        raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
+    parts = {}
+    for label, each in counts.items():
+        with _in_group(label):
+            parts[label] = _at(each, thresholds)
+    first, *others = parts.values()
+    return _of_groups(parts, sum(others, start=first), name, options, rng)
+
+
+def _at(counts: ThresholdCounts | BinnedCounts | PairedCounts, thresholds: Any) -> ThresholdCounts:
+    """Return counts between the given thresholds."""
+    if not isinstance(counts, ThresholdCounts):
+        return ThresholdCounts.from_bins(counts, thresholds)
+    return counts if thresholds is None else counts.at(thresholds)
+
+
+def _of_counts(
+    counts: ThresholdCounts, pseudo_rows: Any, harm: Any, prevalence: Any, draws: Any, rng: Any
+) -> NetBenefit:
+    prior = float(_checks.positive("pseudo_rows", pseudo_rows, ()))
+    share = None if prevalence is None else _checks.fraction("prevalence", prevalence)
+    if share is None and counts.weights_by_outcome_only:
+        raise ValueError(
+            "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
+            "chosen. Pass the share in the population, as in `prevalence=0.1`; weights are then not needed."
+        )
+    posterior = ScoreCellsPosterior(counts, prior, share is not None)
+    harms = _harms(harm, counts.models)
+    seed = _checks.seeds(rng, 1)[0]
+    return NetBenefit(posterior, harms, share, _checks.whole_number("draws", draws, 2), seed)
+
+
+def _harms(harm: Any, models: Sequence[str]) -> dict[str, float]:
+    """Return the harm of each model: one number for all, or a mapping with some of the models."""
+    if harm is None:
+        return dict.fromkeys(models, 0.0)
+    if not isinstance(harm, Mapping):
+        return dict.fromkeys(models, _harm("harm", harm))
+    unknown = [name for name in harm if name not in models]
+    if unknown:
+        raise ValueError(
+            f"`harm` must name models; {quoted(unknown[0])} is none of {quoted(list(models))}."
+            f"{_checks.did_you_mean(str(unknown[0]), models)}"
+        )
+    return {name: _harm(f"harm[{name!r}]", harm.get(name, 0.0)) for name in models}
+
+
+def _harm(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"`{name}` must be a number >= 0, or one for each model by name; not {quoted(value)}.")
+    if not 0 <= float(value) < 1:
+        raise ValueError(f"`{name}` must lie in [0, 1), in units of net benefit per row; not {value!r}.")
+    return float(value)

@@ -1,0 +1,265 @@
+"""LossRatio: the loss of decisions after recalibration, as a share of the loss before."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _presented, _render
+from bayescal._meant import public
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.words import counting, ranges, shown, thresholds_and_rows
+from bayescal.draws import Draws, fingerprint
+
+Floats = NDArray[np.float64]
+
+#: A remark names thresholds at which fewer test rows than this are decided wrongly.
+FEWEST = 5
+#: Another one those at which the decision of fewer test rows than this changes.
+FEW_CHANGED = 15
+#: Weight of the prior in rows at each threshold, as for `net_benefit`; it is the same for each of the cells.
+PSEUDO_ROWS = 3.0
+#: Cells of the rows at one threshold: treated before, treated after, outcome.
+CELLS = np.array(list(np.ndindex(2, 2, 2)))
+#: Rounding of sums of effective rows.
+ROUNDING = 1e-9
+HEADER = ("threshold", "loss before", "loss after", "observed ratio", "mean ratio", "2.5 %", "97.5 %", "changed rows")
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class LossRatio(_presented.Presented):
+    """Loss of decisions after recalibration divided by the loss before, over thresholds.
+
+    Returned by `loss_ratio`.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts
+        Joint counts of the test rows: the probabilities "before" and "after".
+    method : str
+        How probabilities were recalibrated, and on how many rows.
+    c_emp : float
+        Kuiper statistic of the test rows before, which bounds what recalibration by a threshold can gain in them.
+    n_draws : int
+        Number of draws.
+    draws_seed : int
+        Seed of the draws.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
+
+    Notes
+    -----
+    At each threshold, rows are in eight cells: treated or not before, after, and their outcome. With one Gamma mass for
+    the rows of each cell between thresholds, and one of shape 3 / 8 for each of the eight cells at each threshold, the
+    posterior at one threshold is that of `net_benefit` for the models "before" and "after", up to 0.08 pseudo-rows in
+    each. The rows have the same masses at all thresholds; pseudo-rows are drawn anew at each, because decisions that
+    change at different thresholds are those of different rows. So losses at several thresholds have no common
+    prevalence within a draw.
+    """
+
+    counts: ThresholdCounts
+    method: str
+    c_emp: float
+    n_draws: int
+    draws_seed: int
+    of_rows: tuple[str, ...] = ()
+
+    _index = ("threshold",)
+
+    @property
+    def thresholds(self) -> Floats:
+        """The thresholds, shape (n_thresholds,)."""
+        return self.counts.thresholds
+
+    @cached_property
+    def _drawn(self) -> Floats:
+        """Losses before and after, shape (2, n_draws, n_thresholds)."""
+        rng, t = _checks.generator(self.draws_seed), self.thresholds
+        rows = self.counts.effective()
+        mass = rng.standard_gamma(rows, (self.n_draws, len(rows)))
+        prior = rng.standard_gamma(PSEUDO_ROWS / len(CELLS), (self.n_draws, len(t), len(CELLS)))
+        treated, outcome = CELLS[:, :2].T[:, None, :], CELLS[:, 2]
+        lost = mass @ self._losses.swapaxes(1, 2)
+        lost += (prior * _losses_of(treated, outcome, t)[:, None]).sum(axis=-1)
+        drawn: Floats = lost / (mass.sum(axis=1)[:, None] + prior.sum(axis=2))
+        return drawn
+
+    @property
+    def _losses(self) -> Floats:
+        """Losses of a row of each joint cell before and after, shape (2, n_thresholds, n_cells)."""
+        return _losses_of(self._treated, self.counts.outcome, self.thresholds)
+
+    @cached_property
+    def observed(self) -> Floats:
+        """Mean losses of the test rows before and after, shape (2, n_thresholds)."""
+        mean: Floats = self._losses @ (self.counts.weight / self.counts.weight.sum())
+        return mean
+
+    @property
+    def _treated(self) -> NDArray[np.bool_]:
+        """Whether rows of each joint cell are treated before and after, shape (2, n_thresholds, n_cells)."""
+        return self.counts.cells[:, :2].T[:, None, :] > np.arange(len(self.thresholds))[:, None]
+
+    @property
+    def _changes(self) -> NDArray[np.bool_]:
+        """Whether the decision of the rows of each joint cell changes, shape (n_thresholds, n_cells)."""
+        before, after = self._treated
+        return np.asarray(before != after)
+
+    @property
+    def changed(self) -> NDArray[np.int64]:
+        """Number of test rows whose decision changes at each threshold, shape (n_thresholds,)."""
+        return np.asarray(self._changes @ self.counts.n)
+
+    @property
+    def few_changed(self) -> NDArray[np.bool_]:
+        """Whether the decision of fewer than 15 (effective) test rows changes, at each threshold."""
+        return np.asarray(self._changes @ counting(self.counts) < FEW_CHANGED - ROUNDING)
+
+    @cached_property
+    def _origin(self) -> int:
+        return fingerprint(type(self).__name__, self.counts.fingerprint, self.draws_seed, self.n_draws)
+
+    def _draws(self, values: Floats, name: str) -> Draws:
+        return Draws(values, name, self._origin)
+
+    @property
+    def before(self) -> Draws:
+        """Draws of the loss per row before recalibration, shape (n_draws, n_thresholds)."""
+        return self._draws(self._drawn[0], "loss before")
+
+    @property
+    def after(self) -> Draws:
+        """Draws of the loss per row after recalibration, shape (n_draws, n_thresholds)."""
+        return self._draws(self._drawn[1], "loss after")
+
+    @property
+    def ratio(self) -> Draws:
+        """Draws of loss after / loss before at each threshold, shape (n_draws, n_thresholds); below 1 is a gain."""
+        return self._draws(self._drawn[1] / self._drawn[0], "loss ratio")
+
+    @property
+    def mean_ratio(self) -> Draws:
+        """Draws of the mean of the ratios over the thresholds, shape (n_draws,)."""
+        return self._draws((self._drawn[1] / self._drawn[0]).mean(axis=1), "mean loss ratio")
+
+    @property
+    def few_wrong(self) -> NDArray[np.bool_]:
+        """Whether fewer than 5 (effective) test rows are decided wrongly before or after, at each threshold."""
+        return np.asarray((self._losses > 0).any(axis=0) @ counting(self.counts) < FEWEST - ROUNDING)
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys threshold, before and after (losses of the test rows), ratio (of these), mean (of the posterior), low,
+            high, and changed, the number of test rows whose decision changes.
+        """
+        low, high = self.ratio.interval(prob)
+        before, after = self.observed
+        columns = (self.thresholds, before, after, after / before, self.ratio.mean(), low, high, self.changed)
+        names = ("threshold", "before", "after", "ratio", "mean", "low", "high", "changed")
+        return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        str
+            Mean ratio with its interval, and whether recalibration lowers the loss, raises it, or neither is clear.
+        """
+        low, high = self.mean_ratio.interval(prob)
+        d = _render.interval_decimals(low, high)
+        mean, low_text, high_text = (_render.number(v, d) for v in (self.mean_ratio.mean(), low, high))
+        t = self.thresholds
+        over = f"at the threshold {t[0]:g}" if len(t) == 1 else f"averaged over {len(t)} thresholds"
+        verdict = "lowers" if high < 1 else "raises" if low > 1 else "neither clearly lowers nor clearly raises"
+        return (
+            f"{self.method[:1].upper()}{self.method[1:]} {verdict} the loss of decisions: the loss after "
+            f"recalibration is {mean} times the loss before ({100 * prob:g} % interval {low_text} to {high_text}), "
+            f"{over}."
+        )
+
+    @property
+    def spec(self) -> str:
+        """Recalibration, thresholds and rows, on one line."""
+        at = thresholds_and_rows(self.counts)
+        return f"loss ratio of {self.method}, {at}, prior: {PSEUDO_ROWS:g} pseudo-rows, c_emp before {self.c_emp:.4f}"
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
+
+        Parameters
+        ----------
+        whole : bool, default False
+            Whether the table has all thresholds, instead of about nine.
+
+        Returns
+        -------
+        Sheet
+            The text.
+        """
+        every = self.table()
+        rows = every if whole else [every[i] for i in shown(self.thresholds)]
+        cells = [
+            [f"{row['threshold']:g}", *(_render.number(row[name]) for name in list(row)[1:-1]), str(row["changed"])]
+            for row in rows
+        ]
+        remarks = [*self.of_rows]
+        if self.few_changed.any():
+            remarks.append(
+                f"The decision of fewer than {FEW_CHANGED} test rows changes at "
+                f"{ranges(self.thresholds, self.few_changed)}: the ratio depends on the prior there."
+            )
+        few = self.few_wrong
+        if few.any():
+            remarks.append(
+                f"Fewer than {FEWEST} test rows are decided wrongly before or after at "
+                f"{ranges(self.thresholds, few)}: the loss depends on the prior there."
+            )
+        if len(rows) < len(every):
+            remarks.append(f"The table shows {len(rows)} of {len(every)} thresholds; `table()` has all.")
+        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, [KEY])
+
+
+#: Meaning of the columns of the table.
+KEY = (
+    "Loss per row: t for a false positive, 1 - t for a false negative; observed ratio: of the test rows; changed rows: "
+    "test rows whose decision changes. Intervals are conditional on the fitted recalibration; they leave out the noise "
+    "of the validation rows."
+)
+
+
+def _losses_of(treated: NDArray[np.bool_], outcome: NDArray[np.int64], thresholds: Floats) -> Floats:
+    """Loss of rows at each threshold, t for a false positive and 1 - t for a false negative.
+
+    Parameters
+    ----------
+    treated : ndarray of bool, shape (2, n_thresholds or 1, n_cells)
+        Whether the rows of each cell are treated before and after.
+    outcome : ndarray, shape (n_cells,)
+        Their outcome.
+    thresholds : ndarray, shape (n_thresholds,)
+        The thresholds.
+    """
+    t = thresholds[:, None]
+    return np.where(treated, t * (outcome == 0), (1 - t) * (outcome == 1))

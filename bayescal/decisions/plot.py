@@ -1,0 +1,391 @@
+"""The plot of decision curves: computed as a record, then drawn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal._invalid import quoted
+from bayescal._meant import public
+from bayescal.clinical.result import ClinicalSummary
+from bayescal.decisions.result import NetBenefit
+from bayescal.decisions.words import FEW, of_draws, ranges
+from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, is_dark, key_above, palette, titled
+from bayescal.report.room import is_small, keep_within, small_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.2, 3.2)
+#: The axis reaches at least and at most so far below 0, as a share of its part above 0: the line of treating all is
+#: unbounded below.
+BELOW_LEAST, BELOW_MOST = 0.1, 0.35
+#: Maximum numbers of chosen thresholds and of models in the title.
+TITLED = 2
+#: Height of the bars that mark useful thresholds, as a share of the axes.
+BAR = 0.016
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionCurvePoints:
+    """Content of the plot of decision curves.
+
+    Parameters
+    ----------
+    thresholds : ndarray, shape (n_thresholds,)
+        The thresholds.
+    mean, low, high : dict of str to ndarray, shape (n_thresholds,)
+        Posterior mean and interval of each model.
+    useful : dict of str to ndarray of bool, shape (n_thresholds,)
+        Whether each model is useful with at least the probability of the intervals; false at thresholds
+        that `few_rows` marks.
+    treat_all : ndarray, shape (n_thresholds,)
+        Posterior mean of treating all.
+    limits : (float, float)
+        Limits of the vertical axis. The lower one may cut off treating all, and models that do harm.
+    """
+
+    thresholds: Floats
+    mean: dict[str, Floats]
+    low: dict[str, Floats]
+    high: dict[str, Floats]
+    useful: dict[str, NDArray[np.bool_]]
+    treat_all: Floats
+    limits: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenPoints:
+    """Numbers at thresholds that were chosen beforehand, which the title states.
+
+    Parameters
+    ----------
+    thresholds : ndarray, shape (n_chosen,)
+        The thresholds.
+    mean : dict of str to ndarray, shape (n_chosen,)
+        Posterior mean of each model.
+    treat_all : ndarray, shape (n_chosen,)
+        Posterior mean of treating all.
+    p_useful : dict of str to ndarray, shape (n_chosen,)
+        Probability that each model is useful; NaN where too few rows lie on a side of the threshold.
+    """
+
+    thresholds: Floats
+    mean: dict[str, Floats]
+    treat_all: Floats
+    p_useful: dict[str, Floats]
+
+
+def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> ChosenPoints:
+    """Compute the numbers at chosen thresholds.
+
+    Parameters
+    ----------
+    dc : NetBenefit
+        The result.
+    at : float or array-like of float
+        The thresholds, which must be thresholds of `dc`.
+    standardized : bool, default False
+        Whether net benefits are divided by the prevalence.
+
+    Returns
+    -------
+    ChosenPoints
+        The numbers.
+
+    Raises
+    ------
+    ValueError
+        If `dc` does not have one of the thresholds.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> dc = bc.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
+    >>> found = chosen_points(dc, 0.5)
+    >>> found.mean["model"].round(2), found.p_useful["model"]
+    (array([0.49]), array([1.]))
+    """
+    given = np.atleast_1d(np.asarray(at, dtype=np.float64))
+    same = np.isclose(given[:, None], dc.thresholds, rtol=0, atol=1e-9)
+    if not same.any(axis=1).all():
+        raise ValueError(
+            f"`at` must hold thresholds of `dc`, which {given[~same.any(axis=1)][0]:g} is not; name it in "
+            "`net_benefit(..., thresholds=)`."
+        )
+    place = same.argmax(axis=1)
+    if standardized:
+        mean = {name: each.mean()[place] for name, each in dc.standardized.items()}
+        treat_all = (dc.treat_all.values / dc.prevalence_draws).mean(axis=0)[place]
+    else:
+        mean = {name: exact[place] for name, (exact, _) in dc.moments.items()}
+        treat_all = np.array([row["mean"] for row in dc.treat_all_table()])[place]
+    useful = {name: np.where(dc.few_rows[name], np.nan, p)[place] for name, p in dc.p_useful.items()}
+    return ChosenPoints(given, mean, treat_all, useful)
+
+
+def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: bool = False) -> DecisionCurvePoints:
+    """Compute what `plot_decision_curve` draws.
+
+    Parameters
+    ----------
+    dc : NetBenefit
+        The result.
+    prob : float, default 0.95
+        Probability of the bands, and from which a model is marked as useful.
+    standardized : bool, default False
+        Whether net benefits are divided by the prevalence.
+
+    Returns
+    -------
+    DecisionCurvePoints
+        The numbers to draw.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> dc = bc.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
+    >>> points = decision_curve_points(dc)
+    >>> points.useful["model"], points.treat_all.round(2)
+    (array([ True,  True,  True]), array([ 0.29,  0.  , -1.5 ]))
+    """
+    drawn = dc.standardized if standardized else dc.net_benefit
+    ends = {name: each.interval(prob) for name, each in drawn.items()}
+    mean = {name: each.mean() for name, each in drawn.items()}
+    treat_all = (dc.treat_all.values / dc.prevalence_draws).mean(axis=0) if standardized else dc.treat_all.mean()
+    low, high = ({name: each[side] for name, each in ends.items()} for side in (0, 1))
+    return DecisionCurvePoints(
+        thresholds=dc.thresholds,
+        mean=mean,
+        low=low,
+        high=high,
+        useful={name: (p >= prob) & ~dc.few_rows[name] for name, p in dc.p_useful.items()},
+        treat_all=treat_all,
+        limits=_limits(np.concatenate([*high.values(), treat_all]), np.concatenate(list(low.values()))),
+    )
+
+
+def _limits(high: Floats, low: Floats) -> tuple[float, float]:
+    top = 1.05 * max(float(high.max()), 1e-6)
+    return -min(max(-float(low.min(initial=0.0)), BELOW_LEAST * top), BELOW_MOST * top), top
+
+
+def _ended(points: DecisionCurvePoints, dc: NetBenefit) -> DecisionCurvePoints:
+    """End the curve of each model at the last threshold that some of its rows reach."""
+    reached = {}
+    for i, name in enumerate(dc.models):
+        rows = dc.counts.margin(i, dc.counts.n).sum(axis=0)
+        reached[name] = np.cumsum(rows[::-1])[::-1][1:] >= FEW
+    mean, low, high = (
+        {name: np.where(reached[name], each, np.nan) for name, each in values.items()}
+        for values in (points.mean, points.low, points.high)
+    )
+    shown = np.concatenate([*high.values(), points.treat_all]), np.concatenate(list(low.values()))
+    return replace(points, mean=mean, low=low, high=high, limits=_limits(*(each[np.isfinite(each)] for each in shown)))
+
+
+@public
+def plot_decision_curve(
+    dc: NetBenefit | ClinicalSummary,
+    ax: "Axes | None" = None,
+    *,
+    at: Any = None,
+    prob: float = 0.95,
+    standardized: bool = False,
+    color: Any = None,
+) -> "Axes":
+    """Draw decision curves: the net benefit of each model at each threshold, treating all, and treating none.
+
+    A model is useful where its curve lies above both other lines. A bar at the bottom marks the thresholds at which
+    this is so with at least the probability `prob`, joint over the three strategies, which bands that overlap do not
+    show. Thresholds with too few rows on a side (`few_rows`) have no bar. A curve ends at the last threshold that 5
+    rows reach: beyond it, the net benefit depends on the prior.
+
+    Parameters
+    ----------
+    dc : NetBenefit or ClinicalSummary
+        From `net_benefit`, with at least two thresholds; or from `clinical_summary`, whose `thresholds` are then marked
+        and stated.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    at : float or array-like of float, optional
+        Thresholds of `dc` that were chosen before looking: they are marked by lines, and the title states the net
+        benefit there. Without them, the title states where the model is useful, which is a range found after looking.
+    prob : float, default 0.95
+        Probability of the band at each threshold, in (0, 1), and from which a model is marked as useful.
+    standardized : bool, default False
+        Whether net benefits are divided by the prevalence, so that a perfect model has 1.
+    color : color, sequence of colors or mapping of str to color, optional
+        One colour, one per model, or some by name. Default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one.
+
+    Raises
+    ------
+    TypeError
+        If `dc` is something else, or `ax` is not an Axes.
+    ValueError
+        If there is only one threshold, `at` is no threshold of `dc` or given with a summary, `prob` is
+        not strictly between 0 and 1, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> dc = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], [0.3, 0.5, 0.8], rng=1)
+    >>> ax = plot_decision_curve(dc, Figure().subplots())
+    >>> ax.get_xlabel(), len(ax.lines)
+    ('threshold probability', 3)
+    """
+    prob, chosen_at, summary = _checks.fraction("prob", prob), None, None
+    if isinstance(dc, ClinicalSummary):
+        summary, dc = dc, dc.decision_curve
+        if at is not None:
+            raise ValueError("`at` is for a NetBenefit; a summary marks its own `thresholds`.")
+    _require_curve(dc)
+    points = _ended(decision_curve_points(dc, prob, standardized=standardized), dc)
+    if summary is not None:
+        if summary.net_benefit is not None:
+            of = summary.net_benefit
+            chosen_at = chosen_points(of, of.thresholds, standardized=standardized)
+    elif at is not None:
+        chosen_at = chosen_points(dc, at, standardized=standardized)
+    ax = axes_or_new(ax, figsize=(6.4, 4.6))
+    small = is_small(ax, *ROOM)
+    colours = palette(ax)
+    cycle = [colours.cycle[i % len(colours.cycle)] for i in range(len(dc.models))]
+    chosen = dict(zip(dc.models, colors_by_name(color, dc.models, cycle), strict=True))
+    _draw(ax, points, chosen, colours.grey)
+    _axes(ax, points, standardized=standardized)
+    if chosen_at is not None:
+        _mark(ax, chosen_at.thresholds, colours.grey)
+    marked = any(map(np.any, points.useful.values()))
+    n_chosen = 0 if chosen_at is None else len(chosen_at.thresholds)
+    key = _key(ax, prob, chosen, colours.grey, marked=marked, n_chosen=n_chosen, small=small)
+    title = _title(points, prob, small=small) if chosen_at is None else _title_at(chosen_at, small=small)
+    titled(ax, title, [] if small else [dc.spec], above=key, small=small)
+    if small:
+        small_words(ax)
+    keep_within(ax)
+    return ax
+
+
+def _require_curve(dc: Any) -> None:
+    if not isinstance(dc, NetBenefit):
+        raise TypeError(
+            f"`dc` must be a NetBenefit, not {type(dc).__name__}; make one with `bayescal.net_benefit(y_true, y_prob)`."
+        )
+    if len(dc.thresholds) < 2:
+        raise ValueError(
+            f"`dc` must have at least two thresholds to draw a curve; it has {quoted(dc.thresholds.tolist())}. Without "
+            "`thresholds=`, `net_benefit` has 99."
+        )
+
+
+def _title(points: DecisionCurvePoints, prob: float, *, small: bool) -> str:
+    """Return where the model is useful, or, of several models, how many are."""
+    useful = {name: marked for name, marked in points.useful.items() if marked.any()}
+    at_least = f"(P\u00a0\u2265\u00a0{prob:g})"  # not divided between lines
+    if len(points.mean) == 1:
+        if not useful:
+            return f"Useful at no threshold with P \u2265 {prob:g}"
+        (marked,) = useful.values()
+        return f"Useful at {ranges(points.thresholds, marked)} {at_least}"
+    some = "" if small else " at some threshold"
+    return f"{len(useful)} of {len(points.mean)} models useful{some} {at_least}"
+
+
+def _title_at(found: ChosenPoints, *, small: bool) -> str:
+    """Return the numbers at the first of the chosen thresholds, a line each."""
+    lines = []
+    for i, t in enumerate(found.thresholds[:TITLED]):
+        stated = {name: "-" if np.isnan(p[i]) else of_draws(p[i]) for name, p in found.p_useful.items()}
+        if len(stated) > 1:
+            names = [f"{_render.cut(_render.name(name), 16)} {p}" for name, p in list(stated.items())[: 1 + TITLED]]
+            more = ", ..." * (len(stated) > len(names))
+            lines.append(f"P(useful) at {t:g}: {', '.join(names)}{more}")
+            continue
+        ((name, p),) = stated.items()
+        if small:
+            lines.append(f"P(useful) {p} at {t:g}")
+            continue
+        value, default = _render.number(found.mean[name][i], 3), _render.number(found.treat_all[i], 3)
+        lines.append(f"At {t:g}: net benefit {value} (treat all {default}), P(useful) {p}")
+    return "\n".join(lines)
+
+
+def _mark(ax: "Axes", thresholds: Floats, grey: str) -> None:
+    """Draw a line at each chosen threshold, also at one beyond the curves."""
+    low, high = ax.get_xlim()
+    ax.set_xlim(min(low, thresholds.min()), max(high, thresholds.max()))
+    for i, t in enumerate(thresholds):
+        ax.axvline(t, color=grey, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1.5, gid=f"chosen {i}")
+
+
+def _draw(ax: "Axes", points: DecisionCurvePoints, chosen: Mapping[str, str], grey: str) -> None:
+    t, dark = points.thresholds, is_dark(background(ax))
+    opacity = (0.3 if dark else 0.18) / (1 if len(chosen) < 3 else 1.5)
+    ax.plot(t, np.zeros_like(t), color=grey, linewidth=1.2, zorder=1, gid="treat none")
+    ax.plot(t, points.treat_all, color=grey, linewidth=1.4, linestyle=(0, (4, 2)), zorder=2, gid="treat all")
+    for i, (name, colour) in enumerate(chosen.items()):
+        band = points.low[name], points.high[name]
+        ax.fill_between(t, *band, color=colour, alpha=opacity, linewidth=0, zorder=3, gid=f"band {i}")
+        ax.plot(t, points.mean[name], color=colour, linewidth=1.6, zorder=5, gid=f"model {i}")
+        half = np.diff(t) / 2
+        ends = np.stack([t - np.append(half[:1], half), t + np.append(half, half[-1:])], axis=1)[points.useful[name]]
+        if len(ends):
+            ax.broken_barh(
+                [(a, b - a) for a, b in ends],
+                (1.5 * BAR * (len(chosen) - 1 - i) + BAR / 2, BAR),
+                transform=ax.get_xaxis_transform(),
+                color=colour,
+                linewidth=0,
+                zorder=4,
+                gid=f"useful {i}",
+            )
+
+
+def _axes(ax: "Axes", points: DecisionCurvePoints, *, standardized: bool) -> None:
+    low, high = points.limits
+    n_models = len(points.mean)
+    # the bars of useful thresholds lie below the curves
+    ax.set_ylim(low - (high - low) * (1.5 * BAR * n_models + BAR), high)
+    ax.set_xlim(points.thresholds[0], points.thresholds[-1])
+    ax.set_xlabel("threshold probability", fontsize=SMALL)
+    ax.set_ylabel("standardized net benefit" if standardized else "net benefit", fontsize=SMALL)
+    ax.tick_params(labelsize=SMALL)
+    for side in ("right", "top"):
+        ax.spines[side].set_visible(False)
+
+
+def _key(
+    ax: "Axes", prob: float, chosen: Mapping[str, str], grey: str, *, marked: bool, n_chosen: int, small: bool
+) -> float:
+    """Draw the key above the axes; return the points that it takes."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    entries: list[tuple[Any, str]] = [
+        (Line2D([], [], color=colour, linewidth=1.6), _render.cut(_render.name(name), 16 if small else 30))
+        for name, colour in chosen.items()
+    ]
+    entries.append((Line2D([], [], color=grey, linewidth=1.4, linestyle=(0, (3, 1.5))), "treat all"))
+    first = next(iter(chosen.values())) if len(chosen) == 1 else grey
+    if not small:
+        entries.append((Line2D([], [], color=grey, linewidth=1.2), "treat none"))
+        entries.append((Patch(color=first, alpha=0.3, linewidth=0), f"{100 * prob:g} % interval"))
+    if marked:
+        entries.append((Line2D([], [], color=first, linewidth=3.5), "useful"))
+    if n_chosen:
+        dotted = Line2D([], [], color=grey, linewidth=1.0, linestyle=(0, (1, 1.5)))
+        entries.append((dotted, f"chosen threshold{'s' * (n_chosen > 1)}"))
+    return key_above(ax, entries, small=small)

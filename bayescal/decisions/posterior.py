@@ -1,0 +1,348 @@
+"""Posterior of the outcome and the scores of models, in cells between thresholds: a Dirichlet process."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.decisions.counts import ThresholdCounts
+
+Floats = NDArray[np.float64]
+
+#: Share of the scores of the prior that are 0 or 1, half of it each; the others are uniform.
+AT_ENDS = 0.9
+#: Range of the number of pseudo-rows.
+PSEUDO_ROWS_RANGE = (0.1, 100.0)
+#: The prior of several models has atoms until the mean of the mass that remains is below this share.
+REMAINDER = 1e-6
+#: Maximum number of draws times joint cells that are in memory at a time.
+CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCellsPosterior:
+    r"""Posterior of the probabilities of outcome and score cell, of one or several models on the same rows.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts
+        The counts.
+    pseudo_rows : float
+        Weight of the prior in rows.
+    given_outcome : bool
+        Whether probabilities are given the outcome, as for case-control data: each row of the mass sums to 1.
+
+    Notes
+    -----
+    The prior is a Dirichlet process [1]_ whose base distribution has an event probability of 0.5 and independent scores
+    of all models; its weight is the number of pseudo-rows a: the prior counts as much as a rows. With probability 0.9 a
+    score is 0 or 1, both equally likely, and else uniform; see `base_shares`. So the rows of one outcome that a model
+    treats have the prior parameter a / 2 (0.45 + 0.1 (1 - t)), nearly a / 4 at every threshold t; those that only the
+    first of two models treats have nearly a / 8. With a = 2, the prior of the four combinations of outcome and
+    treatment is nearly that of Jeffreys [3]_, half a row each; with a = 4 it is nearly uniform. Results at one
+    threshold do not depend on the other thresholds. The posterior is again a Dirichlet process, with the rows as
+    further atoms. Uniform scores alone would give treated rows almost no prior at thresholds near 1: if no false
+    positive was seen there, the posterior would be sure that there is none.
+
+    The masses of one model are one Dirichlet. For several models, the rows of each joint cell have a Gamma mass, and
+    the prior is drawn by stick-breaking [2]_: Gamma mass a in all, in atoms with shares Beta(1, a) of what remains,
+    each at scores and an outcome from the base distribution. Models may therefore differ in a draw where no row shows
+    it. The margin of each model is its own posterior.
+
+    For rows in clusters, such as patients with several rows, the Dirichlet process is one of clusters: the rows of a
+    cluster have one Gamma mass per row in common, standard exponential. The prior counts as much as a independent rows:
+    each of its atoms is a cluster of d rows with one outcome, where d is the design effect of the share of outcome 1,
+    the number of rows in clusters that carry the evidence of one independent row. One of the d rows has independent
+    scores of all models; on the scores of the others, the models agree. With clusters of one row, this is the posterior
+    above.
+
+    References
+    ----------
+    .. [1] T. S. Ferguson (1973), "A Bayesian analysis of some nonparametric problems", Annals of Statistics 1, 209-230.
+    .. [2] J. Sethuraman (1994), "A constructive definition of Dirichlet priors", Statistica Sinica 4, 639-650.
+    .. [3] H. Jeffreys (1946), "An invariant form for the prior probability in estimation problems", Proceedings of the
+       Royal Society A 186, 453-461.
+
+    Examples
+    --------
+    >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5])
+    >>> posterior = ScoreCellsPosterior(counts, pseudo_rows=2.0, given_outcome=False)
+    >>> posterior.parameters(0)
+    array([[1.5, 0.5],
+           [0.5, 2.5]])
+    >>> posterior.sample(1000, rng=1).shape
+    (1000, 1, 2, 2)
+    """
+
+    counts: ThresholdCounts
+    pseudo_rows: float
+    given_outcome: bool
+
+    def __post_init__(self) -> None:
+        _checks.between("pseudo_rows", np.atleast_1d(self.pseudo_rows), *PSEUDO_ROWS_RANGE, "numbers of rows")
+
+    @property
+    def prior(self) -> str:
+        """The prior in words."""
+        return f"prior: {self.pseudo_rows:g} pseudo-row{'s' * (self.pseudo_rows != 1)}"
+
+    @property
+    def _prior_parameters(self) -> Floats:
+        """Prior parameters of outcome and score cell of a model, shape (2, n_bins)."""
+        return self.pseudo_rows / 2 * np.stack([base_shares(self.counts.thresholds)] * 2)
+
+    @property
+    def _rows(self) -> Floats:
+        """Effective number of rows of each joint cell."""
+        return self.counts.effective(by_outcome=self.given_outcome)
+
+    def parameters(self, model: int) -> Floats:
+        """Parameters of the Dirichlet of one model, by outcome and score cell; shape (2, n_bins)."""
+        return self._prior_parameters + self.counts.margin(model, self._rows)
+
+    def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
+        """Draw independently the probability of each outcome and score cell.
+
+        Parameters
+        ----------
+        n_draws : int, default 4000
+            Number of draws.
+        rng : None, int, SeedSequence or Generator
+            Randomness.
+
+        Returns
+        -------
+        ndarray, shape (n_draws, n_models, 2, n_bins)
+            Probabilities, joint over models. They sum to 1 for each model, or for each model and outcome.
+        """
+        rng, clusters = _checks.generator(rng), self.counts.clusters
+        one = len(self.counts.models) == 1
+        if one and clusters is None:
+            mass = rng.standard_gamma(self.parameters(0), (n_draws, 1, 2, self.counts.n_bins))
+        else:
+            mass = self._prior_mass(n_draws, rng)
+            add = self._add_rows if clusters is None else self._add_clusters
+            add(mass, rng)
+            mass = mass.reshape(*mass.shape[:2], 2, -1).swapaxes(0, 1)
+        # the total is the same for all models: their cells hold the same atoms
+        mass /= mass.sum(axis=-1 if self.given_outcome else (-2, -1), keepdims=True)
+        return mass
+
+    @property
+    def _rows_per_pseudo_row(self) -> float:
+        """Rows that carry as much evidence as one independent row: the design effect of the outcome."""
+        counts = self.counts
+        return 1.0 if counts.clusters is None else counts.clusters.outcome_effect(counts.weight_sq)
+
+    def _prior_mass(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the Gamma masses of the prior, shape (n_models, n_draws, 2 * n_bins); joint over models."""
+        n_models, size = len(self.counts.models), 2 * self.counts.n_bins
+        atoms, outcome = self._atoms(n_draws, rng)
+        scores = rng.random((n_models, *atoms.shape))
+        mass = np.stack([self._summed(atoms, outcome, score) for score in scores])
+        more = self._rows_per_pseudo_row - 1
+        if more > 0:  # the other rows of the cluster, on whose scores the models agree
+            mass += more * self._summed(atoms, outcome, rng.random(atoms.shape))
+        return mass.reshape(n_models, n_draws, size)
+
+    def _summed(self, atoms: Floats, outcome: NDArray[np.bool_], score: Floats) -> Floats:
+        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,).
+
+        Scores are given as their ranks in the base distribution, in [0, 1).
+        """
+        n_draws, size = len(atoms), 2 * self.counts.n_bins
+        last = np.cumsum(base_shares(self.counts.thresholds))[:-1]
+        cell = outcome * self.counts.n_bins + np.searchsorted(last, score, side="right")
+        place = np.arange(n_draws)[:, None] * size + cell
+        return np.bincount(place.ravel(), atoms.ravel(), n_draws * size)
+
+    def _add_rows(self, mass: Floats, rng: np.random.Generator) -> None:
+        """Add the Gamma masses of the rows of each joint cell to those of the prior."""
+        counts, rows = self.counts, self._rows
+        n_models, n_draws, size = mass.shape
+        step = max(CHUNK // n_draws, 1)
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            drawn = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
+            for i in range(n_models):
+                place = counts.outcome[part] * (size // 2) + counts.cells[part, i]
+                order = np.argsort(place, kind="stable")
+                first = np.flatnonzero(np.diff(place[order], prepend=-1))
+                mass[i][:, place[order][first]] += np.add.reduceat(drawn[order], first, axis=0).T
+
+    def _add_clusters(self, mass: Floats, rng: np.random.Generator) -> None:
+        """Add the rows of each cluster, multiplied by one standard exponential number per cluster."""
+        counts = self.counts
+        assert counts.clusters is not None  # the caller has checked
+        n_models, n_draws, size = mass.shape
+        rows = counts.clusters.matrix(counts.n_bins, counts.rates(by_outcome=self.given_outcome))
+        step = max(CHUNK // n_draws, 1)
+        for start in range(0, counts.clusters.number, step):
+            part = rows[start : start + step]
+            drawn = rng.standard_exponential((part.shape[0], n_draws))
+            mass += (part.T @ drawn).reshape(n_models, size, n_draws).swapaxes(1, 2)
+
+    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+        """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""
+        a = self.pseudo_rows
+        n_atoms = int(np.ceil(np.log(REMAINDER) / np.log(a / (1 + a)))) + 1
+        # log of what remains after each break: Beta(1, a) leaves 1 - v = u^(1 / a) with a uniform u
+        left = np.exp(-np.cumsum(rng.standard_exponential((n_draws, n_atoms - 1)) / a, axis=1))
+        left = np.concatenate([np.ones((n_draws, 1)), left, np.zeros((n_draws, 1))], axis=1)
+        atoms = rng.standard_gamma(a, (n_draws, 1)) * (left[:, :-1] - left[:, 1:])
+        return atoms, rng.random((n_draws, n_atoms)) < 0.5
+
+    def prevalence_mean_and_sd(self) -> tuple[float, float]:
+        """Exact mean and standard deviation of the probability of outcome 1, if it is not given: that of a Beta."""
+        zero, one = self.parameters(0).sum(axis=1).tolist()
+        mean = one / (zero + one)
+        return mean, (mean * (1 - mean) / (zero + one + 1)) ** 0.5
+
+    def _require_independent_rows(self) -> None:
+        if self.counts.clusters is not None:
+            raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
+
+    def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
+        r"""Exact mean and standard deviation of expected gains of treating at each threshold, for each model.
+
+        Parameters
+        ----------
+        gain : ndarray, shape (2, n_thresholds)
+            Gain of a treated row of outcome 0 and of outcome 1 at each threshold.
+
+        Returns
+        -------
+        (mean, sd) : tuple of ndarray, shape (n_models, n_thresholds)
+            By the aggregation property of the Dirichlet: with parameters :math:`A_z` of the treated rows of outcome z
+            and the sum A of all parameters, the mean is :math:`m = \sum_z g_z A_z / A` and the variance
+            :math:`(\sum_z g_z^2 A_z / A - m^2) / (A + 1)`. Given the outcome, each outcome is a Dirichlet of its own,
+            and means and variances add.
+
+        Raises
+        ------
+        ValueError
+            If rows are in clusters.
+        """
+        self._require_independent_rows()
+        parameters = np.stack([self.parameters(i) for i in range(len(self.counts.models))])
+        above = np.cumsum(parameters[..., ::-1], axis=-1)[..., ::-1][..., 1:]
+        total = parameters.sum(axis=-1, keepdims=True)
+        return _moments(above[:, None], total, gain[None], given_outcome=self.given_outcome)
+
+    def design_effects(self, gain: Floats) -> Floats:
+        r"""Variance of expected gains of treating between clusters, over their variance if rows were independent.
+
+        Parameters
+        ----------
+        gain : ndarray, shape (2, n_thresholds)
+            Gain of a treated row of outcome 0 and of outcome 1 at each threshold.
+
+        Returns
+        -------
+        ndarray, shape (n_models, n_thresholds)
+            With the influence :math:`h_i = (c_i - \bar c) / N` of each row, whose contribution is :math:`c_i`, and J
+            clusters: :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} h_i)^2 / \sum_i h_i^2`. NaN if all rows
+            contribute the same.
+
+        Raises
+        ------
+        ValueError
+            If rows are not in clusters.
+        """
+        counts = self.counts
+        if counts.clusters is None:
+            raise ValueError("rows are in no clusters, so that there is no design effect.")
+        number, size = counts.clusters.number, 2 * counts.n_bins
+        rows = counts.clusters.matrix(counts.n_bins, np.ones(2))
+        treated = np.arange(counts.n_bins)[:, None] > np.arange(len(counts.thresholds))
+        contribution = gain[:, None] * treated  # (2, n_bins, n_thresholds)
+        squares = 1 / np.where(counts.weight_sq > 0, counts.rates(by_outcome=self.given_outcome), 1.0)
+        found = []
+        for i in range(len(counts.models)):
+            weight = counts.margin(i, counts.weight)[..., None]
+            axis = 1 if self.given_outcome else (0, 1)
+            total = np.maximum(weight.sum(axis=axis, keepdims=True), np.finfo(np.float64).tiny)
+            mean = (weight * contribution).sum(axis=axis, keepdims=True) / total
+            influence = (contribution - mean) / total
+            of_cluster = rows[:, i * size : (i + 1) * size] @ influence.reshape(size, -1)
+            alone = (weight * squares[:, None, None] * influence**2).sum(axis=(0, 1))
+            between = (of_cluster**2).sum(axis=0) * number / (number - 1)
+            found.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
+        return np.stack(found)
+
+    def difference_mean_and_sd(self, first: int, second: int, gain: Floats) -> tuple[Floats, Floats]:
+        """Exact mean and standard deviation of the difference of expected gains of two models; parameters as above.
+
+        Returns
+        -------
+        (mean, sd) : tuple of ndarray, shape (n_thresholds,)
+            Only rows that one of both models treats, and the other does not, contribute.
+
+        Raises
+        ------
+        ValueError
+            If rows are in clusters.
+        """
+        self._require_independent_rows()
+        counts, rows, t = self.counts, self._rows, self.counts.thresholds
+        index = np.arange(len(t))
+        one, other = (counts.cells[:, i, None] > index for i in (first, second))
+        only = np.zeros((2, 2, len(t)))  # (which model, outcome, threshold)
+        for z in (0, 1):
+            of_z = (counts.outcome == z) * rows
+            only[0, z], only[1, z] = of_z @ (one & ~other), of_z @ (other & ~one)
+        if first != second:
+            above = 1 - np.cumsum(base_shares(t))[:-1]
+            only += self.pseudo_rows / 2 * above * (1 - above)
+        total = self.parameters(first).sum(axis=-1, keepdims=True)
+        # treated by the first only and by the second only: cells of one Dirichlet, with opposite gains
+        return _moments(only, total, np.stack([gain, -gain]), given_outcome=self.given_outcome)
+
+
+def base_shares(thresholds: Floats) -> Floats:
+    r"""Share of each score cell in the base distribution of the prior.
+
+    Parameters
+    ----------
+    thresholds : ndarray, shape (n_thresholds,)
+        Thresholds between the cells.
+
+    Returns
+    -------
+    ndarray, shape (n_thresholds + 1,)
+        0.1 times the width of each cell, and 0.45 more for the cells of the scores 0 and 1: the first, or the second if
+        the first threshold is 0, and the last one.
+
+    Examples
+    --------
+    >>> base_shares(np.array([0.2, 0.7]))
+    array([0.47, 0.05, 0.48])
+    """
+    shares = (1 - AT_ENDS) * np.diff(np.concatenate([[0.0], thresholds, [1.0]]))
+    shares[int(len(thresholds) > 0 and thresholds[0] == 0)] += AT_ENDS / 2
+    shares[-1] += AT_ENDS / 2
+    return shares
+
+
+def _moments(cells: Floats, total: Floats, gain: Floats, *, given_outcome: bool) -> tuple[Floats, Floats]:
+    """Return mean and sd of the sum of gains times Dirichlet masses.
+
+    Parameters
+    ----------
+    cells : ndarray, shape (..., n_groups, 2, n_thresholds)
+        Parameters of cells that do not overlap, by outcome.
+    total : ndarray, shape (..., 2, 1)
+        Sum of the parameters of all cells of each outcome.
+    gain : ndarray, shape (n_groups, 2, n_thresholds)
+        Gain of each cell.
+    given_outcome : bool
+        Whether masses are given the outcome.
+    """
+    first, second = (gain * cells).sum(axis=-3), (gain**2 * cells).sum(axis=-3)
+    if not given_outcome:
+        first, second, total = (values.sum(axis=-2, keepdims=True) for values in (first, second, total))
+    mean = first / total
+    variance = (second / total - mean**2) / (total + 1)
+    return mean.sum(axis=-2), np.sqrt(np.maximum(variance, 0.0).sum(axis=-2))

@@ -1,0 +1,442 @@
+"""NetBenefit: decision curves of one or several models on the same rows, as posteriors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _arviz, _checks, _presented, _render
+from bayescal._meant import public
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.from_draws import (
+    Decisions,
+    decide,
+    gain_of_treating,
+    net_benefit_of,
+    odds,
+    share_treated,
+)
+from bayescal.decisions.posterior import ScoreCellsPosterior
+from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
+from bayescal.decisions.words import (
+    curve_sentence,
+    decimals_of,
+    few_rows,
+    few_treated,
+    of_clusters,
+    of_draws,
+    question,
+    remarks_of,
+    shown,
+)
+from bayescal.draws import Draws, fingerprint
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+HEADER = ("", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)", "P(best)")
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class NetBenefit(_presented.Presented):
+    r"""Decision curves of one or several models: the net benefit of treating rows from a threshold on.
+
+    Returned by `net_benefit`. All draws are joint, over thresholds and over models, and with treating all.
+
+    Parameters
+    ----------
+    posterior : ScoreCellsPosterior
+        The posterior of outcome and score cells, with the counts.
+    harm : dict of str to float
+        Net benefit that using each model costs per row.
+    prevalence : float or None
+        Known share of outcome 1, for case-control data; None if it is estimated from the rows.
+    n_draws : int
+        Number of draws.
+    draws_seed : int
+        Seed of the draws.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> cancer = bc.datasets.load_breast_cancer()
+    >>> found = bc.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
+    >>> found.models
+    ('naive_bayes', 'logistic_regression', 'random_forest')
+    >>> found.difference("random_forest", "naive_bayes").mean().round(3)
+    array([0.009, 0.016])
+    """
+
+    posterior: ScoreCellsPosterior
+    harm: dict[str, float]
+    prevalence: float | None
+    n_draws: int
+    draws_seed: int
+    of_rows: tuple[str, ...] = ()
+
+    _index = ("model", "threshold")
+
+    def __getitem__(self, model: object) -> NoReturn:
+        """Raise an error that says what has one entry per model."""
+        named = model if model in self.models else self.models[0]
+        raise TypeError(
+            f"a {type(self).__name__} has several quantities per model: use `net_benefit[{named!r}]`, "
+            f"`standardized[{named!r}]`, `p_useful[{named!r}]` or `difference({named!r}, {TREAT_ALL!r})`."
+        )
+
+    @property
+    def counts(self) -> ThresholdCounts:
+        """The counts of the rows."""
+        return self.posterior.counts
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return self.counts.models
+
+    @property
+    def thresholds(self) -> Floats:
+        """The thresholds, shape (n_thresholds,)."""
+        return self.counts.thresholds
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """Names of all strategies: "treat none", "treat all" and the models."""
+        return (TREAT_NONE, TREAT_ALL, *self.models)
+
+    @cached_property
+    def _drawn(self) -> tuple[Floats, Floats]:
+        """Draws of the net benefit of the models, and of the prevalence, shape (n_draws, 1)."""
+        mass = self.posterior.sample(self.n_draws, rng=self.draws_seed)
+        models = net_benefit_of(share_treated(mass), self._gain)
+        # summed over the cells of the first model, which are the same rows as those of the others
+        share = mass[:, 0, 1].sum(axis=-1, keepdims=True)
+        return models - self._harms, share if self.prevalence is None else np.full_like(share, self.prevalence)
+
+    @property
+    def _gain(self) -> Floats:
+        return gain_of_treating(self.thresholds, self.prevalence)
+
+    @property
+    def _harms(self) -> Floats:
+        return np.array([[self.harm[name]] for name in self.models])
+
+    @cached_property
+    def _treat_all(self) -> Floats:
+        share = self._drawn[1]
+        values: Floats = share - odds(self.thresholds) * (1 - share)
+        return values
+
+    @property
+    def prevalence_draws(self) -> Floats:
+        """Draws of the prevalence, shape (n_draws, 1); constant if it is known."""
+        return self._drawn[1]
+
+    @cached_property
+    def _origin(self) -> int:
+        """Results of the same counts, prior and seed have the same draws, also if their harms differ."""
+        prior = (self.posterior.pseudo_rows, self.posterior.given_outcome, self.prevalence)
+        return fingerprint(type(self).__name__, self.counts.fingerprint, prior, self.draws_seed, self.n_draws)
+
+    def _draws(self, values: Floats, name: str) -> Draws:
+        return Draws(values, name, self._origin)
+
+    def _by_model(self, values: Floats, name: str) -> dict[str, Draws]:
+        return {model: self._draws(values[:, i], f"{name} of {model}") for i, model in enumerate(self.models)}
+
+    @cached_property
+    def net_benefit(self) -> dict[str, Draws]:
+        """Draws of the net benefit of each model, less its harm, shape (n_draws, n_thresholds)."""
+        return self._by_model(self._drawn[0], "net benefit")
+
+    @cached_property
+    def treat_all(self) -> Draws:
+        """Draws of the net benefit of treating all rows, shape (n_draws, n_thresholds); that of treating none is 0."""
+        return self._draws(self._treat_all, f"net benefit of {TREAT_ALL}")
+
+    @cached_property
+    def standardized(self) -> dict[str, Draws]:
+        """Draws of net benefit / prevalence of each model, at most 1; shape (n_draws, n_thresholds)."""
+        return self._by_model(self._drawn[0] / self._drawn[1][:, None], "standardized net benefit")
+
+    @cached_property
+    def avoided(self) -> dict[str, Draws]:
+        """Draws of the net number of treatments per row that each model avoids, against treating all.
+
+        It is (net benefit - that of treating all) (1 - t) / t: the same difference in units of true negatives, shape
+        (n_draws, n_thresholds). At the threshold 0 a model treats all, and avoids none.
+        """
+        gap, weight = self._drawn[0] - self._treat_all[:, None], odds(self.thresholds)
+        gained = np.divide(gap, weight, out=np.zeros_like(gap), where=np.broadcast_to(weight > 0, gap.shape))
+        return self._by_model(gained, "treatments avoided by")
+
+    @cached_property
+    def _decisions(self) -> Decisions:
+        return decide(self._drawn[0], self._treat_all)
+
+    @property
+    def p_useful(self) -> dict[str, Floats]:
+        """Probability that each model has a larger net benefit than treating all and treating none, per threshold."""
+        return dict(zip(self.models, self._decisions.p_useful, strict=True))
+
+    @cached_property
+    def few_rows(self) -> dict[str, NDArray[np.bool_]]:
+        """Whether too few rows reach each threshold t, or lie below it, by model.
+
+        They are too few if they are fewer than 5. Rows below t are also too few if 3 or more events would not be
+        expected among them at a risk of t, n t < 3: even without any event, they would not show that their risk is
+        below t. Rows that reach t are too few if n (1 - t) < 3. There the probability that a model is useful depends on
+        the prior: printing and plots leave it out, and no sentence calls the model useful. `p_useful` and `table` have
+        the number.
+        """
+        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts, self.prevalence).items()}
+
+    @cached_property
+    def few_treated(self) -> dict[str, NDArray[np.bool_]]:
+        """Whether few treated rows of outcome 0, and of outcome 1, decide a net benefit, by model; (2, n_thresholds).
+
+        They are fewer than 5, and contribute at least a tenth of its variance. At high thresholds these are false
+        positives, each of which counts as much as t / (1 - t) true positives; with rare events, true positives. Mean
+        and interval then depend on the prior, and a remark names the thresholds.
+        """
+        return few_treated(self.counts, self.prevalence)
+
+    @property
+    def p_best(self) -> dict[str, Floats]:
+        """Probability that each strategy has the largest net benefit, per threshold; ties share it."""
+        return dict(zip(self.strategies, self._decisions.p_best, strict=True))
+
+    @property
+    def evpi(self) -> Floats:
+        """Expected value of perfect information: the net benefit per row that knowing the best strategy would add."""
+        return self._decisions.evpi
+
+    @cached_property
+    def observed(self) -> dict[str, Floats]:
+        """Net benefit of each model and of treating all in the rows themselves, without a prior; NaN without rows."""
+        weight, given = self.counts.weight, self.prevalence is not None
+        found = {}
+        for i, name in enumerate(self.models):
+            cells = self.counts.margin(i, weight)
+            total = cells.sum(axis=1 if given else None, keepdims=True)
+            share = np.divide(cells, total, out=np.full_like(cells, np.nan), where=total > 0)
+            found[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
+            every = share.sum(axis=1, keepdims=True)
+        return found | {TREAT_ALL: net_benefit_of(every, self._gain)}
+
+    @cached_property
+    def moments(self) -> dict[str, tuple[Floats, Floats]]:
+        """Exact posterior mean and standard deviation of the net benefit of each model, per threshold.
+
+        For rows in clusters, which have no closed form, those of the draws.
+        """
+        if self.counts.clusters is not None:
+            drawn = self._drawn[0]
+            return dict(zip(self.models, zip(drawn.mean(axis=0), drawn.std(axis=0, ddof=1), strict=True), strict=True))
+        mean, sd = self.posterior.mean_and_sd(self._gain)
+        return dict(zip(self.models, zip(mean - self._harms, sd, strict=True), strict=True))
+
+    @cached_property
+    def design_effects(self) -> dict[str, Floats] | None:
+        """Estimated variance of each model's net benefit, divided by that of independent rows; None without clusters.
+
+        One number per threshold; NaN where no row is treated.
+        """
+        if self.counts.clusters is None:
+            return None
+        return dict(zip(self.models, self.posterior.design_effects(self._gain), strict=True))
+
+    def difference(self, first: str | None = None, second: str | None = None) -> Draws:
+        """Draws of the net benefit of the first strategy minus that of the second, on the same rows.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            Names of two strategies: models, "treat all" or "treat none". May be omitted if there are two models.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_thresholds); positive means that the first strategy is better.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such strategy, or one is missing and there are not two models.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> found = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], 0.5, rng=1)
+        >>> found.difference("model", "treat all").mean().round(1)
+        array([0.2])
+        """
+        if first is None and second is None and len(self.models) == 2:
+            first, second = self.models
+        if first is None or second is None:
+            raise TypeError(f"`first` and `second` must be two of the strategies {list(self.strategies)}.")
+        for name, strategy in (("first", first), ("second", second)):
+            _checks.one_of(name, strategy, self.strategies)
+        return self._draws(self._of(first) - self._of(second), f"net benefit: {first} - {second}")
+
+    def _of(self, strategy: str) -> Floats:
+        if strategy == TREAT_NONE:
+            return np.zeros_like(self._treat_all)
+        return self._treat_all if strategy == TREAT_ALL else self.net_benefit[strategy].values
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per model and threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (exact posterior mean),
+            p_useful and p_best.
+        """
+        prob = _checks.fraction("prob", prob)
+        treat_all = np.array([row["mean"] for row in self.treat_all_table(prob)])
+        rows = []
+        for name in self.models:
+            mean, sd = self.moments[name]
+            low, high = self.net_benefit[name].interval(prob)
+            columns = {"threshold": self.thresholds, "mean": mean, "sd": sd, "low": low, "high": high}
+            columns |= {"observed": self.observed[name], "treat_all": treat_all}
+            columns |= {"p_useful": self.p_useful[name], "p_best": self.p_best[name]}
+            of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
+            rows += [{"model": name, **dict(zip(columns, row, strict=True))} for row in of_thresholds]
+        return rows
+
+    def treat_all_table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the net benefit of treating all as data: one dict per threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys threshold, mean, sd (both exact, except for rows in clusters), low, high and observed.
+        """
+        low, high = self.treat_all.interval(_checks.fraction("prob", prob))
+        w = odds(self.thresholds)
+        if self.counts.clusters is not None:  # no closed form
+            moments = {"mean": self.treat_all.mean(), "sd": self.treat_all.sd()}
+        else:
+            mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()
+            moments = {"mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
+        columns = {"threshold": self.thresholds, **moments}
+        columns |= {"low": low, "high": high, "observed": self.observed[TREAT_ALL]}
+        of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """The joint draws as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Group ``posterior`` with one variable per strategy, ``net_benefit[new]`` and so on, along the dimension
+            ``threshold``; group ``observed_data`` with the net benefit in the rows.
+        """
+        return _arviz.datatree(
+            {f"net_benefit[{name}]": self._of(name) for name in self.strategies[1:]},
+            observed={f"net_benefit[{name}]": self.observed[name] for name in self.models},
+            constant={"odds": odds(self.thresholds)},
+            along="threshold",
+            coords={"threshold": self.thresholds},
+            attrs={"spec": self.spec, "n_rows": self.counts.n_rows},
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval, and probability from which a model is called useful.
+
+        Returns
+        -------
+        str
+            For one threshold, the net benefit of each model with its interval, and the probability that it is useful.
+            For several, the thresholds at which a model is useful with at least this probability.
+        """
+        return curve_sentence(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
+
+    def _for_words(self) -> Mapping[str, tuple[Draws, Floats, Floats]]:
+        useful = {name: np.where(self.few_rows[name], np.nan, p) for name, p in self.p_useful.items()}
+        return {name: (self.net_benefit[name], self.moments[name][0], useful[name]) for name in self.models}
+
+    @property
+    def spec(self) -> str:
+        """Models, thresholds, rows and prior, on one line."""
+        return question(self.counts, self.posterior.prior, self.prevalence, self.harm)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about rows and clusters, which are printed below the table; empty if none is known."""
+        return (
+            *self.of_rows,
+            *remarks_of(self.counts, self.prevalence),
+            *of_clusters(self.counts, self.design_effects),
+        )
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
+
+        Parameters
+        ----------
+        whole : bool, default False
+            Whether the table has all thresholds, instead of about nine.
+
+        Returns
+        -------
+        Sheet
+            The text.
+        """
+        at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
+        listed = set(self.thresholds[at].tolist())
+        few = np.concatenate([self.few_rows[name] for name in self.models]).tolist()
+        both = [pair for pair in zip(self.table(), few, strict=True) if pair[0]["threshold"] in listed]
+        d = decimals_of([row for row, _ in both])
+        cells = [
+            [
+                row["model"],
+                f"{row['threshold']:g}",
+                *(_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")),
+                *("-" if is_few else of_draws(row[name]) for name in ("p_useful", "p_best")),
+            ]
+            for row, is_few in both
+        ]
+        left_out = len(self.thresholds) - len(at)
+        remarks = self.remarks
+        if left_out:
+            remarks = (f"The table shows {len(at)} of {len(self.thresholds)} thresholds; `table()` has all.", *remarks)
+        key = KEY if not any(is_few for _, is_few in both) else f"{KEY[:-1]}; -: too few rows to state a probability."
+        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, (key,))
+
+
+#: Meaning of the columns of the table.
+KEY = (
+    "net benefit: true positives per row, less false positives times t / (1 - t); observed: in the rows, without a "
+    "prior; P(useful): probability of a larger net benefit than treating all and treating none; P(best): probability "
+    "of the largest net benefit of all strategies."
+)

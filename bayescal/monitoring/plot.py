@@ -1,0 +1,296 @@
+"""Plots of sequential results: evidence over time with its threshold, and a confidence sequence of the ECE."""
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal._meant import public
+from bayescal.data.times import in_words
+from bayescal.monitoring.confidence_sequence import ConfidenceSequence, Run
+from bayescal.monitoring.evidence import Evidence, in_e_words
+from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.0, 2.6)
+#: Number of windows up to which each has a dot.
+DOTS = 60
+#: Exponents of ten that are written as a number.
+WRITTEN = range(-3, 5)
+#: Largest exponent of ten that is drawn, so that the threshold can be told from 1.
+HIGHEST = 8
+
+
+@public
+def plot_evidence(
+    evidence: Evidence, ax: "Axes | None" = None, *, color: Any = None, alarm_color: Any = None
+) -> "Axes":
+    """Draw evidence after each window on a logarithmic scale up to 1e8, the threshold, and the first alarm.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        From `CalibrationMonitor.evidence`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    color, alarm_color : matplotlib color, optional
+        Colours of the evidence, and of the threshold and the alarm. Default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. Windows are drawn at their starts. The vertical axis has the exponents of ten as its
+        coordinates, because evidence can be larger than a float. It ends at 8; larger evidence is written at its end.
+
+    Raises
+    ------
+    TypeError
+        If `evidence` is something else, or `ax` is not an Axes.
+    ValueError
+        If there are no windows, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> monitor = bc.CalibrationMonitor(window=1).add([1] * 8, [0.2] * 8, time=range(8))
+    >>> ax = plot_evidence(monitor.evidence(), Figure().subplots())
+    >>> ax.get_title(loc="left")
+    'Alarm in the window 7: not exactly calibrated'
+    """
+    if not isinstance(evidence, Evidence):
+        raise TypeError(
+            f"`evidence` must be an Evidence, not {type(evidence).__name__}; make one with `monitor.evidence()`."
+        )
+    if not len(evidence):
+        raise ValueError(f"`evidence` has no windows, so there is nothing to draw. {evidence.sentence()}")
+    ax = axes_or_new(ax, figsize=(6.4, 3.8))
+    small, colours = is_small(ax, *ROOM), palette(ax)
+    main = _checks.color("color", color, colours.blue)
+    marked = _checks.color("alarm_color", alarm_color, colours.orange)
+    exponent, limit = evidence.log_values / np.log(10), np.log10(evidence.threshold)
+    _line(ax, evidence.windows, exponent, main)
+    ax.axhline(limit, color=marked, linewidth=1.2, linestyle=(0, (5, 2)), zorder=2, gid="threshold")
+    ax.axhline(0, color=colours.grey, linewidth=0.8, zorder=1)
+    first = evidence._first_alarm()
+    top = max(min(float(exponent.max()), HIGHEST), limit)
+    if first is not None:
+        at: Any = evidence.windows[first : first + 1]
+        shown = np.minimum(exponent[first : first + 1], top)
+        ax.plot(at, shown, "o", color=marked, markersize=7, zorder=4, gid="alarm")
+    low = min(float(exponent.min()), -0.3)
+    ax.set_ylim(low - 0.06 * (top - low), top + 0.1 * (top - low))
+    _label(ax, f"alarm at {evidence.threshold:g}", limit, marked, small=small)
+    if not small:
+        _label(ax, "1: no evidence", 0, colours.grey, small=small, right=_free_at_right(exponent))
+    if exponent.max() > top:
+        _label_beyond(ax, evidence, main, small=small)
+    _exponents(ax)
+    about = "calibration" if evidence.reference is None else "change"
+    _axes(ax, evidence.windows, f"e-value ({about})" if small else "evidence (e-value)", small=small)
+    titled(ax, _found(evidence, small=small), [] if small else [evidence.spec], above=4, small=small)
+    return _finished(ax, small=small)
+
+
+def _found(evidence: Evidence, *, small: bool) -> str:
+    """Return the title: alarm or not, and of what."""
+    calibration = evidence.reference is None
+    if not evidence.raised:
+        found = "exact calibration is not rejected" if calibration else "there is not enough evidence of a change"
+        return "No alarm" if small else f"No alarm: {found}"
+    about = "not exactly calibrated" if calibration else "changed since the reference"
+    return f"Alarm{_at(evidence.alarm, small=small)}{'' if small else f': {about}'}"
+
+
+@public
+def plot_confidence_sequence(
+    sequence: ConfidenceSequence, ax: "Axes | None" = None, *, limit: float | None = None, color: Any = None
+) -> "Axes":
+    """Draw intervals of the ECE after each window as a band, and the plug-in ECE as a line.
+
+    Parameters
+    ----------
+    sequence : ConfidenceSequence
+        From `CalibrationMonitor.confidence_sequence`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    limit : float, optional
+        A value of the ECE to mark; the title states whether the last interval lies above or below it, and since when.
+        Earlier intervals on either side are named below the title.
+    color : matplotlib color, optional
+        Colour of the band and the line. The default colour is lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. Windows are drawn at their starts.
+
+    Raises
+    ------
+    TypeError
+        If `sequence` is something else, or `ax` is not an Axes.
+    ValueError
+        If `limit` does not lie in [0, 1), or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> monitor = bc.CalibrationMonitor(window=1).add([1] * 60, [0.2] * 60, time=np.arange(60) // 10)
+    >>> ax = plot_confidence_sequence(monitor.confidence_sequence(), Figure().subplots(), limit=0.1)
+    >>> ax.get_title(loc="left")
+    'ECE above 0.1 since the window 0'
+    """
+    if not isinstance(sequence, ConfidenceSequence):
+        raise TypeError(
+            f"`sequence` must be a ConfidenceSequence, not {type(sequence).__name__}; make one with "
+            "`monitor.confidence_sequence()`."
+        )
+    ax = axes_or_new(ax, figsize=(6.4, 3.8))
+    small, colours = is_small(ax, *ROOM), palette(ax)
+    main = _checks.color("color", color, colours.blue)
+    opacity = 0.35 if is_dark(background(ax)) else 0.18
+    interval = f"{100 * sequence.prob:g} % interval"
+    windows: Any = sequence.windows  # matplotlib draws dates, which its annotations do not mention
+    style: dict[str, Any] = {"color": main, "alpha": opacity, "linewidth": 0, "zorder": 2}
+    if len(sequence) > 1:
+        ax.fill_between(windows, sequence.low, sequence.high, gid="band", label=interval, **style)
+    else:
+        ax.vlines(windows, sequence.low, sequence.high, gid="band", label=interval, **{**style, "linewidth": 8})
+    _line(ax, sequence.windows, sequence.plug_in, main, label="plug-in ECE")
+    low, high = map(_render.number, sequence.interval)
+    title, paragraphs = f"ECE [{low}, {high}]" if small else f"ECE between {low} and {high}", [sequence.spec]
+    if limit is not None:
+        *earlier, now = [*sequence.runs(limit), None]
+        if earlier and earlier[-1].last == len(sequence) - 1:
+            *earlier, now = earlier
+        title = _against(sequence, limit, title, now, small=small)
+        paragraphs = [*_before(sequence, limit, earlier), *paragraphs]
+        style = {"color": colours.orange, "linewidth": 1.2, "linestyle": (0, (5, 2)), "zorder": 3}
+        ax.axhline(limit, label=f"limit {limit:g}", gid="limit", **style)
+    ax.set_ylim(0, 1.08 * max(float(sequence.high.max()), limit or 0))
+    above = key_above(ax, small=small)
+    _axes(ax, sequence.windows, "ECE of all rows so far", small=small)
+    titled(ax, title, [] if small else paragraphs, above=above, small=small)
+    return _finished(ax, small=small)
+
+
+def _against(sequence: ConfidenceSequence, limit: float, interval: str, now: Run | None, *, small: bool) -> str:
+    """Return the title: where the last interval lies, and since when."""
+    if now is None:
+        return interval if small else f"{interval}, which includes {limit:g}"
+    if small:
+        return f"ECE {'>' if now.side == 'above' else '<'} {limit:g}"
+    return f"ECE {now.side} {limit:g} since the window {in_words(sequence.windows[now.first])}"
+
+
+def _before(sequence: ConfidenceSequence, limit: float, runs: list[Run]) -> list[str]:
+    """Name the earlier windows whose intervals lie above or below a limit."""
+    found = []
+    for side in ("above", "below"):
+        of_side = [run for run in runs if run.side == side]
+        if of_side:
+            first, last = (in_words(sequence.windows[at]) for at in (of_side[0].first, of_side[-1].last))
+            number = sum(run.last - run.first + 1 for run in of_side)
+            when = f"in the window {first}" if number == 1 else f"in {number} windows between {first} and {last}"
+            found.append(f"Earlier, the interval lay {side} {limit:g} {when}.")
+    return found
+
+
+def _at(window: Any, *, small: bool) -> str:
+    """Name a window in a title; dates in UTC do not say so in small axes."""
+    words = in_words(window)
+    return f": {words.removesuffix(' UTC')}" if small else f" in the window {words}"
+
+
+def _line(ax: "Axes", windows: Any, values: Floats, colour: str, label: str | None = None) -> None:
+    marker = "o" if len(windows) <= DOTS else None
+    ax.plot(
+        windows, values, color=colour, linewidth=1.6, marker=marker, markersize=3, zorder=3, gid="line", label=label
+    )
+
+
+def _free_at_right(exponent: Floats) -> bool:
+    """Whether a label above 0 is better at the right end: the line rises above 0 at the left, and not at the right."""
+    part = max(len(exponent) // 3, 1)
+    return bool((exponent[:part] > 0).any() and not (exponent[-part:] > 0).any())
+
+
+def _label(ax: "Axes", words: str, height: float, colour: str, *, small: bool, right: bool = False) -> None:
+    """Write words above a horizontal line, at its left or right end."""
+    ax.annotate(
+        words,
+        (float(right), height),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4 if right else 4, 3),
+        ha="right" if right else "left",
+        textcoords="offset points",
+        color=colour,
+        fontsize=TINY if small else SMALL,
+        zorder=5,
+    )
+
+
+def _label_beyond(ax: "Axes", evidence: Evidence, colour: str, *, small: bool) -> None:
+    """Write the largest evidence at the upper end of the axis, which it exceeds, on the longer side of the alarm."""
+    first = evidence._first_alarm() or 0
+    late = 2 * first >= len(evidence)
+    at: Any = evidence.windows[first] if late else 1
+    ax.annotate(
+        f"up to {in_e_words(evidence.log_values.max())} \N{UPWARDS ARROW}",
+        (at, 1),
+        xycoords=("data" if late else "axes fraction", "axes fraction"),
+        xytext=(-6 if late else -2, -2),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        color=colour,
+        fontsize=TINY if small else SMALL,
+        zorder=5,
+    )
+
+
+def _exponents(ax: "Axes") -> None:
+    """Label exponents of ten with the numbers that they stand for."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    def named(exponent: float, _: Any) -> str:
+        whole = round(exponent)
+        return f"{10.0**whole:g}" if whole in WRITTEN else f"$10^{{{whole}}}$"
+
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(named))
+
+
+def _axes(ax: "Axes", windows: tuple[Any, ...], words: str, *, small: bool) -> None:
+    from datetime import datetime
+
+    if len(windows) == 1:
+        ax.set_xticks(windows, [in_words(windows[0])])
+    elif isinstance(windows[0], datetime):
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        places = AutoDateLocator(minticks=2, maxticks=4 if small else 8)
+        ax.xaxis.set_major_locator(places)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(places))
+    ax.tick_params(labelsize=SMALL)
+    ax.xaxis.get_offset_text().set_fontsize(TINY if small else SMALL)  # year and month of dates, at the right end
+    ax.spines[["right", "top"]].set_visible(False)
+    ax.set_xlabel("window" if small else "start of the window", fontsize=SMALL, loc="left")
+    height = max(12, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
+    ax.set_ylabel("\n".join(wrap(words, height)), fontsize=SMALL)
+
+
+def _finished(ax: "Axes", *, small: bool) -> "Axes":
+    if small:
+        small_words(ax)
+    keep_within(ax)
+    return ax

@@ -1,0 +1,118 @@
+"""A file of labelled rows -> a plan for more labels, as ``bayescal plan`` saves and shows it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _render
+from bayescal.cli.command import Result
+from bayescal.cli.counts import count_files, holds_counts, read_counts
+from bayescal.cli.keywords import PARSERS, keywords_of
+from bayescal.cli.options import ColumnOptions, CountQuestionOptions, GoalOptions, ModelOptions, refuse
+from bayescal.estimands.registry import as_scalar
+from bayescal.planning.analysis import labels_needed
+from bayescal.planning.result import Plan
+from bayescal.report.document import document
+from bayescal.report.page import page
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.classwise import ClasswiseCounts
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class PlannedFile(Result):
+    """The plan for a file.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    parameters : dict
+        Values of the options that give the same result again.
+    """
+
+    plan: Plan
+    parameters: dict[str, Any]
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document or the page."""
+        return {
+            "json": lambda: document(self.plan, self.parameters),
+            "html": lambda: page(self.plan, parameters=self.parameters),
+        }
+
+    def sheets(self, width: int) -> list[_render.Sheet]:
+        """Return the sheet of the plan."""
+        return [self.plan.sheet(whole=True)]
+
+
+def plan_file(
+    file: Path, options: ColumnOptions, question: CountQuestionOptions, goal: GoalOptions, model: ModelOptions
+) -> PlannedFile:
+    """Plan for a file of predictions or of counts.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    options : ColumnOptions
+        Columns of the file.
+    question : CountQuestionOptions
+        Target and bins.
+    goal : GoalOptions
+        The goal.
+    model : ModelOptions
+        Model, draws and seed of the simulated evaluations.
+
+    Returns
+    -------
+    PlannedFile
+        The plan.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If an option or the file is invalid.
+    """
+    _require_one_goal(goal)
+    keywords = keywords_of(labels_needed, goal, model)
+    record = as_scalar(keywords["estimand"])
+    counts = _pilot(file, options, question)
+    if "outcomes" in record.needs and counts.ranks is None:
+        raise ValueError(
+            f"--estimand {record.name} needs the order of the rows, and '{file.name}' gives only one set of bins. "
+            "Count the rows on many bins with `bayescal count --bins 1500`, and plan from the saved counts with "
+            "--bins 15."
+        )
+    result = labels_needed(counts, **{**keywords, "progress": True})
+    given = {**options.given(), **goal.given(), **model.given()}
+    about = {"target": counts.target, "bins": len(counts.bins), "draws": keywords["draws"]}
+    return PlannedFile(result, {"file": file.name, "rows": counts.n_rows, **given, **about})
+
+
+def _require_one_goal(goal: GoalOptions) -> None:
+    named = [f"--{name}" for name in ("width", "below", "above") if name in goal.given()]
+    if len(named) != 1:
+        raise ValueError(
+            "give exactly one goal: --width (of the 95 % interval), --below or --above (a limit of which the posterior "
+            f"is 95 % sure); not {', '.join(named) or 'none'}."
+        )
+
+
+def _pilot(file: Path, options: ColumnOptions, question: CountQuestionOptions) -> BinnedCounts:
+    if not holds_counts(file):
+        counted = count_files([file], options, question).total
+        assert isinstance(counted, BinnedCounts)  # rows of one classifier
+        return counted
+    target = {"target": question.target} if question.target else {}
+    refuse(options.given() | target, "with a file of counts, only with rows")
+    counts = read_counts(file, PARSERS["bins"](question.bins) if question.bins else None)
+    if isinstance(counts, ClasswiseCounts):
+        raise ValueError(
+            f"'{file.name}' holds counts of all classes, and a plan needs those of one problem: count the rows with "
+            "`target='top-label'`, or plan for one class in Python, with `labels_needed(counts[label], ...)`."
+        )
+    return counts

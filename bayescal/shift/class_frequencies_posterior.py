@@ -1,0 +1,259 @@
+"""Class frequencies of a target without labels, from rows by cell; drawn by short parallel chains."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._loops import in_threads
+from bayescal.shift import two_classes
+from bayescal.shift.counts import ShiftCounts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Dirichlet parameter of the class frequencies: uniform.
+ALPHA = 1.0
+#: Largest Dirichlet parameter of a cell, and of all cells of a class.
+CELL_ALPHA, CELL_ROWS = 0.5, 3.0
+#: Most steps of expectation maximisation, and the change of a frequency at which steps end.
+STEPS, CHANGE = 40, 1e-8
+#: Minimum number of sweeps; maximum for problems with few, and with many, entries of C; and a limit for entries times
+#: sweeps. They hold for a target that is not larger than the source.
+FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
+#: Sweeps in units of the correlation length of a chain, so that a fraction exp(-6) of the initial distance remains.
+LENGTHS = 6
+#: Before chains of two classes, expectation maximisation ends when no frequency changes by more than this value divided
+#: by the square root of the number of target rows.
+NEARLY = 0.01
+#: Largest number of sweeps for a larger target, relative to the limit above.
+OF_LARGER = 2
+#: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
+HELD = 50_000
+#: Least share of a class or cell, so that logarithms and ratios are finite.
+TINY = 1e-300
+#: Smaller eigenvalues and squared entries of eigenvectors are rounding errors.
+RELEVANT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPriorPosterior:
+    r"""Posterior of the class frequencies of a target, given rows by class and cell.
+
+    Parameters
+    ----------
+    counts : ShiftCounts
+        The rows.
+
+    Notes
+    -----
+    With K classes and J cells, class k has the distribution :math:`C_k \sim \mathrm{Dirichlet}(\min(1/2, 3/J))` over
+    cells, and
+
+    .. math::
+        s_k \sim \mathrm{Multinomial}(n_k, C_k), \quad \pi \sim \mathrm{Dirichlet}(1), \quad
+        t \sim \mathrm{Multinomial}\left(m, \textstyle\sum_k \pi_k C_k\right).
+
+    Each draw is the last state of a chain of its own, so that draws are independent. A chain starts with a draw of C
+    given the source and the most probable :math:`\pi` given that C [2]_. Given the unknown classes of the target rows,
+    everything is conjugate: data augmentation [1]_ draws these classes, :math:`\pi` and C in turn.
+
+    Data augmentation moves slowly if the target has many times as many rows as the source, or if cells contain
+    little information about the classes. Chains of two classes do not use it; see the module
+    `bayescal.shift.two_classes`.
+
+    References
+    ----------
+    .. [1] M. A. Tanner and W. H. Wong (1987), "The calculation of posterior distributions by data augmentation",
+       Journal of the American Statistical Association 82, 528-540.
+    .. [2] M. Saerens, P. Latinne and C. Decaestecker (2002), "Adjusting the outputs of a classifier to new a priori
+       probabilities: a simple procedure", Neural Computation 14, 21-41.
+    """
+
+    counts: ShiftCounts
+
+    @property
+    def cell_alpha(self) -> float:
+        """Dirichlet parameter of the cells of a class: at most half a row per cell, and three rows in total."""
+        return min(CELL_ALPHA, CELL_ROWS / len(self.counts.cells))
+
+    @cached_property
+    def _of_source(self) -> Floats:
+        """Parameters of the Dirichlet posterior of C given the source, shape (n_classes, n_cells)."""
+        return self.counts.source.astype(np.float64) + self.cell_alpha
+
+    @cached_property
+    def _expected(self) -> tuple[Floats, Floats]:
+        """Mean of C given the source, and the most probable class frequencies given it."""
+        cells: Floats = self._of_source / self._of_source.sum(axis=1, keepdims=True)
+        return most_probable(cells, self.counts.target, ALPHA, steps=10 * STEPS), cells
+
+    @cached_property
+    def information(self) -> Floats:
+        """Fisher information about the class frequencies per target row, relative to rows with labels.
+
+        Shape (n_classes, n_classes): a symmetric matrix with eigenvalues in [0, 1], one of which is 1 because
+        frequencies add up to 1. It is the identity if each class has cells of its own.
+        """
+        pi, cells = self._expected
+        joint = pi[:, None] * cells
+        total = joint.sum(axis=0)
+        given = joint / np.sqrt(np.maximum(pi[:, None] * total, TINY))
+        return np.asarray(given @ given.T)
+
+    @property
+    def worth(self) -> Floats:
+        """Labelled rows of the target that carry as much information as one unlabelled row, shape (n_classes,).
+
+        For each class, it is the variance of the frequency if the classes of the target rows were observed, divided by
+        the variance if only their cells are, with known C. It is 1 if cells determine the class; 0 if they contain no
+        information about it.
+        """
+        return worth_of(self.information, self._expected[0])
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of each chain: more if cells contain little information, or the target is larger than the source.
+
+        For known cells, the correlation of successive sweeps of data augmentation is about 1 minus the least eigenvalue
+        of `information`. For known frequencies, that of the cells of a class with n labelled rows and m expected rows
+        of the target is about m / (n + m), so that the correlation length is proportional to m / n if m is large.
+        Chains of two classes take more sweeps if a class has few labelled rows, `worth` is small, the target has more
+        rows than the source or more than twice as many expected rows of one class, or the source is very large.
+        """
+        if self._two:
+            expected = self.counts.n_target * self._expected[0]
+            return two_classes.sweeps_for(self.counts.by_class, expected, float(self.worth[1]))
+        return int(np.ceil(min(self._sweeps_of_cells * self._larger, OF_LARGER * self.most_sweeps)))
+
+    @property
+    def _sweeps_of_cells(self) -> int:
+        """Sweeps for a target that is not larger than the source."""
+        least = float(np.linalg.eigvalsh(self.information)[0])
+        return int(np.clip(np.ceil(LENGTHS / max(least, TINY)), FEWEST, self.most_sweeps))
+
+    @property
+    def _larger(self) -> float:
+        """Rows of the target per labelled row, at least 1."""
+        return max(self.counts.n_target / max(self.counts.n_source, 1), 1.0)
+
+    @property
+    def most_sweeps(self) -> int:
+        """Limit of the sweeps with more than two classes, for a target that is not larger than the source."""
+        return int(np.clip(BUDGET // self.counts.source.size, MOST_OF_MANY, MOST))
+
+    @property
+    def slow(self) -> str:
+        """Reason why chains may not have reached the posterior; empty if none is known."""
+        if self._two:
+            return ""
+        if self._sweeps_of_cells == self.most_sweeps:
+            return "the cells contain little information about some frequencies"
+        if self._sweeps_of_cells * self._larger > OF_LARGER * self.most_sweeps:
+            return f"the target has {self._larger:.3g} times as many rows as the source"
+        return ""
+
+    @property
+    def _two(self) -> bool:
+        return len(self.counts.source) == 2
+
+    def sample(self, n_draws: int = 1000, *, rng: Any = None) -> Floats:
+        """Draw the class frequencies, shape (n_draws, n_classes)."""
+        return np.concatenate([pi for pi, _ in self._blocks(n_draws, rng)])
+
+    def sample_all(self, n_draws: int = 1000, *, rng: Any = None) -> tuple[Floats, Floats]:
+        """Draw the class frequencies, and the cells of each class, shape (n_draws, n_classes, n_cells)."""
+        pi, cells = zip(*self._blocks(n_draws, rng), strict=True)
+        return np.concatenate(pi), np.concatenate(cells)
+
+    def _blocks(self, n_draws: int, rng: Any) -> Iterator[tuple[Floats, Floats]]:
+        step = max(HELD // self.counts.source.size, 1)
+        chains = np.diff(np.append(np.arange(0, n_draws, step), n_draws)).tolist()
+        own = _checks.generator(rng).spawn(len(chains))  # so that draws do not depend on the number of threads
+        return in_threads(lambda i: self._chains(chains[i], own[i]), range(len(chains)))
+
+    def _chains(self, chains: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        target = self.counts.target
+        own = self._of_source
+        cells = dirichlet(np.broadcast_to(own, (chains, *own.shape)), rng)
+        if not self.counts.n_target:
+            return dirichlet(np.full((chains, len(own)), ALPHA), rng), cells
+        if self._two:
+            return self._chains_of_two(cells, rng)
+        pi = most_probable(cells, target, ALPHA)
+        for _ in range(self.sweeps):
+            drawn = classes_of(target, pi[:, :, None] * cells, rng)
+            pi = dirichlet(ALPHA + np.einsum("nkj->nk", drawn), rng)
+            cells = dirichlet(own + drawn, rng)
+        return pi, cells
+
+    def _chains_of_two(self, cells: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        target, n = self.counts.target, self.counts.n_target
+        pi = most_probable(cells, target, change=NEARLY / np.sqrt(n))
+        mean = self._expected[0][1]
+        sd = np.sqrt(mean * (1 - mean) / max(n * self.worth[1], 1.0))
+        return two_classes.swept(pi, cells, self._of_source, target, sd, self.sweeps, rng)
+
+
+def worth_of(information: Floats, pi: Floats) -> Floats:
+    """Return `ClassPriorPosterior.worth` for an information matrix and class frequencies."""
+    values, vectors = np.linalg.eigh(information)
+    squares = vectors**2
+    spread = np.where(squares > RELEVANT, squares / np.maximum(values, RELEVANT), 0.0).sum(axis=1)
+    return np.asarray((1 - pi) / np.maximum(spread - pi, 1 - pi))
+
+
+def most_probable(
+    cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps: int = STEPS, change: float = CHANGE
+) -> Floats:
+    """Approximate the most probable class frequencies, given the cells of each class, by expectation maximisation.
+
+    Parameters
+    ----------
+    cells : ndarray, shape (..., n_classes, n_cells)
+        Distribution of each class over cells.
+    target : ndarray, shape (n_cells,)
+        Rows of the target.
+    alpha : float, default 1.0
+        Dirichlet parameter; each step adds it to the expected rows of a class.
+    steps : int
+        Maximum number of steps.
+    change : float, default 1e-8
+        Steps end earlier if no frequency changes by more than this.
+
+    Returns
+    -------
+    ndarray, shape (..., n_classes)
+        Positive, with sum 1.
+    """
+    n_classes = cells.shape[-2]
+    pi = np.full(cells.shape[:-1], 1 / n_classes)
+    total = target.sum() + n_classes * alpha
+    for _ in range(steps):
+        mixed = np.einsum("...k,...kj->...j", pi, cells)
+        ratio = target / np.maximum(mixed, TINY)
+        before, pi = pi, (pi * np.einsum("...kj,...j->...k", cells, ratio) + alpha) / total
+        if np.abs(pi - before).max() <= change:
+            break
+    return pi
+
+
+def dirichlet(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
+    """Draw from Dirichlet distributions along the last axis."""
+    drawn = np.maximum(rng.standard_gamma(parameters), TINY)
+    drawn /= np.einsum("...j->...", drawn)[..., None]  # several times as fast as `sum` along a short axis
+    return drawn
+
+
+def classes_of(target: Ints, joint: Floats, rng: np.random.Generator) -> Ints:
+    """Draw how many of the target rows of each cell belong to each class.
+
+    `joint` has shape (chains, classes, cells), as the result; it is proportional to the probability of the class.
+    """
+    by_cell = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
+    by_cell /= by_cell.sum(axis=2, keepdims=True)
+    return np.swapaxes(rng.multinomial(target, by_cell), 1, 2)

@@ -1,0 +1,235 @@
+"""ShiftEvidence: whether the scores of a target differ from those of a source, and whether label shift explains it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _arviz, _render
+from bayescal._meant import public
+from bayescal._presented import Presented
+from bayescal.draws import Draws, fingerprint
+from bayescal.results.remarks import readings_of
+from bayescal.results.wording import p_words
+from bayescal.shift.cell_shift import total_variation
+from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.statistics import ShiftTest
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: P-values up to this one are stated as differences.
+LEVEL = 0.05
+#: Maximum number of cells that are printed.
+PRINTED = 20
+HEADER = ("cell", "share source", "share target", "difference", "2.5 %", "97.5 %")
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class ShiftEvidence(Presented):
+    """Evidence that the scores of a target differ from those of a source, and that label shift does not explain it.
+
+    Returned by `shift_evidence`; printing it shows both tests and a table of the cells.
+
+    Parameters
+    ----------
+    counts : ShiftCounts
+        Rows by class and cell.
+    drawn : ndarray, shape (n_draws, 2, n_cells)
+        Posterior draws of the distributions of source and target over the cells.
+    no_shift : ShiftTest
+        Test of equal distributions.
+    label_shift : ShiftTest
+        Test of label shift: the rows of each class have the same distribution in both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bayescal as bc
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(1000)
+    >>> evidence = bc.shift_evidence(rng.random(1000) < p, p, rng.random(800) ** 2, rng=1)
+    >>> evidence.no_shift.p_value < 0.01
+    True
+    """
+
+    counts: ShiftCounts
+    drawn: Floats
+    no_shift: ShiftTest
+    label_shift: ShiftTest
+
+    _index = ("cell",)
+
+    @cached_property
+    def total_variation(self) -> Draws:
+        """Draws of the total variation distance: the share of the rows that would have to move to make both equal."""
+        return Draws(total_variation(self.drawn), "total variation distance of the scores", self._origin)
+
+    @cached_property
+    def difference(self) -> Draws:
+        """Draws of the share of each cell in the target minus that in the source, shape (n_draws, n_cells)."""
+        return Draws(self.drawn[:, 1] - self.drawn[:, 0], "difference of shares", self._origin)
+
+    @cached_property
+    def _origin(self) -> int:
+        return fingerprint(type(self).__name__, self.drawn)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Unique names of the cells: the predicted class and the range of its probability."""
+        cells, classes = self.counts.cells, self.counts.classes
+        names = []
+        for label, cuts in zip(classes, cells.cuts, strict=True):
+            edges = _shortest((1 / len(classes), *cuts, 1.0))
+            of_class = [f"{label}: {low} to {high}" for low, high in pairwise(edges)]
+            # repeated ranges between equal cuts are numbered
+            before = [of_class[:i].count(name) for i, name in enumerate(of_class)]
+            names += [f"{name} ({n + 1})" if n else name for name, n in zip(of_class, before, strict=True)]
+        return tuple(names)
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return one dict per cell, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys cell, n_source, n_target, share_source, share_target, mean, low and high; the last three are those of
+            the difference of the shares.
+        """
+        low, high = self.difference.interval(prob)
+        mean, counts = self.difference.mean(), self.counts
+        source = counts.source.sum(axis=0)
+        return [
+            {
+                "cell": name,
+                "n_source": int(source[j]),
+                "n_target": int(counts.target[j]),
+                "share_source": float(source[j] / counts.n_source),
+                "share_target": float(counts.target[j] / counts.n_target),
+                "mean": float(mean[j]),
+                "low": float(low[j]),
+                "high": float(high[j]),
+            }
+            for j, name in enumerate(self.cells)
+        ]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def _more(self, prob: float) -> dict[str, Any]:
+        low, high = self.total_variation.interval(prob)
+        return {
+            "total_variation": {"mean": self.total_variation.mean(), "low": low, "high": high},
+            "tests": {"no_shift": asdict(self.no_shift), "label_shift": asdict(self.label_shift)},
+        }
+
+    def to_datatree(self) -> "xr.DataTree":
+        """The joint draws as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Group ``posterior`` with the shares of the cells, ``share_source`` and ``share_target`` along ``cell``, and
+            ``total_variation``; group ``observed_data`` with the numbers of rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayescal as bc
+        >>> p = np.arange(1, 200) / 200
+        >>> evidence = bc.shift_evidence(p > 0.5, p, p**2, draws=400, rng=1)
+        >>> list(evidence.to_datatree()["posterior"].data_vars)
+        ['share_source', 'share_target', 'total_variation']
+        """
+        counts, along = self.counts, ["cell"]
+        return _arviz.tree_of_arrays(
+            {
+                "share_source": (self.drawn[:, 0], along),
+                "share_target": (self.drawn[:, 1], along),
+                "total_variation": (self.total_variation, []),
+            },
+            observed={"n_source": (counts.source.sum(axis=0), along), "n_target": (counts.target, along)},
+            coords={"cell": self.cells},
+            attrs={"spec": self.spec},
+        )
+
+    @property
+    def spec(self) -> str:
+        """Cells, rows and P-values on one line."""
+        counts = self.counts
+        return (
+            f"shift of scores, {counts.cells}, {counts.n_source} labelled rows of the source, {counts.n_target} rows "
+            f"of the target: no shift {_p(self.no_shift)}, label shift alone {_p(self.label_shift)}"
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """Both tests and the total variation in words."""
+        low, high = self.total_variation.interval(prob)
+        d = max(_render.decimals(high - low), 2)
+        mean, low, high = (_render.number(v, d) for v in (self.total_variation.mean(), low, high))
+        size = f"a total variation distance of {mean} ({100 * prob:g} % credible interval {low} to {high})"
+        of_none, of_label = _p(self.no_shift), _p(self.label_shift)
+        if self.no_shift.p_value > LEVEL:
+            return f"There is no evidence that the scores of source and target differ ({of_none}), with {size}."
+        if self.label_shift.p_value > LEVEL:
+            explained = f"Different class frequencies alone can explain it ({of_label})."
+        else:
+            explained = f"Different class frequencies alone do not explain it ({of_label})."
+        return f"The scores of source and target differ ({of_none}), with {size}. {explained}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Limits of the tests."""
+        texts = [
+            *readings_of(self.counts),
+            "Scores alone cannot show whether the probability of an outcome at a given score has changed: no test here "
+            "replaces labels of the target.",
+        ]
+        if self.no_shift.p_value <= LEVEL < self.label_shift.p_value:
+            texts.append(
+                "A shift of the features can look like label shift: that label shift can explain the scores does not "
+                "show that it is the cause."
+            )
+        return tuple(texts)
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all cells."""
+        table = self.table()
+        shown = table if whole else table[:PRINTED]
+        rows = [
+            [
+                row["cell"],
+                *(_render.number(row[name], 4) for name in ("share_source", "share_target", "mean", "low", "high")),
+            ]
+            for row in shown
+        ]
+        left = (f"{len(table) - len(shown)} cells are not shown; see `to_frame`.",) if len(shown) < len(table) else ()
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [*left, *self.remarks])
+
+
+def _p(test: ShiftTest) -> str:
+    """Return the P-value of a test in words."""
+    words = p_words(test.p_value)
+    return f"P {words}" if words.startswith("<") else f"P = {words}"
+
+
+def _shortest(values: Sequence[float]) -> list[str]:
+    """Format numbers with three significant digits, or with more if different numbers would look equal."""
+    texts: list[str] = []
+    for digits in range(3, 18):
+        texts = [f"{value:.{digits}g}" for value in values]
+        if len(set(texts)) == len(set(values)):
+            break
+    return texts

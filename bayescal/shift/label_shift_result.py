@@ -1,0 +1,343 @@
+"""Results of `evaluate_shifted` under label shift, for one event and for several classes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _presented, _render
+from bayescal._meant import public
+from bayescal.draws import Draws
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.results import wording
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import few_labelled_rows, mistake_remarks, of_several
+from bayescal.shift.class_frequencies_result import UNLABELLED, ClassPriors
+from bayescal.shift.label_counts import LabelShiftedCounts
+from bayescal.shift.over_priors import OverPriors, over_priors
+from bayescal.stats.contract import Counts
+
+Floats = NDArray[np.float64]
+
+#: Name of the row of the adapted predictions.
+ADAPTED = "ece_adapted"
+#: Maximum number of classes that are printed.
+PRINTED = 20
+HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelShiftEvaluation(Evaluation):
+    """The posterior of how well a classifier is calibrated in a target without labels, under label shift.
+
+    Returned by `evaluate_shifted` for ``shift="label"``. It is an `Evaluation` of the target: its estimands, tables and
+    plots are available. Its draws are pooled over draws of the class frequencies of the target, so that intervals
+    include their uncertainty.
+
+    Parameters
+    ----------
+    counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
+        As for `Evaluation`; `counts` are `LabelShiftedCounts` at the posterior mean of the class frequencies.
+    priors : ClassPriors
+        Posterior of the class frequencies.
+    evaluate_adapted : callable, optional
+        Evaluates the predictions that are adapted to the target; None if these are already adapted, or if the adapted
+        predictions were not counted.
+    of_adapted : bool, default False
+        Whether the predictions are adapted to the target.
+    """
+
+    counts: LabelShiftedCounts
+    posterior: OverPriors
+    priors: ClassPriors = None  # type: ignore[assignment]  # fields of the base class have defaults
+    evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None
+    of_adapted: bool = False
+
+    population: ClassVar[str] = " in a target under label shift"
+
+    @classmethod
+    def of(
+        cls,
+        evaluation: Evaluation,
+        priors: ClassPriors,
+        evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None,
+        label: str = "",
+        of_adapted: bool = False,
+    ) -> "LabelShiftEvaluation":
+        """Return the evaluation of `LabelShiftedCounts` with what belongs to label shift."""
+        given = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+        return cls(**given | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted, of_adapted=of_adapted)
+
+    @cached_property
+    def adapted(self) -> "LabelShiftEvaluation":
+        """Evaluation of the predictions after `adapt`, in the target.
+
+        Raises
+        ------
+        AttributeError
+            If the predictions are adapted already, or the adapted ones were not counted.
+        """
+        if self.of_adapted:
+            raise AttributeError("these predictions are adapted to the target already.")
+        if self.evaluate_adapted is None:
+            raise AttributeError(
+                "the adapted predictions were not counted: count the rows again with `adapt(p)` in place of p, and "
+                "pass these counts as `adapted` to `evaluate_shifted_counts`."
+            )
+        return self.evaluate_adapted()
+
+    def adapt(self, y_prob: Any) -> Floats:
+        """Adapt probabilities to the class frequencies of the target; see `ClassPriors.adapt`."""
+        return self.priors.adapt(y_prob)
+
+    def _draw(self, record: Estimand) -> Draws:
+        """Draw an estimand that needs more than the bins given each draw of the class frequencies."""
+        if not (record.needs and record.available(self.counts)):
+            return super()._draw(record)
+        given, of_draw = self._given_priors(record)
+        values, name = np.empty(len(of_draw)), record.name
+        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(int(of_draw.max()) + 1)
+        for i in np.unique(of_draw).tolist():
+            own = np.flatnonzero(of_draw == i)
+            drawn = record.draw(self.bin_draws.part(own), given(i), rng=seeds[i])
+            values[own], name = drawn.values, drawn.name
+        origin = self.bin_draws.fingerprint
+        return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
+
+    def _given_priors(self, record: Estimand) -> tuple[Callable[[int], Counts], NDArray[np.intp]]:
+        """Return a function of i that makes the counts given draw i of the class frequencies, and i for each draw.
+
+        Ranks of rows do not use the posterior of the bins, so that all draws of the frequencies are used for them.
+        Counts are made one by one, because each caches its ranks.
+        """
+        posterior, size, seed = self.posterior, len(self.bin_draws), self.bin_draws_seed
+        if "outcomes" in record.needs:
+            near = posterior.each_near
+            return lambda i: self.counts.rows.at(near[i]), posterior.priors_of(size, seed)
+        return lambda i: posterior.parts[i].counts, posterior.part_of(size, seed)
+
+    def _dirichlet_posterior(self) -> OverPriors:
+        """Pool the Dirichlet model over the same draws of the class frequencies."""
+        parts = [dirichlet_posterior(each.counts) for each in self.posterior.parts]
+        return over_priors(self.counts, parts, self.posterior.near_priors)
+
+    def _more(self, prob: float) -> dict[str, Any]:
+        return {"class_frequencies": self.priors.table(prob)}
+
+    def _lacks(self, name: str) -> AttributeError:
+        if self.model != "shrinkage":
+            return super()._lacks(name)
+        return AttributeError(
+            f"`{name}` differ between the draws of the class frequencies; those of one draw are "
+            "`evaluation.posterior.parts[0].sample_all(1000, rng=1)`."
+        )
+
+    @property
+    def question(self) -> str:
+        """Target, bins, rows and model, in words."""
+        counts = self.counts
+        model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
+        adapted = " of adapted predictions" if self.of_adapted else ""
+        return (
+            f"ECE{self._of_label}{adapted}{self.population}, {counts.bins}, {counts.n_rows} labelled rows of the "
+            f"source, {counts.effective_rows:.0f} rows of the target, {model}"
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """Posterior mean and interval in words; see `Evaluation.sentence`."""
+        return self._headline(prob)
+
+    @property
+    def _subject(self) -> str:
+        adapted = " of the adapted predictions" if self.of_adapted else ""
+        return (
+            f"If class frequencies alone differ, the Expected Calibration Error{self._of_label}{adapted} in the target"
+        )
+
+    def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
+        """The numbers of a table, as data; by default with a row ``ece_adapted`` at the end.
+
+        Parameters
+        ----------
+        prob, estimands
+            As for `Evaluation.table`. ``ece_adapted`` is the ECE after `adapt`.
+        """
+        rows = super().table(prob, estimands=estimands)
+        if estimands is not None or self.evaluate_adapted is None:
+            return rows
+        return [*rows, {**self.adapted.row("ece", prob), "quantity": ADAPTED}]
+
+    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
+        sheet = super().sheet(whole=whole, estimands=estimands)
+        if estimands is not None or self.evaluate_adapted is None:
+            return sheet
+        d, row = wording.decimals(self.ece), self.adapted.row("ece")
+        cells = ["ece adapted", *(_render.number(value, d) for value in list(row.values())[1:])]
+        return replace(sheet, rows=[*sheet.rows, cells])
+
+    def _beside(self) -> list[str]:
+        """Line below the table: the class frequencies."""
+        row = self.priors.table()[self.counts.rows.of]
+        mean, low, high, source = (_render.number(row[name], 3) for name in ("mean", "low", "high", "source"))
+        of = f"class {_render.name(row['class'])}"
+        return [f"Frequency of {of} in the target: {mean}, 95 % interval [{low}, {high}]; in the source {source}."]
+
+    def _notes(self) -> list[str]:
+        return []
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
+        return (*self.own_remarks, *self.priors.remarks)
+
+    @property
+    def own_remarks(self) -> tuple[str, ...]:
+        """Warnings other than those about the class frequencies, which all classes share."""
+        lost = self.counts.without_labels
+        own = (
+            f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
+            "taken from the other bins and the prior.",
+        )
+        few = few_labelled_rows(self.counts.n_rows, self.counts, self.model)
+        return (*super().remarks, *mistake_remarks(self.counts.rows.source), *few, *(own if lost >= UNLABELLED else ()))
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]):
+    """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.
+
+    Returned by `evaluate_shifted` for a matrix of probabilities. Each class is evaluated against the others. Draws of
+    different classes are not from a joint posterior and must not be combined.
+
+    Parameters
+    ----------
+    evaluations : dict
+        Class -> its evaluation, in the order of the columns.
+    priors : ClassPriors
+        Posterior of the class frequencies.
+    """
+
+    evaluations: dict[Any, LabelShiftEvaluation]
+    priors: ClassPriors
+
+    _index = ("class",)
+
+    def __getitem__(self, label: Any) -> LabelShiftEvaluation:
+        _checks.label("class", label, tuple(self.evaluations))
+        return self.evaluations[label]
+
+    def __iter__(self) -> Any:
+        return iter(self.evaluations)
+
+    def __len__(self) -> int:
+        return len(self.evaluations)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the columns."""
+        return tuple(self.evaluations)
+
+    def adapt(self, y_prob: Any) -> Floats:
+        """Adapt probabilities to the class frequencies of the target; see `ClassPriors.adapt`."""
+        return self.priors.adapt(y_prob)
+
+    @property
+    def spec(self) -> str:
+        """Classes, bins and rows on one line."""
+        return self._spec("ece")
+
+    def _spec(self, estimand: EstimandLike) -> str:
+        first = next(iter(self.values()))
+        counts = first.counts
+        words = as_estimand(estimand).words(counts.target)
+        return (
+            f"{words} of each of {len(self)} classes{first.population}, {counts.bins}, {counts.n_rows} "
+            f"labelled rows of the source, {counts.effective_rows:.0f} rows of the target, {first.model} model"
+        )
+
+    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return one dict per class, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity.
+
+        Returns
+        -------
+        list of dict
+            Keys class, mean, sd, low, high, plug_in, null_mean and adapted: the posterior mean after `adapt`, NaN if
+            the adapted predictions were not counted.
+        """
+        rows = []
+        for label, each in self.items():
+            row = {name: value for name, value in each.row(estimand, prob).items() if name != "quantity"}
+            known = each.evaluate_adapted is not None
+            after = float(each.adapted.draws(estimand).mean()) if known else float("nan")
+            rows.append({"class": label, **row, "adapted": after})
+        return rows
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def _more(self, prob: float) -> dict[str, Any]:
+        return {"class_frequencies": self.priors.table(prob)}
+
+    def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
+        """The class with the largest posterior mean, in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity.
+        """
+        record, label = as_estimand(estimand), self._worst(estimand)
+        largest = self[label].draws(record)
+        words = "Expected Calibration Error" if record.name == "ece" else record.words(self[label].counts.target)
+        return (
+            f"Of {len(self)} classes in the target, the {words} is largest for class "
+            f"{_render.name(label)}: {wording.mean_and_interval(largest, prob)}."
+        )
+
+    def _worst(self, estimand: EstimandLike) -> Any:
+        """Label of the class that the sentence names."""
+        return max(self, key=lambda label: self[label].draws(estimand).mean())
+
+    def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
+        d = max(wording.decimals(each.draws(estimand)) for each in self.values())
+        frequency = self.priors.mean()
+        rows = [
+            [
+                _render.name(row["class"]),
+                *(_render.number(row[name], d) for name in ("mean", "sd", "low", "high", "plug_in")),
+                _render.number(frequency[k], 3),
+                _render.number(row["adapted"], d),
+            ]
+            for k, row in enumerate(self.table(estimand=estimand))
+        ]
+        shown, remarks = rows, list(self.remarks)
+        if len(rows) > PRINTED and not whole:
+            kept = _presented.shortened(range(len(rows)), PRINTED, list(self).index(self._worst(estimand)))
+            shown = [rows[k] for k in kept]
+            remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
+        header = (*HEADER, "ECE adapted" if estimand == "ece" else "adapted")
+        return _render.Sheet(self.sentence(estimand=estimand), self._spec(estimand), header, shown, remarks)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals of all classes, and about the class frequencies."""
+        own = of_several({f"class {label}": each.own_remarks for label, each in self.items()})
+        return (*own, *self.priors.remarks)

@@ -1,0 +1,382 @@
+"""Calibration of stated risks at a horizon, from right-censored times: rows -> counts -> posterior -> evaluation."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal._invalid import prefixed
+from bayescal._meant import public
+from bayescal.analyses.groups import evaluate_groups
+from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
+from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
+from bayescal.data.groups import UNNAMED, Groups
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.survival.counts import SurvivalCounts
+from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
+from bayescal.survival.result import SurvivalEvaluation, SurvivalHorizons
+from bayescal.survival.rows import SurvivalRows
+
+#: Largest share of rows in bins that are not followed.
+REFUSED = 0.5
+
+
+class NotFollowedWarning(UserWarning):
+    """More than 5 % of the rows are in bins whose last row was censored before the horizon."""
+
+
+@overload
+def evaluate_survival(
+    time: Any, event: Any, risk: Any, *, horizon: float, by: None = None, **options: Any
+) -> SurvivalEvaluation: ...
+@overload
+def evaluate_survival(
+    time: Any, event: Any, risk: Any, *, horizon: Sequence[float], by: None = None, **options: Any
+) -> SurvivalHorizons: ...
+@overload
+def evaluate_survival(
+    time: Any, event: Any, risk: Any, *, horizon: float, by: Any, **options: Any
+) -> GroupedEvaluation: ...
+@public
+def evaluate_survival(
+    time: Any,
+    event: Any,
+    risk: Any,
+    *,
+    horizon: Any,
+    bins: Any = 10,
+    binning: str = "equal-width",
+    cause: int = 1,
+    weights: Any = None,
+    by: Any = None,
+    cluster: Any = None,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> SurvivalEvaluation | SurvivalHorizons | GroupedEvaluation:
+    r"""Compute the posterior of the calibration error of stated risks at a horizon, from right-censored times.
+
+    Parameters
+    ----------
+    time : array-like of float, shape (n_rows,)
+        Time from the moment at which the risk was stated to the event or to the end of follow-up, >= 0.
+    event : array-like of int or bool, shape (n_rows,)
+        0 if the row is censored at its time, 1 if it has the event, and 2, 3, ... for other causes that prevent the
+        event (competing risks).
+    risk : array-like of float, shape (n_rows,) or (n_rows, n_horizons)
+        Stated probability of an event of `cause` by the horizon, in [0, 1]. Survival probabilities in its place are not
+        refused, because they lie in [0, 1] too; the result remarks on it if events are rarer where the risk is higher.
+        Pass ``1 - survival``; `risk_at_horizon` reads survival curves.
+    horizon : float or sequence of float
+        The time at which risks are compared with events, in the unit of `time`; at most the last time. A sequence
+        needs one column of `risk` per horizon.
+    bins : int, array-like or Bins, default 10
+        Number of bins of the risk, or edges; see `evaluate`.
+    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+        How the edges are chosen if `bins` is a number. For several horizons, they are chosen for each.
+    cause : int, default 1
+        The cause of the event that `risk` is about.
+    weights : array-like, shape (n_rows,), optional
+        Importance weights >= 0. If censoring depends on more than the risk: for rows with known outcome the inverse
+        probability, from a model of censoring, of not being censored before the time or the horizon, and 0 for others.
+    by : array-like, shape (n_rows,), or data frame of several columns, optional
+        Group of each row; see `evaluate`. It needs a single horizon.
+    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
+        Cluster of each row, such as the patient of a stay or the hospital of a patient, if times of rows of one cluster
+        may depend on each other; see `evaluate`.
+    model : {"shrinkage", "dirichlet"}, default "shrinkage"
+        The posterior; see `evaluate`.
+    draws : int, default 4000
+        Number of independent posterior draws, at least 2.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator, as for `numpy.random.default_rng`.
+    progress : bool, optional
+        Whether to show a progress bar for groups; see `evaluate`.
+    **options
+        Options of the model; see `evaluate`.
+
+    Returns
+    -------
+    SurvivalEvaluation, SurvivalHorizons or GroupedEvaluation
+        An `Evaluation` whose outcome is the event by the horizon. For a sequence of horizons a mapping from each to its
+        evaluation; with `by` one evaluation per group and one of all rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid input. The message names the argument, the rule, the number of invalid values, the first index and
+        value, and a remedy. A horizon after the last time is refused, data in which more than half of the rows are in
+        bins that are not followed, and risks that are smaller at a later horizon in more than half of the rows.
+
+    Warns
+    -----
+    NotFollowedWarning
+        If more than 5 % of the rows are in bins whose last row was censored before the horizon.
+    UserWarning
+        If `event` holds 1 and 2 and no 0, as where 1 is the code of censored rows.
+
+    See Also
+    --------
+    SurvivalCounts : Counts of streams and files.
+    plot_reliability : The reliability diagram of the result.
+
+    Notes
+    -----
+    The estimand is :math:`\sum_b m_b |F_b(t) - \mu_b|` with masses m and mean risks :math:`\mu` of the bins, and the
+    probability :math:`F_b(t)` of the event by the horizon t. It is estimated by the method of Kaplan and Meier [1]_, or
+    of Aalen and Johansen [2]_ with competing causes, within each bin, so that censoring may depend on the stated risk.
+    It must not depend on anything else that predicts the event.
+
+    The posterior is that of `evaluate`, given effective numbers of rows and events
+
+    .. math::
+        n_b^* = n_b \Big/ \operatorname{mean} \frac{1}{G_b(u-)}, \qquad k_b^* = n_b^* F_b(t),
+
+    where :math:`G_b` is the censoring curve of the bin, and the mean is over times u of events in all bins, weighted
+    with the increments of the odds :math:`e^{c H(u)} - 1`; H is the pooled cumulative hazard, and c gives the bin its
+    mean risk at t. This solves Greenwood's formula for the number of rows without using the bin's own events. Without
+    censoring before the horizon, :math:`n_b^* = n_b`, and every number equals that of `evaluate`.
+
+    With `cluster`, effective numbers are divided by design effects, as in `evaluate`. The pseudo-outcome
+    of a row takes the place of its outcome: the derivative of :math:`n_b F_b(t)` with respect to the weight of the row,
+    which is the outcome itself without censoring. The variances of the Brier score and of the AUC are those over
+    clusters.
+
+    At one time, events come before censorings. A row censored exactly at the horizon is known to be free of events by
+    then. Other programs count such rows as unknown in the Brier score, which changes it where many rows are censored
+    at the end of a study.
+
+    References
+    ----------
+    .. [1] E. L. Kaplan and P. Meier (1958), "Nonparametric estimation from incomplete observations", Journal of the
+       American Statistical Association 53, 457-481.
+    .. [2] O. O. Aalen and S. Johansen (1978), "An empirical transition matrix for non-homogeneous Markov chains based
+       on censored observations", Scandinavian Journal of Statistics 5, 141-150.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> risk = rng.beta(1.2, 2.4, 2000)
+    >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
+    >>> lost = rng.exponential(1.5, 2000)
+    >>> ev = evaluate_survival(np.minimum(died, lost), died <= lost, risk, horizon=1, rng=1)
+    >>> ev.question
+    'ECE at horizon 1, 10 equal-width bins [a, b), N = 2000, ... events by the horizon, ... censored before, ... model'
+    >>> ev.ece.interval(0.95)
+    (0.0, 0.03...)
+    >>> ev.observed_expected.interval(0.95)
+    (0.9..., 1.1...)
+    """
+    several = not isinstance(horizon, str) and np.ndim(horizon) > 0
+    if several and np.ndim(horizon) > 1:
+        raise TypeError(f"`horizon` must be a number or a sequence of numbers, not shape {np.shape(horizon)}.")
+    count = len(horizon) if several else None
+    rows = SurvivalRows.read(time, event, risk, weights, cause=cause, horizons=count)
+    warn_of_codes(rows)
+    if several and by is not None:
+        raise ValueError("`by` needs a single `horizon`: call the function once per horizon.")
+    same_rows({"time": time, "event": event, "risk": risk, "weights": weights, "by": by, "cluster": cluster})
+    clusters = None if cluster is None else Clusters.from_column(cluster, len(rows), rows="time")
+    arguments = {"clusters": clusters, "rng": rng, "model": model, "draws": draws, **options}
+    if several:
+        return _evaluate_horizons(rows, horizon, bins, binning, **arguments)
+    at = rows.checked_horizon(horizon)
+    edges = edges_of_risks(rows, bins, binning)
+    if by is not None:
+        groups = Groups.from_column(by, len(rows), rows="time")
+        return _evaluate_groups(rows, groups, at, edges, progress=progress, **arguments)
+    return _evaluate_rows(rows, at, edges, **arguments)
+
+
+@overload
+def evaluate_survival_counts(counts: SurvivalCounts, **options: Any) -> SurvivalEvaluation: ...
+@overload
+def evaluate_survival_counts(counts: Mapping[Any, SurvivalCounts], **options: Any) -> GroupedEvaluation: ...
+@public
+def evaluate_survival_counts(
+    counts: SurvivalCounts | Mapping[Any, SurvivalCounts],
+    *,
+    horizon: float | None = None,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> SurvivalEvaluation | GroupedEvaluation:
+    """Compute the posterior of the calibration error of stated risks at a horizon, from counts.
+
+    Parameters
+    ----------
+    counts : SurvivalCounts, or mapping of label to SurvivalCounts
+        Counts of the rows on a grid of times; of groups by label, as from ``SurvivalCounts.from_frame(..., by=)``.
+    horizon : float, optional
+        A time of the grid, at which the risks are stated; by default the last one.
+    model, draws, rng, progress, **options
+        As for `evaluate_survival`.
+
+    Returns
+    -------
+    SurvivalEvaluation or GroupedEvaluation
+        That of the rows, if their times up to the horizon are times of the grid. Rows of one bin are not ordered, which
+        matters for the AUC alone.
+
+    Raises
+    ------
+    TypeError
+        If `counts` is not `SurvivalCounts`, an option is unknown to the model, or `cluster` is given, which needs the
+        rows.
+    ValueError
+        If the horizon is not on the grid or no row reaches it, or as for `evaluate_survival`.
+
+    See Also
+    --------
+    evaluate_survival : The same from rows.
+    compare_survival : Compares models, from rows; counts do not contain the joint distribution of two risks.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> week, risk = rng.integers(1, 53, 1000), rng.random(1000)
+    >>> counts = SurvivalCounts.from_arrays(week, rng.random(1000) < risk, risk, times=np.arange(1, 53))
+    >>> evaluate_survival_counts(counts, horizon=26, rng=1).counts
+    HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
+    """
+    for each in counts.values() if isinstance(counts, Mapping) else [counts]:
+        if not isinstance(each, SurvivalCounts):
+            raise TypeError(
+                f"`counts` must be SurvivalCounts, not {type(each).__name__}; make them with "
+                "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `evaluate_survival`."
+            )
+    if isinstance(counts, Mapping):
+        if not counts:
+            raise ValueError("`counts` must hold at least one group.")
+        first, *others = counts.values()
+        overall = sum(others, start=first)
+        parts = (each.at(horizon) for each in counts.values())
+        arguments = {"model": model, "draws": draws, "rng": rng, "progress": progress, **options}
+        return _evaluated_groups(tuple(counts), parts, overall.at(horizon), UNNAMED, **arguments)
+    return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
+
+
+def warn_of_codes(rows: SurvivalRows) -> None:
+    """Warn if events may have the codes 1 (censored) and 2 (event), as often in R."""
+    if rows.cause == 1 and (rows.event == 1).any() and (rows.event == 2).any() and rows.event.min() > 0:
+        warnings.warn(
+            "no row is censored: `event` holds 1 and 2 and no 0. If 1 is the code of censored rows and 2 that of the "
+            "event, as often in R, pass `event - 1`.",
+            UserWarning,
+            skip_file_prefixes=_checks.PACKAGE,
+        )
+
+
+def edges_of_risks(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
+    """Return bins of the stated risk."""
+    return make_bins(bins, binning=binning, confidence=rows.risk, weights=rows.weight)
+
+
+def _evaluate_rows(
+    rows: SurvivalRows, horizon: float, edges: Bins, *, clusters: Clusters | None, **arguments: Any
+) -> SurvivalEvaluation:
+    return _evaluate(HorizonCounts.from_rows(rows, horizon, edges, clusters), **arguments)
+
+
+def _evaluate(counts: HorizonCounts, **arguments: Any) -> SurvivalEvaluation:
+    return SurvivalEvaluation.of(evaluate_one(require_followed(counts), **arguments))
+
+
+def require_followed(counts: HorizonCounts) -> HorizonCounts:
+    """Refuse counts in which most of the rows are not followed to the horizon; warn if some are not."""
+    share, lost = counts.not_followed, int(np.count_nonzero(~counts.followed))
+    if share > REFUSED:
+        raise ValueError(
+            f"`horizon` {counts.horizon:g} is too late: {lost} of {int(counts.occupied.sum())} bins with "
+            f"{100 * share:.0f} % of the rows end with a censored row before it, and at most {100 * REFUSED:g} % of "
+            "the rows may be in such bins. Use an earlier horizon, or fewer bins."
+        )
+    if share > MOST_NOT_FOLLOWED:
+        warnings.warn(
+            f"{_render.percent(share)} of the rows are in bins that end with a censored row before the horizon "
+            f"{counts.horizon:g}: their calibration is taken from the other bins and the prior. Use an earlier "
+            "horizon.",
+            NotFollowedWarning,
+            skip_file_prefixes=_checks.PACKAGE,
+        )
+    return counts
+
+
+def _evaluate_horizons(
+    rows: SurvivalRows, horizons: Any, bins: Any, binning: str, *, rng: Any, **arguments: Any
+) -> SurvivalHorizons:
+    at = [rows.checked_horizon(each) for each in horizons]
+    require_increasing(at)
+    require_rising(rows.risk)
+    seeds = _checks.seeds(rng, len(at))
+    found = {}
+    for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
+        own = rows.at(i)
+        found[each] = _evaluate_rows(own, each, edges_of_risks(own, bins, binning), rng=seed, **arguments)
+    return SurvivalHorizons(found, dict(zip(at, seeds, strict=True)))
+
+
+def require_increasing(horizons: Sequence[float]) -> None:
+    """Refuse no horizons, or horizons that do not increase."""
+    if not horizons:
+        raise ValueError("`horizon` is empty; at least one is needed.")
+    values = np.asarray(horizons)
+    falls = np.diff(values, prepend=-np.inf) <= 0
+    if falls.any():
+        _checks.refuse("horizon", "must be strictly increasing", falls, values)
+
+
+def require_rising(risk: NDArray[Any]) -> None:
+    """Refuse risks at several horizons that are smaller at a later one in more than half of the rows."""
+    falls = (np.diff(np.atleast_2d(risk.T), axis=0) < 0).any(axis=0)
+    if 2 * np.count_nonzero(falls) > falls.size:
+        hint = "Are these survival probabilities? Then pass 1 minus them."
+        rule = "must not be smaller at a later horizon in more than half of the rows"
+        _checks.refuse("risk", rule, falls, hint=hint, verb=("is", "are"))
+
+
+def _evaluate_groups(
+    rows: SurvivalRows,
+    groups: Groups,
+    horizon: float,
+    edges: Bins,
+    *,
+    clusters: Clusters | None,
+    **arguments: Any,
+) -> GroupedEvaluation:
+    overall = HorizonCounts.from_rows(rows, horizon, edges, clusters)
+
+    def counted(of_group: NDArray[np.int64]) -> HorizonCounts:
+        within = None if clusters is None else clusters.take(of_group)
+        return HorizonCounts.from_rows(rows.part(of_group), horizon, edges, within)
+
+    parts = map(counted, groups.rows())
+    return _evaluated_groups(groups.labels, parts, overall, groups.name, **arguments)
+
+
+def _evaluated_groups(
+    labels: Sequence[Any], parts: Iterator[HorizonCounts], overall: HorizonCounts, name: str, **arguments: Any
+) -> GroupedEvaluation:
+    require_followed(overall)
+
+    def counts() -> Iterator[HorizonCounts]:
+        for label in labels:
+            try:
+                yield require_followed(next(parts))
+            except ValueError as problem:
+                raise prefixed(problem, f"group {label!r}: ") from problem
+
+    found = evaluate_groups(labels, counts(), overall, name=name, **arguments)
+    members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in found.groups.items()}
+    return replace(found, groups=members, overall=SurvivalEvaluation.of(found.overall))

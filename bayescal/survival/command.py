@@ -1,0 +1,48 @@
+"""``bayescal survival``: risks of an event by a horizon, from right-censored times."""
+
+from bayescal.cli.command import Command, Job
+from bayescal.cli.options import ModelOptions, OutputOptions
+from bayescal.survival.options import SurvivalColumnOptions, SurvivalFile, SurvivalQuestionOptions
+
+EXAMPLES = """\b
+[bold]Examples[/]
+[dim]stated risks of death within 5 years[/]
+  bayescal survival patients.csv --time years --event died --risk risk5 \\
+      --horizon 5
+[dim]a page for the browser, and the reliability diagram[/]
+  bayescal survival patients.parquet --time years --event died \\
+      --risk risk5 --horizon 5 --html survival.html --plot survival.png
+[dim]one evaluation per hospital[/]
+  bayescal survival patients.csv --time years --event died --risk risk5 \\
+      --horizon 5 --by hospital
+[dim]two models that state risks for the same patients[/]
+  bayescal survival patients.csv --time years --event died \\
+      --risk Old=risk_a --risk New=risk_b --horizon 5
+"""
+
+
+def survival(
+    file: SurvivalFile,
+    columns: SurvivalColumnOptions,
+    question: SurvivalQuestionOptions,
+    model: ModelOptions,
+    outputs: OutputOptions,
+) -> Job:
+    """Estimate the calibration error of stated risks at a horizon, from times of which some are censored.
+
+    Prints the estimate, a table with 95 % credible intervals, and warnings. --details adds a one-line specification for
+    a paper, estimates for comparison, and the probabilities of sub-models.
+
+    The last row of the table is the ratio of observed to expected events.
+
+    With several models, prints which one is better calibrated, and a table of differences.
+
+    The rows must fit into memory.
+    """
+    from bayescal.survival.from_files import compare_survival_file, evaluate_survival_file
+
+    of_file = compare_survival_file if len(columns.risk or ()) > 1 else evaluate_survival_file
+    return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file], outputs.details)
+
+
+COMMAND = Command(survival, EXAMPLES, "bayescal.survival.analysis.evaluate_survival")

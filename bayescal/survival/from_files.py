@@ -1,0 +1,180 @@
+"""A file with times -> an evaluation or a comparison of stated risks, as ``bayescal survival`` saves and shows it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescal._invalid import InvalidRows
+from bayescal.cli.classifiers import named_columns
+from bayescal.cli.columns import group_column, refuse_column
+from bayescal.cli.comparison import ComparedFiles
+from bayescal.cli.counts import holds_counts
+from bayescal.cli.evaluation import EvaluatedFile
+from bayescal.cli.keywords import keywords_of, settings
+from bayescal.cli.options import ModelOptions, refuse
+from bayescal.cli.words import warnings_as_notes
+from bayescal.data.files.formats import open_source
+from bayescal.data.files.predictions import Rows
+from bayescal.data.files.source import Kind
+from bayescal.estimands.registry import as_scalar
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.survival.analysis import evaluate_survival
+from bayescal.survival.comparison import compare_survival
+from bayescal.survival.options import SurvivalColumnOptions, SurvivalQuestionOptions
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Columns of a file with times.
+
+    Parameters
+    ----------
+    rows : Rows
+        Kinds of exit and the risks of the first model, with the file.
+    columns : dict of str to ndarray
+        Times, kinds of exit, weights, clusters and groups, by the names of arguments.
+    risks : dict of str to ndarray
+        Risks by model.
+    named : dict of str to str
+        Names of the columns by argument, and of those of the risks by model.
+    """
+
+    rows: Rows
+    columns: dict[str, Any]
+    risks: dict[str, Any]
+    named: dict[str, str]
+    risk_columns: dict[str, str]
+
+
+#: What columns hold, by argument.
+HELD = {"time": "the times", "event": "the kinds of exit", "risk": "stated risks", "weights": "the weights"}
+#: What a column of events holds.
+CODES = "Write 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it."
+
+
+def evaluate_survival_file(
+    file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
+) -> EvaluatedFile:
+    """Evaluate the stated risks in a file.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    columns : SurvivalColumnOptions
+        Columns of the file.
+    question : SurvivalQuestionOptions
+        Horizon, cause and bins.
+    model : ModelOptions
+        Model, draws and seed.
+
+    Returns
+    -------
+    EvaluatedFile
+        The evaluation.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If an option or the file is invalid.
+    """
+    alone = {name: value for name, value in question.given().items() if name in ("estimand", "rope")}
+    refuse(alone, "with a single model: repeat --risk to compare several")
+    read = _read(file, columns, question)
+    keywords = keywords_of(evaluate_survival, question, model)
+    risk_column, risk = next(iter(read.risk_columns.values())), next(iter(read.risks.values()))
+    named = read.named | {"risk": risk_column}
+    called = {name: f"column {column!r}" for name, column in named.items() if name != "by"}
+    with warnings_as_notes(read.rows, called) as notes:
+        evaluation = evaluate_survival(risk=risk, **keywords | read.columns | _groups(read, keywords))
+    counts = (evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation).counts
+    parameters = {
+        "file": file.name,
+        "rows": counts.n_rows,
+        **read.named,
+        "risk": risk_column,
+        "horizon": question.horizon,
+        "cause": keywords["cause"],
+        **settings(counts, keywords, len(counts.bins)),
+    }
+    return EvaluatedFile(evaluation, parameters, notes)
+
+
+def compare_survival_file(
+    file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
+) -> ComparedFiles:
+    """Compare the models whose stated risks are in a file; arguments and errors as for `evaluate_survival_file`."""
+    keywords = keywords_of(compare_survival, question, model)
+    alone = {name: column for name, column in columns.given().items() if name in ("cluster", "by")}
+    refuse(alone, "with several models")
+    estimand = as_scalar(keywords.pop("estimand", "ece").replace("-", "_"))
+    read = _read(file, columns, question)
+    called = {name: f"column {column!r}" for name, column in read.named.items()}
+    called |= {f"risk[{name!r}]": f"column {column!r}" for name, column in read.risk_columns.items()}
+    with warnings_as_notes(read.rows, called) as notes:
+        comparison = compare_survival(risk=read.risks, **keywords | read.columns)
+        comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
+    counts = comparison[comparison.names[0]].counts
+    parameters = {
+        "file": file.name,
+        "rows": counts.n_rows,
+        **read.named,
+        "risk": list(read.risk_columns.values()),
+        "horizon": question.horizon,
+        "cause": keywords["cause"],
+        **settings(counts, keywords, keywords["bins"]),
+        "rope": comparison.rope,
+        "estimand": estimand.name,
+    }
+    return ComparedFiles(comparison, estimand, parameters, notes)
+
+
+def _groups(read: _Read, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the labels of groups in the order of `in_order`, with the name of their column; nothing without groups."""
+    if "by" not in read.columns:
+        return {}
+    return {"by": group_column(read.named["by"], read.columns["by"], keywords)}
+
+
+def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions) -> _Read:
+    """Read the columns, all of which are needed, and those of several risks at once."""
+    if holds_counts(file):
+        raise ValueError(f"'{file.name}' holds counts; the rows of a file with times are needed.")
+    about = {"time": "times", "event": "kinds of exit (0 censored, 1 the event)", "risk": "stated risks"}
+    given = columns.given()
+    for name, words in about.items():
+        if name not in given:
+            raise ValueError(f"say where the {words} are: --{name} COLUMN.")
+    if question.horizon is None:
+        raise ValueError("say at which time the risks are stated: --horizon NUMBER.")
+    models = named_columns([file], "risk", given["risk"], [given["event"]], None)
+    risk_columns = {name: str(each.prob) for name, each in models.items()}
+    named: dict[str, str] = {name: given[name] for name in (*HELD, "cluster", "by") if name in given and name != "risk"}
+    used: dict[str | None, str] = {column: HELD[name] for name, column in named.items() if name in HELD}
+    used |= dict.fromkeys(risk_columns.values(), HELD["risk"])
+    refuse_column("cluster", named.get("cluster"), "clusters", used)
+    refuse_column("by", named.get("by"), "groups", used)
+    source = open_source(file)
+    kinds: dict[str, Kind] = {"event": "label", "cluster": "text", "by": "text"}
+    wanted = [(column, kinds.get(name, "number")) for name, column in named.items()]
+    try:
+        values = source.read([*wanted, *((column, "number") for column in risk_columns.values())])
+    except InvalidRows as problem:
+        finding = problem.finding
+        hint = CODES if finding.argument == named["event"] and "classes=" in finding.hint else finding.hint
+        raise InvalidRows(replace(finding, hint=hint)) from None
+    read = dict(zip(named, values[: len(named)], strict=True))
+    risks = dict(zip(risk_columns, values[len(named) :], strict=True))
+    rows = Rows(
+        y_true=read["event"],
+        y_prob=next(iter(risks.values())),
+        weights=read.get("weights"),
+        classes=None,
+        columns=tuple(risk_columns.values()),
+        source=source,
+    )
+    return _Read(rows, read, risks, named, risk_columns)

@@ -1,0 +1,369 @@
+"""SurvivalEvaluation: calibration of stated risks at one horizon, from right-censored times; and several horizons."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal._meant import public
+from bayescal._presented import Presented
+from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.estimand import Estimand, UnavailableError
+from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.posterior.copula import with_ranks_of
+from bayescal.results import wording
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import of_several
+from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
+from bayescal.survival.observed_expected import expects_events, observed_expected, observed_ratio
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Together with the seed of the bins, this number seeds the draws of the ratio of observed to expected events.
+RATIO = 2
+#: Name and label of the ratio.
+NAME, LABEL = "observed_expected", "observed / expected"
+#: Statistic of a trend below minus this number: risks that fall with the events, by chance once in 30 000 data sets.
+REVERSED = 4.0
+#: No event where more are expected: by chance in fewer than 1 of 2000 calibrated data sets.
+EXPECTED = 8.0
+HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalEvaluation(Evaluation):
+    """The posterior of how well stated risks of an event by a horizon are calibrated.
+
+    Returned by `evaluate_survival` and `evaluate_survival_counts`. It is an `Evaluation` whose outcome is the event by
+    the horizon, and whose counts are `HorizonCounts`: every estimand, plot and table of an `Evaluation` is available,
+    except for the log score if rows are censored.
+
+    Parameters
+    ----------
+    counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
+        As for `Evaluation`; `counts` are `HorizonCounts`.
+    """
+
+    counts: HorizonCounts
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> "SurvivalEvaluation":
+        """Return the evaluation of `HorizonCounts` with what belongs to a horizon."""
+        values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+        if evaluation.null_bin_draws is not None:
+            values["null_bin_draws"] = _of_followed(evaluation.null_bin_draws, values["counts"])
+        return cls(**values)
+
+    @property
+    def _observed_bins(self) -> BinDraws:
+        return _of_followed(super()._observed_bins, self.counts)
+
+    @property
+    def horizon(self) -> float:
+        """The horizon, in the unit of the times."""
+        return self.counts.horizon
+
+    @property
+    def not_followed(self) -> float:
+        """Share of the rows in bins whose last row was censored before the horizon.
+
+        The posterior of such a bin comes from the other bins and the prior, and its interval is wide.
+        """
+        return self.counts.not_followed
+
+    @cached_property
+    def observed_expected(self) -> Draws:
+        """Draws of the ratio of the probability of the event to the mean stated risk; 1 if calibrated on average.
+
+        It raises a ValueError if all stated risks are 0. See `bayescal.survival.observed_expected.observed_expected`.
+        """
+        rng = np.random.SeedSequence((self.bin_draws_seed, RATIO))
+        drawn = observed_expected(self.bin_draws, self.counts, rng=rng)
+        if self.draw_total_bins is not None:
+            total = observed_expected(self.draw_total_bins(), self.counts.with_total_effect(), rng=rng)
+            drawn = replace(drawn, values=with_ranks_of(drawn.values, total.values))
+        return replace(drawn, origin=self.bin_draws.fingerprint)
+
+    def _draw(self, record: Estimand) -> Draws:
+        self._require(record)
+        return super()._draw(record)
+
+    def plug_in_of(self, estimand: EstimandLike) -> float:
+        """Plug-in value of any estimand; see `Evaluation.plug_in_of`. Censored rows are weighted as in its draws.
+
+        Bins that are not followed are left out, here and in `null`, because their data end before the horizon.
+        """
+        self._require(as_scalar(estimand))
+        return super().plug_in_of(estimand)
+
+    def _require(self, record: Estimand) -> None:
+        """Raise a ValueError for an estimand that censored rows do not determine."""
+        if record.needs and not record.available(self.counts) and self.counts.n_censored.any():
+            raise UnavailableError(self._lacking(record))
+
+    def _lacking(self, record: Estimand) -> str:
+        if record.needs & self.counts.lacking:
+            return (
+                f"{_render.percent(self.not_followed)} of the rows are in bins that were not followed to the horizon; "
+                f"with more than {100 * MOST_NOT_FOLLOWED:g} % the {record.symbol} has no valid interval. Use an "
+                "earlier horizon."
+            )
+        return (
+            f"the {record.symbol} is not available: {int(self.counts.n_censored.sum())} rows are censored before the "
+            "horizon, so that their outcome is unknown. The Brier score and the AUC weight the other rows."
+        )
+
+    @property
+    def question(self) -> str:
+        """Horizon, bins, rows and model, in words."""
+        counts, before = self.counts, int(self.counts.n_censored.sum())
+        return wording.question(
+            f"ECE{self._of_label} at horizon {self.horizon:g}",
+            [counts],
+            self.model,
+            self.posterior.prior,
+            f"{int(counts.k.sum())} events by the horizon, {before} censored before, ",
+        )
+
+    @property
+    def _subject(self) -> str:
+        return f"The Expected Calibration Error{self._of_label} at horizon {self.horizon:g}"
+
+    def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
+        """The numbers of a table, as data; by default with a row ``observed_expected`` at the end.
+
+        Parameters
+        ----------
+        prob, estimands
+            As for `Evaluation.table`.
+        """
+        rows = super().table(prob, estimands=estimands)
+        return rows if estimands is not None or not expects_events(self.counts) else [*rows, self._ratio_row(prob)]
+
+    def _ratio_row(self, prob: float = 0.95) -> dict[str, Any]:
+        expected = 1.0 if self.null_bin_draws is not None else float("nan")
+        return wording.table_row(self.observed_expected, NAME, prob, observed_ratio(self.counts), expected)
+
+    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
+        sheet = super().sheet(whole=whole, estimands=estimands)
+        if estimands is not None or not expects_events(self.counts):
+            return sheet
+        d, row = wording.decimals(self.ece), self._ratio_row()
+        return replace(
+            sheet, rows=[*sheet.rows, [LABEL, *(_render.number(value, d) for value in list(row.values())[1:])]]
+        )
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree; see `Evaluation.to_datatree`.
+
+        ``posterior`` also holds ``observed_expected``; the attributes hold the horizon and the share that is not
+        followed, and ``observed_data`` the number of rows per bin that are censored before the horizon.
+        """
+        tree = super().to_datatree()
+        drawn, observed = tree["posterior"].to_dataset(), tree["observed_data"].to_dataset()
+        if expects_events(self.counts):
+            ratio = drawn["ece"].copy(data=self.observed_expected.values.reshape(drawn["ece"].shape))
+            tree["posterior"] = drawn.assign({NAME: ratio})
+        tree["observed_data"] = observed.assign(n_censored=observed["n_rows"].copy(data=self.counts.n_censored))
+        tree.attrs |= {"horizon": self.horizon, "not_followed": self.not_followed}
+        return tree
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
+        return (*super().remarks, *_remarks(self.counts))
+
+
+def _of_followed(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
+    """Select the bins that are followed among the occupied bins."""
+    keep = counts.followed[counts.occupied]
+    if keep.all():
+        return bins
+    share = bins.mass[:, keep] / bins.mass[:, keep].sum(axis=1, keepdims=True)
+    return BinDraws(share, bins.accuracy[:, keep], bins.confidence[:, keep], bins.occupied[keep], share)
+
+
+def _remarks(counts: HorizonCounts) -> list[str]:
+    """Return doubts about the input, what censoring does to the evidence, and how many rows are not followed."""
+    return [*_doubts(counts), *_of_censoring(counts)]
+
+
+def _doubts(counts: HorizonCounts) -> list[str]:
+    """Return what looks like a mistake in the input: risks that fall with the events, or no event by the horizon."""
+    used = counts.occupied & counts.followed
+    n, k, risk = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
+    if not k.any() and n @ risk > EXPECTED:
+        return [
+            f"No event is observed by the horizon {counts.horizon:g}, and {n @ risk:.0f} are expected. Is the horizon "
+            "in the unit of the times, and does the event have the code of the cause?"
+        ]
+    z = _trend(n, k, risk)
+    if z > -REVERSED:
+        return []
+    return [
+        f"Events are rarer where the stated risk is higher (trend over bins: z = {z:.1f}). Are these survival "
+        "probabilities? Then pass 1 minus them."
+    ]
+
+
+def _trend(n: Floats, k: Floats, risk: Floats) -> float:
+    """Return the statistic of Cochran and Armitage for a trend of k events among n rows with the risk of the bin."""
+    if not n.sum():
+        return 0.0
+    rate = k.sum() / n.sum()
+    off = risk - n @ risk / n.sum()
+    variance = rate * (1 - rate) * (n @ off**2)
+    return float((k - n * rate) @ off / np.sqrt(variance)) if variance > 0 else 0.0
+
+
+def _of_censoring(counts: HorizonCounts) -> list[str]:
+    """Return what censoring does to the evidence, and how many rows are not followed."""
+    if not counts.n_censored.any():
+        return []
+    independent = "" if counts.clusters is None else "independent "
+    worth = f"The {counts.n_rows} rows are worth {counts.effective_n.sum():.0f} {independent}rows without censoring."
+    lost = int(np.count_nonzero(~counts.followed))
+    if not lost:
+        return [worth]
+    bins = "1 bin ends" if lost == 1 else f"{lost} bins end"
+    weak = counts.not_followed > MOST_NOT_FOLLOWED
+    more = " Intervals may contain the truth less often than stated; use an earlier horizon." * weak
+    return [
+        worth,
+        f"Not followed: {_render.percent(counts.not_followed)} of the rows, because {bins} with a censored row before "
+        f"the horizon. Plug-in values leave them out.{more}",
+    ]
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
+    """Evaluations of the same rows at several horizons: a mapping from horizon to `SurvivalEvaluation`.
+
+    Returned by `evaluate_survival` for several horizons. Draws of two horizons are not joint.
+
+    Parameters
+    ----------
+    evaluations : dict of float to SurvivalEvaluation
+        The evaluations, in the order of the horizons.
+    seeds : dict of float to int
+        Seed of each horizon, which reproduces its evaluation.
+    """
+
+    evaluations: dict[float, SurvivalEvaluation]
+    seeds: dict[float, int]
+
+    _index = ("horizon",)
+
+    def __getitem__(self, horizon: float) -> SurvivalEvaluation:
+        _checks.label("horizon", horizon, tuple(self.evaluations))
+        return self.evaluations[horizon]
+
+    def __iter__(self) -> Any:
+        return iter(self.evaluations)
+
+    def __len__(self) -> int:
+        return len(self.evaluations)
+
+    @property
+    def horizons(self) -> tuple[float, ...]:
+        """The horizons, increasing."""
+        return tuple(self.evaluations)
+
+    @property
+    def spec(self) -> str:
+        """Horizons, bins and rows on one line."""
+        return self.specification()
+
+    def specification(self, *, estimand: EstimandLike = "ece") -> str:
+        """Describe the quantity, horizons, bins and rows on one line.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
+
+        Returns
+        -------
+        str
+            The line; `spec` is that of the ECE.
+        """
+        first = next(iter(self.values()))
+        listed = ", ".join(f"{horizon:g}" for horizon in self)
+        of = words_of(estimand)
+        return f"{of} at horizons {listed}, {first.counts.bins}, N = {first.counts.n_rows}, {first.model} model"
+
+    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return one dict per horizon, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
+
+        Returns
+        -------
+        list of dict
+            Keys horizon, n_rows, n_events, n_censored, not_followed, mean, sd, low, high, plug_in, null_mean.
+        """
+        return [self._row(horizon, each, prob, estimand) for horizon, each in self.items()]
+
+    def _row(self, horizon: float, each: SurvivalEvaluation, prob: float, estimand: EstimandLike) -> dict[str, Any]:
+        row = each._ratio_row(prob) if estimand == NAME else each.row(estimand, prob)
+        counts = each.counts
+        return {
+            "horizon": horizon,
+            "n_rows": counts.n_rows,
+            "n_events": int(counts.k.sum()),
+            "n_censored": int(counts.n_censored.sum()),
+            "not_followed": counts.not_followed,
+            **{name: value for name, value in row.items() if name != "quantity"},
+        }
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The horizon with the largest posterior mean, in words."""
+        horizon, worst = max(self.items(), key=lambda item: item[1].ece.mean())
+        return (
+            f"Of {len(self)} horizons, the Expected Calibration Error is largest at {horizon:g}: "
+            f"{wording.mean_and_interval(worst.ece, prob)}."
+        )
+
+    def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data."""
+        d = min(wording.decimals(each.ece) for each in self.values())
+        rows = [
+            [
+                f"{row['horizon']:g}",
+                str(row["n_events"]),
+                str(row["n_censored"]),
+                *(_render.number(row[name], d) for name in ("mean", "sd", "low", "high", "plug_in")),
+                _ratio_in_words(self[row["horizon"]]),
+            ]
+            for row in self.table(estimand=estimand)
+        ]
+        remarks = of_several({f"horizon {horizon:g}": each.remarks for horizon, each in self.items()})
+        return _render.Sheet(self.sentence(), self.specification(estimand=estimand), HEADER, rows, remarks)
+
+
+def words_of(estimand: EstimandLike) -> str:
+    """Return the short name of a quantity at a horizon, or of the ratio of observed to expected events."""
+    return LABEL if estimand == NAME else as_scalar(estimand).words("event")
+
+
+def _ratio_in_words(evaluation: SurvivalEvaluation) -> str:
+    """Return the ratio of observed to expected events with its interval; a dash if no event is expected."""
+    return wording.with_interval(evaluation.observed_expected, 2) if expects_events(evaluation.counts) else "-"
