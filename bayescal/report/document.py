@@ -9,21 +9,10 @@ import numpy as np
 
 from bayescal import _presented, _render
 from bayescal._version import __version__
-from bayescal.clinical.curve.result import CalibrationCurve
-from bayescal.clinical.result import ClinicalSummary
-from bayescal.cumulative.base import Cumulative
-from bayescal.cumulative.plot import cumulative_points
-from bayescal.cumulative.posterior_result import CumulativePosterior
-from bayescal.cumulative.result import CumulativeDifference
-from bayescal.decisions.result import NetBenefit
-from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.monitoring.change import Change
-from bayescal.monitoring.confidence_sequence import ConfidenceSequence
-from bayescal.monitoring.evidence import Evidence
-from bayescal.planning.result import Plan
 from bayescal.report.diagram import observed_accuracy, target_rows
+from bayescal.report.topics import load_page_of
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
@@ -35,7 +24,7 @@ from bayescal.survival.result import SurvivalEvaluation
 
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"
-GROUPS_SCHEMA, CHANGE_SCHEMA, PLAN_SCHEMA = "bayescal.groups/1", "bayescal.change/1", "bayescal.plan/1"
+GROUPS_SCHEMA = "bayescal.groups/1"
 #: Results that need nothing more than their table.
 RESULT_SCHEMA = "bayescal.result/1"
 #: Arguments with which a call can be repeated, by name.
@@ -47,7 +36,6 @@ PROB = 0.95
 ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
-@singledispatch
 def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any) -> dict[str, Any]:
     """Return a result as data for JSON, without dates or names of machines.
 
@@ -74,32 +62,40 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     TypeError
         If `result` is not a result of this package.
     """
+    load_page_of(type(result))
+    made: dict[str, Any] = document_of(result, parameters, **options)
+    return made
+
+
+@singledispatch
+def document_of(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any) -> dict[str, Any]:
+    """Return the document of one type of results; each type registers a function, the others have a table alone."""
     if not isinstance(result, _presented.Presented):
         raise TypeError(f"`result` must be a result of this package, as an Evaluation, not {type(result).__name__}.")
-    return _with_table(result, parameters, **options)
+    return with_table(result, parameters, **options)
 
 
-@document.register
+@document_of.register
 def _(
     result: Evaluation, parameters: Parameters = NO_PARAMETERS, *, estimands: Iterable[EstimandLike] | None = None
 ) -> dict[str, Any]:
     chosen = {} if estimands is None else {"table": result.table(PROB, estimands=estimands)}
     parts = {**_of_ece(result), **chosen, **result._more(PROB), **_bins_and_seeds(result)}
-    return {**_with_intervals(SCHEMA, result, parameters), **parts}
+    return {**with_intervals(SCHEMA, result, parameters), **parts}
 
 
-@document.register
+@document_of.register
 def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     classes = [{"label": label, **_bins_and_seeds(result[label])} for label in result]
     return {
-        **_with_intervals(SCHEMA, result, parameters),
+        **with_intervals(SCHEMA, result, parameters),
         **_of_ece(result),
         "classes": classes,
         "seeds": {"order": str(result.order_seed)},
     }
 
 
-@document.register
+@document_of.register
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
@@ -114,15 +110,15 @@ def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict
     names = dict(zip(result.groups, result.names, strict=True))
     groups = [
         {"label": label, "name": names[label], "p_largest": largest[label], "seed": str(result.seeds[label])}
-        | _whole(result[label])
+        | whole_evaluation(result[label])
         for label in result.in_order()
     ]
     return {
-        **_with_intervals(GROUPS_SCHEMA, result, parameters),
+        **with_intervals(GROUPS_SCHEMA, result, parameters),
         "by": result.name,
         "pooling": result.pooling,
         "heterogeneity": _heterogeneity(result),
-        "overall": _whole(result.overall),
+        "overall": whole_evaluation(result.overall),
         "groups": groups,
         "seeds": {"order": str(result.order_seed)},
     }
@@ -136,36 +132,7 @@ def _heterogeneity(result: GroupedEvaluation) -> dict[str, float] | None:
     return {"mean": float(drawn.mean()), "low": float(low), "high": float(high)}
 
 
-@document.register
-def _(result: Change, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``rope``, ``change`` (one record), and ``periods``, each with its span, its table and its bins."""
-    periods = [
-        {"period": name, "span": result.spans[name], **_whole(each)} for name, each in result.evaluations.items()
-    ]
-    return {
-        **_with_intervals(CHANGE_SCHEMA, result, parameters),
-        "rope": result.rope,
-        "change": result.table(PROB)[0],
-        "periods": periods,
-        "seeds": {"order": str(result.order_seed)},
-    }
-
-
-@document.register
-def _(result: Plan, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``goal``, ``assurance``, ``reachable``, ``rows`` with ``interval``, and the simulated ``table``."""
-    return {
-        **_head(PLAN_SCHEMA, result.sheet(), parameters),
-        "goal": result.goal,
-        "assurance": result.assurance,
-        "reachable": result.reachable,
-        "rows": result.rows,
-        "interval": {"probability": PROB, "low": result.interval[0], "high": result.interval[1]},
-        "table": result.curve(),
-    }
-
-
-@document.register
+@document_of.register
 def _(
     comparison: Comparison, parameters: Parameters = NO_PARAMETERS, *, estimand: EstimandLike = "ece"
 ) -> dict[str, Any]:
@@ -185,9 +152,9 @@ def _(
     classifiers = comparison.each(PROB, estimand=estimand)
     for row in classifiers:
         evaluation = comparison[row[comparison.axis]]
-        row |= {"question": evaluation.question, **_whole(evaluation)}
+        row |= {"question": evaluation.question, **whole_evaluation(evaluation)}
     return {
-        **_with_intervals(COMPARISON_SCHEMA, comparison, parameters),
+        **with_intervals(COMPARISON_SCHEMA, comparison, parameters),
         "spec": comparison.specification(estimand=estimand),
         "sentence": comparison.sentence(PROB, estimand=estimand),
         "models": comparison._measures(PROB),
@@ -198,89 +165,18 @@ def _(
     }
 
 
-@document.register
-def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also the worst interval of scores, the noise, and the interval of the Kuiper statistic.
-
-    ``curve`` begins with the origin, which has no score; of more than 4000 points, it has the smallest and the largest
-    of each of 2000 pieces. ``low`` and ``high`` are the ends of its simultaneous band. ``average_difference`` is the
-    mean difference of all rows, the end of the curve. From counts, ``grid_error`` bounds the error by the bins.
-    """
-    points = cumulative_points(result, PROB)
-    (first, last), (low, high) = result.worst_interval, result.kuiper_interval(PROB)
-    grid = {"grid_error": result.grid_error} if isinstance(result, CumulativeDifference) else {}
-    return {
-        **_with_table(result, parameters),
-        "rows": int(result.steps.n_rows.sum()),
-        "worst_interval": {"first": first, "last": last},
-        "average_difference": result.average_difference,
-        "curve": {
-            "score": [None, *points.score.tolist()],
-            "share": points.share.tolist(),
-            "curve": points.curve.tolist(),
-            "low": points.low.tolist(),
-            "high": points.high.tolist(),
-        },
-        "sigma": result.sigma,
-        "null_sigma": result.null_sigma,
-        "robust_sigma": result.robust_sigma,
-        "kuiper_interval": {"probability": PROB, "low": low, "high": high},
-        **grid,
-    }
-
-
-@document.register
-def _(result: CumulativePosterior, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also the model, the probabilities of its sub-models, and ``observed``, the document of the rows' curve.
-
-    ``probability_below`` contains, for each statistic, the probability that it is below ``limit``.
-    """
-    return {
-        **_with_table(result, parameters),
-        "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "model": result.model,
-        "draws": len(result.kuiper),
-        "sub_models": result.sub_models,
-        "probability_below": {"limit": result.limit, **result.p_below},
-        "observed": document(result.observed),
-    }
-
-
-@document.register
-def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``curve``, one record per bin with the band, and the probabilities of the sub-models."""
-    low, high = result.curve.interval(PROB)
-    columns = {
-        "score": result.score,
-        "n": result.counts.n,
-        "share": result.counts.share,
-        "observed": result.counts.accuracy,
-        "mean": result.curve.mean(),
-        "low": low,
-        "high": high,
-    }
-    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
-    return {
-        **_with_table(result, parameters),
-        "rows": result.counts.n_rows,
-        "probabilities": result.probabilities,
-        "prior_exact": result.posterior.prior_exact,
-        "curve": [dict(zip(columns, row, strict=True)) for row in rows],
-    }
-
-
-@document.register
+@document_of.register
 def _(result: ScoreComparison, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``rope``, ``classifiers``, one record each, and the seed of the draws."""
     return {
-        **_with_table(result, parameters),
+        **with_table(result, parameters),
         "rope": result.rope,
         "classifiers": result.each(PROB),
         "seeds": {"draws": str(result.draws_seed)},
     }
 
 
-@document.register
+@document_of.register
 def _(
     result: ComparisonOverDatasets, parameters: Parameters = NO_PARAMETERS, *, estimand: EstimandLike = "ece"
 ) -> dict[str, Any]:
@@ -291,7 +187,7 @@ def _(
     """
     record, sheet = as_estimand(estimand), result.sheet(whole=True, estimand=estimand)
     return {
-        **_head(RESULT_SCHEMA, sheet, parameters),
+        **head(RESULT_SCHEMA, sheet, parameters),
         "kind": type(result).__name__,
         "estimand": {"name": record.name, "title": record.title, "better": record.better},
         "table": result.table(PROB, estimand=estimand),
@@ -306,93 +202,11 @@ def _(
     }
 
 
-@document.register
-def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``hypothesis``, ``level``, ``threshold``, ``raised``, and ``alarm``, the start of a window or null.
-
-    Values beyond the range of a float are null; ``log_value`` has them.
-    """
-    return {
-        **_with_table(result, parameters),
-        "hypothesis": result.hypothesis,
-        "level": result.level,
-        "threshold": result.threshold,
-        "raised": result.raised,
-        "alarm": result.alarm,
-    }
-
-
-@document.register
-def _(result: ConfidenceSequence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``interval``, with the probability that all intervals hold."""
-    interval = {"probability": result.prob, "kind": "confidence sequence"}
-    return {**_with_table(result, parameters), "interval": interval}
-
-
-@document.register
-def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``pseudo_rows``, ``prevalence``, ``harm``, and records per threshold of strategies without a model.
-
-    These are ``treat_all``, ``treat_none`` and ``evpi``, the expected value of perfect information.
-    """
-    at = result.thresholds.tolist()
-    return {
-        **_with_table(result, parameters),
-        "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "pseudo_rows": result.posterior.pseudo_rows,
-        "prevalence": result.prevalence,
-        "harm": result.harm,
-        "treat_all": [
-            dict(zip(("threshold", "mean", "low", "high", "observed", "p_best"), row, strict=True))
-            for row in zip(
-                at,
-                result.treat_all.mean().tolist(),
-                *(end.tolist() for end in result.treat_all.interval(PROB)),
-                result.observed[TREAT_ALL].tolist(),
-                result.p_best[TREAT_ALL].tolist(),
-                strict=True,
-            )
-        ],
-        "treat_none": [
-            {"threshold": t, "p_best": p} for t, p in zip(at, result.p_best[TREAT_NONE].tolist(), strict=True)
-        ],
-        "evpi": [{"threshold": t, "evpi": value} for t, value in zip(at, result.evpi.tolist(), strict=True)],
-        "seeds": {"draws": str(result.draws_seed)},
-    }
-
-
-@document.register
-def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also rows, events and ``event_rate``, and the documents of the parts.
-
-    ``models`` has one record per model with those of its evaluation, recalibration and calibration curve (null if there
-    are too few rows); ``net_benefit`` is null without thresholds; ``decision_curve`` is that of the picture.
-    """
-    models = [
-        {
-            "name": name,
-            "evaluation": document(parts.evaluation),
-            "recalibration": document(parts.recalibration),
-            "calibration_curve": None if parts.calibration_curve is None else document(parts.calibration_curve),
-        }
-        for name, parts in result.parts.items()
-    ]
-    return {
-        **_with_table(result, parameters),
-        "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "rows": result.n_rows,
-        "events": result.n_events,
-        "event_rate": result.event_rate,
-        "models": models,
-        "net_benefit": None if result.net_benefit is None else document(result.net_benefit),
-        "decision_curve": document(result.decision_curve),
-    }
-
-
-def _with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:
+def with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:
+    """Return what the document of a result with one table contains."""
     sheet = result.sheet(whole=True)
     return {
-        **_head(RESULT_SCHEMA, sheet, parameters),
+        **head(RESULT_SCHEMA, sheet, parameters),
         "kind": type(result).__name__,
         "table": result._records(PROB, **options),
         **result._more(PROB),
@@ -401,15 +215,17 @@ def _with_table(result: _presented.Presented, parameters: Parameters, **options:
     }
 
 
-def _head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str, Any]:
+def head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str, Any]:
+    """Return what every document begins with: schema, version, specification, sentence and parameters."""
     made = {"schema": schema, "bayescal": __version__, "spec": sheet.spec, "sentence": sheet.sentence}
     return {**made, "parameters": dict(parameters)}
 
 
-def _with_intervals(schema: str, result: Any, parameters: Parameters) -> dict[str, Any]:
+def with_intervals(schema: str, result: Any, parameters: Parameters) -> dict[str, Any]:
+    """Return the head, the kind of intervals, remarks and notes of a result."""
     interval, sheet = {"probability": PROB, "kind": "equal-tailed"}, result.sheet()
     texts = {"remarks": list(result.remarks), "notes": list(sheet.notes)}
-    return {**_head(schema, sheet, parameters), "interval": interval, **texts}
+    return {**head(schema, sheet, parameters), "interval": interval, **texts}
 
 
 def _of_ece(evaluation: Evaluation | ClasswiseEvaluation) -> dict[str, Any]:
@@ -420,7 +236,7 @@ def _of_ece(evaluation: Evaluation | ClasswiseEvaluation) -> dict[str, Any]:
     return {**found, "horizon": evaluation.horizon, "not_followed": evaluation.not_followed}
 
 
-def _whole(evaluation: Evaluation) -> dict[str, Any]:
+def whole_evaluation(evaluation: Evaluation) -> dict[str, Any]:
     """Return the table, the bins and the seeds of one of several evaluations."""
     return {"n_rows": evaluation.counts.n_rows, "table": evaluation.table(PROB), **_bins_and_seeds(evaluation)}
 

@@ -6,13 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
-from bayescal.clinical.curve.plot import plot_calibration_curve
-from bayescal.clinical.curve.result import CalibrationCurve
-from bayescal.clinical.result import ClinicalSummary
-from bayescal.cumulative.base import Cumulative
-from bayescal.cumulative.plot import plot_cumulative
-from bayescal.decisions.plot import plot_decision_curve
-from bayescal.decisions.result import NetBenefit
 from bayescal.estimands.registry import EstimandLike
 from bayescal.monitoring.change import Change
 from bayescal.report.comparison import plot_comparison
@@ -58,18 +51,6 @@ def reliability_picture(evaluation: Evaluation, of: str = "") -> Picture:
     return Picture(captioned("Reliability diagram", of), draw)
 
 
-def curve_picture(curve: CalibrationCurve, of: str = "") -> Picture:
-    """Return a smooth calibration curve."""
-    draw = partial(drawn, partial(plot_calibration_curve, curve), WIDTH, 5.2)
-    return Picture(captioned("Calibration curve", of), draw)
-
-
-def decision_picture(result: NetBenefit | ClinicalSummary) -> Picture:
-    """Return decision curves."""
-    draw = partial(drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
-    return Picture("Decision curves", draw, wide=True)
-
-
 def posterior_picture(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Picture:
     """Return the posterior of the ECE."""
     draw = partial(drawn, partial(plot_posterior, evaluation), WIDTH, 3.9)
@@ -94,12 +75,6 @@ def comparison_picture(caption: str, result: Comparison | Change, estimand: Esti
         ax.set_title("", loc="left")  # the sentence of the page
 
     return Picture(caption, partial(drawn, draw, *size), wide=True)
-
-
-def cumulative_picture(result: Cumulative, of: str = "") -> Picture:
-    """Return a cumulative difference."""
-    draw = partial(drawn, partial(plot_cumulative, result), 1.4 * WIDTH, WIDTH)
-    return Picture(captioned("Cumulative difference", of), draw, wide=True)
 
 
 def captioned(words: str, of: str) -> str:

@@ -1,0 +1,113 @@
+"""Pages and documents of the results of this folder."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bayescal import _render
+from bayescal.clinical.curve.plot import plot_calibration_curve
+from bayescal.clinical.curve.result import CalibrationCurve
+from bayescal.clinical.exact_tests_result import CalibrationTests
+from bayescal.clinical.result import HEADER as CLINICAL_HEADER
+from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
+from bayescal.decisions.page import decision_picture
+from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
+from bayescal.report.page_content import DIAGRAMS, Content, content, one_table, row_numbers
+from bayescal.report.page_pictures import WIDTH, Picture, captioned, drawn, reliability_picture
+from bayescal.report.tables import Table
+
+
+def curve_picture(curve: CalibrationCurve, of: str = "") -> Picture:
+    """Return a smooth calibration curve."""
+    draw = partial(drawn, partial(plot_calibration_curve, curve), WIDTH, 5.2)
+    return Picture(captioned("Calibration curve", of), draw)
+
+
+@document_of.register
+def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``curve``, one record per bin with the band, and the probabilities of the sub-models."""
+    low, high = result.curve.interval(PROB)
+    columns = {
+        "score": result.score,
+        "n": result.counts.n,
+        "share": result.counts.share,
+        "observed": result.counts.accuracy,
+        "mean": result.curve.mean(),
+        "low": low,
+        "high": high,
+    }
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    return {
+        **with_table(result, parameters),
+        "rows": result.counts.n_rows,
+        "probabilities": result.probabilities,
+        "prior_exact": result.posterior.prior_exact,
+        "curve": [dict(zip(columns, row, strict=True)) for row in rows],
+    }
+
+
+@document_of.register
+def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also rows, events and ``event_rate``, and the documents of the parts.
+
+    ``models`` has one record per model with those of its evaluation, recalibration and calibration curve (null if there
+    are too few rows); ``net_benefit`` is null without thresholds; ``decision_curve`` is that of the picture.
+    """
+    models = [
+        {
+            "name": name,
+            "evaluation": document(parts.evaluation),
+            "recalibration": document(parts.recalibration),
+            "calibration_curve": None if parts.calibration_curve is None else document(parts.calibration_curve),
+        }
+        for name, parts in result.parts.items()
+    ]
+    return {
+        **with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "rows": result.n_rows,
+        "events": result.n_events,
+        "event_rate": result.event_rate,
+        "models": models,
+        "net_benefit": None if result.net_benefit is None else document(result.net_benefit),
+        "decision_curve": document(result.decision_curve),
+    }
+
+
+@content.register
+def _(result: CalibrationCurve) -> Content:
+    sheet = result.sheet(whole=True)
+    return Content(
+        "Calibration curve",
+        sheet,
+        [one_table("Errors", sheet)],
+        row_numbers(result.counts),
+        [curve_picture(result)],
+    )
+
+
+@content.register
+def _(result: CalibrationTests) -> Content:
+    sheet = result.sheet(whole=True)
+    rows = {"rows": int(result.hosmer_lemeshow.n.sum())}
+    return Content("Tests of exact calibration", sheet, [one_table("Tests", sheet)], rows)
+
+
+@content.register
+def _(result: ClinicalSummary) -> Content:
+    sheet = result.sheet(whole=True)
+    several = len(result.models) > 1
+    pictures = []
+    for name in result.models[:DIAGRAMS]:
+        parts, of = result[name], name if several else ""
+        if parts.calibration_curve is None:
+            pictures.append(reliability_picture(parts.evaluation, of))
+        else:
+            pictures.append(curve_picture(parts.calibration_curve, of))
+    pictures.append(decision_picture(result))
+    shown = [one_table("Performance", sheet)]
+    if len(result.models) > SIDE_BY_SIDE:
+        shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
+    rows = {**row_numbers(result[result.models[0]].evaluation.counts), "events": result.n_events}
+    return Content("Clinical summary", sheet, shown, rows, pictures)

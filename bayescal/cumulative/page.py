@@ -1,0 +1,98 @@
+"""Pages and documents of the results of this folder."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from bayescal.cumulative.base import Cumulative
+from bayescal.cumulative.plot import cumulative_points, plot_cumulative
+from bayescal.cumulative.posterior_result import CumulativePosterior
+from bayescal.cumulative.result import CumulativeDifference
+from bayescal.cumulative.screen_result import SubpopulationScreen
+from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
+from bayescal.report.page_content import Content, content, one_table
+from bayescal.report.page_pictures import WIDTH, Picture, captioned, drawn
+
+
+def cumulative_picture(result: Cumulative, of: str = "") -> Picture:
+    """Return a cumulative difference."""
+    draw = partial(drawn, partial(plot_cumulative, result), 1.4 * WIDTH, WIDTH)
+    return Picture(captioned("Cumulative difference", of), draw, wide=True)
+
+
+@document_of.register
+def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the worst interval of scores, the noise, and the interval of the Kuiper statistic.
+
+    ``curve`` begins with the origin, which has no score; of more than 4000 points, it has the smallest and the largest
+    of each of 2000 pieces. ``low`` and ``high`` are the ends of its simultaneous band. ``average_difference`` is the
+    mean difference of all rows, the end of the curve. From counts, ``grid_error`` bounds the error by the bins.
+    """
+    points = cumulative_points(result, PROB)
+    (first, last), (low, high) = result.worst_interval, result.kuiper_interval(PROB)
+    grid = {"grid_error": result.grid_error} if isinstance(result, CumulativeDifference) else {}
+    return {
+        **with_table(result, parameters),
+        "rows": int(result.steps.n_rows.sum()),
+        "worst_interval": {"first": first, "last": last},
+        "average_difference": result.average_difference,
+        "curve": {
+            "score": [None, *points.score.tolist()],
+            "share": points.share.tolist(),
+            "curve": points.curve.tolist(),
+            "low": points.low.tolist(),
+            "high": points.high.tolist(),
+        },
+        "sigma": result.sigma,
+        "null_sigma": result.null_sigma,
+        "robust_sigma": result.robust_sigma,
+        "kuiper_interval": {"probability": PROB, "low": low, "high": high},
+        **grid,
+    }
+
+
+@document_of.register
+def _(result: CumulativePosterior, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the model, the probabilities of its sub-models, and ``observed``, the document of the rows' curve.
+
+    ``probability_below`` contains, for each statistic, the probability that it is below ``limit``.
+    """
+    return {
+        **with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "model": result.model,
+        "draws": len(result.kuiper),
+        "sub_models": result.sub_models,
+        "probability_below": {"limit": result.limit, **result.p_below},
+        "observed": document(result.observed),
+    }
+
+
+@content.register
+def _(result: Cumulative) -> Content:
+    sheet = result.sheet(whole=True)
+    whole = isinstance(result, CumulativeDifference)
+    title = "Cumulative difference" if whole else "Cumulative difference of a subpopulation"
+    rows = {"rows": int(result.steps.n_rows.sum())}
+    return Content(title, sheet, [one_table("Statistics", sheet)], rows, [cumulative_picture(result)])
+
+
+@content.register
+def _(result: CumulativePosterior) -> Content:
+    sheet, observed = result.sheet(whole=True), content(result.observed)
+    both = replace(
+        sheet,
+        sentence=f"{observed.sheet.sentence} {sheet.sentence}",
+        remarks=(*sheet.remarks, *observed.sheet.remarks),
+        notes=(*sheet.notes, *observed.sheet.notes),
+    )
+    shown = [one_table("Statistics of the population", sheet), one_table("Statistics of the rows", observed.sheet)]
+    return Content("Posterior of the cumulative difference", both, shown, observed.rows, observed.pictures)
+
+
+@content.register
+def _(result: SubpopulationScreen) -> Content:
+    sheet = result.sheet(whole=True)
+    first = next(iter(result))
+    picture = cumulative_picture(result[first], result.groups.equation(first))
+    return Content("Subpopulations", sheet, [one_table("Groups", sheet)], {"rows": len(result.rows)}, [picture])

@@ -1,0 +1,60 @@
+"""Pages and documents of the results of this folder."""
+
+from functools import partial
+from typing import Any
+
+from bayescal.clinical.result import ClinicalSummary
+from bayescal.decisions.plot import plot_decision_curve
+from bayescal.decisions.result import NetBenefit
+from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
+from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table
+from bayescal.report.page_content import Content, content, one_table
+from bayescal.report.page_pictures import WIDTH, Picture, drawn
+
+
+def decision_picture(result: NetBenefit | ClinicalSummary) -> Picture:
+    """Return decision curves."""
+    draw = partial(drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
+    return Picture("Decision curves", draw, wide=True)
+
+
+@document_of.register
+def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``pseudo_rows``, ``prevalence``, ``harm``, and records per threshold of strategies without a model.
+
+    These are ``treat_all``, ``treat_none`` and ``evpi``, the expected value of perfect information.
+    """
+    at = result.thresholds.tolist()
+    return {
+        **with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "pseudo_rows": result.posterior.pseudo_rows,
+        "prevalence": result.prevalence,
+        "harm": result.harm,
+        "treat_all": [
+            dict(zip(("threshold", "mean", "low", "high", "observed", "p_best"), row, strict=True))
+            for row in zip(
+                at,
+                result.treat_all.mean().tolist(),
+                *(end.tolist() for end in result.treat_all.interval(PROB)),
+                result.observed[TREAT_ALL].tolist(),
+                result.p_best[TREAT_ALL].tolist(),
+                strict=True,
+            )
+        ],
+        "treat_none": [
+            {"threshold": t, "p_best": p} for t, p in zip(at, result.p_best[TREAT_NONE].tolist(), strict=True)
+        ],
+        "evpi": [{"threshold": t, "evpi": value} for t, value in zip(at, result.evpi.tolist(), strict=True)],
+        "seeds": {"draws": str(result.draws_seed)},
+    }
+
+
+@content.register
+def _(result: NetBenefit) -> Content:
+    sheet = result.sheet(whole=True)
+    rows: dict[str, object] = {"rows": result.counts.n_rows}
+    if result.counts.weighted:
+        rows["effective rows"] = f"{result.counts.effective_rows:.0f}"
+    pictures = [decision_picture(result)] if len(result.thresholds) > 1 else []
+    return Content("Net benefit", sheet, [one_table("Net benefit", sheet)], rows, pictures)

@@ -1,0 +1,21 @@
+"""Pages and documents of the results of this folder."""
+
+from bayescal.report.page_content import Content, content, one_table, row_numbers
+from bayescal.shift.evidence_result import ShiftEvidence
+from bayescal.shift.label_shift_result import LabelShiftClasses
+
+
+@content.register
+def _(result: LabelShiftClasses) -> Content:
+    sheet = result.sheet(whole=True)
+    shown = [one_table("Classes", sheet), one_table("Class frequencies of the target", result.priors.sheet(whole=True))]
+    return Content(
+        "Calibration of all classes in a target", sheet, shown, row_numbers(next(iter(result.values())).counts)
+    )
+
+
+@content.register
+def _(result: ShiftEvidence) -> Content:
+    sheet, counts = result.sheet(whole=True), result.counts
+    rows = {"source rows": counts.n_source, "target rows": counts.n_target}
+    return Content("Evidence of a shift", sheet, [one_table("Cells of the predictions", sheet)], rows)
