@@ -6,7 +6,7 @@ import lazy_loader as _lazy
 _attribute, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
 
 
-def __reduce_ex__(protocol):  # type: ignore[no-untyped-def]  # noqa: N807
+def __reduce_ex__(protocol):  # type: ignore[no-untyped-def]  # noqa: N807  # pickle calls this name; see below
     """Pickle the package by its name: `lazy_loader` changes its type, and cloudpickle knows plain modules only."""
     from importlib import import_module
 

@@ -54,8 +54,9 @@ def test_a_comparison_of_dependent_rows_names_its_weak_intervals():
     logit = np.log(p / (1 - p))
     for name, shift in apart.items():
         y = rng.random(600) < 1 / (1 + np.exp(-logit - 1.5 * shift))
-        found = bc.compare(y, {"a": p, "b": p**2}, cluster=np.repeat(np.arange(60), 10), draws=200, rng=1)
-        assert any("in 82 % of simulated data sets" in remark for remark in found.remarks) == (name == "dependent")
+        for models in ({"a": p, "b": p**2}, {"b": p**2, "a": p}):
+            found = bc.compare(y, models, cluster=np.repeat(np.arange(60), 10), draws=200, rng=1)
+            assert any("in 82 % of simulated" in remark for remark in found.remarks) == (name == "dependent")
 
 
 def test_the_specification_and_a_remark_state_the_clusters(rows):

@@ -455,9 +455,7 @@ INTERVALS = (
         ("SurvivalEvaluation", "SurvivalHorizons"),
         (
             _survival("ece"),
-            Study(
-                "survival_weak", {"method": ("censored", "weights")}, about="small groups, weights, weakest cells again"
-            ),
+            Study("survival_weak", {"method": ("censored", "weights")}, about="small groups, weights, small waves"),
             _survival_clusters("ece"),
             Study("saturated", {"kind": "survival, risks 0, censored"}, ("simulated",), about="risks 0"),
         ),
