@@ -1,134 +1,168 @@
+import bayescal.analyses.bin_sensitivity
+import bayescal.analyses.compare
+import bayescal.analyses.compare_over_datasets
+import bayescal.analyses.plug_in
+import bayescal.analyses.recalibrators
+import bayescal.data.predictions
+import bayescal.draws
+import bayescal.posterior.dirichlet
+import bayescal.posterior.shrinkage.model
+import bayescal.report.bin_sensitivity
+import bayescal.report.over_datasets
+import bayescal.results.bin_sensitivity
+import bayescal.results.classwise
+import bayescal.results.grouped
+import bayescal.results.over_datasets
+import bayescal.shift.analysis
+import bayescal.shift.label_shift
+import bayescal.stats.bins
+import bayescal.stats.classwise
+import bayescal.stats.clusters
+import bayescal.stats.paired
+
+from . import clinical as clinical
+from . import cumulative as cumulative
 from . import datasets as datasets
+from . import decisions as decisions
+from . import estimands as estimands
+from . import monitoring as monitoring
+from . import planning as planning
+from . import scores as scores
+from . import shift as shift
+from . import survival as survival
 from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
-from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
-from .analyses.compare import compare_independent as compare_independent
-from .analyses.compare_over_datasets import compare_over_datasets as compare_over_datasets
-from .analyses.compare_scores import compare_scores as compare_scores
-from .analyses.decompose import brier_decomposition as brier_decomposition
-from .analyses.decompose import log_score_decomposition as log_score_decomposition
-from .analyses.decompose import murphy_decomposition as murphy_decomposition
-from .analyses.multiclass_scores import multiclass_brier_score as multiclass_brier_score
-from .analyses.multiclass_scores import multiclass_log_score as multiclass_log_score
 from .analyses.plug_in import plug_in_ece as plug_in_ece
-from .analyses.plug_in import plug_in_error as plug_in_error
-from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibration
-from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
-from .clinical.analysis import clinical_summary as clinical_summary
-from .clinical.curve.analysis import calibration_curve as calibration_curve
-from .clinical.curve.plot import plot_calibration_curve as plot_calibration_curve
-from .clinical.curve.result import CalibrationCurve as CalibrationCurve
-from .clinical.curve.result import CurveBand as CurveBand
-from .clinical.exact_tests import calibration_tests as calibration_tests
-from .clinical.exact_tests_result import CalibrationTests as CalibrationTests
-from .clinical.result import ClinicalSummary as ClinicalSummary
-from .clinical.result import ModelParts as ModelParts
-from .clinical.slope.analysis import recalibration as recalibration
-from .clinical.slope.analysis import recalibration_counts as recalibration_counts
-from .clinical.slope.counts import LogitCounts as LogitCounts
-from .clinical.slope.counts import logit_bins as logit_bins
-from .clinical.slope.groups import GroupedRecalibration as GroupedRecalibration
-from .clinical.slope.plot import plot_recalibration as plot_recalibration
-from .clinical.slope.result import Recalibration as Recalibration
-from .cumulative.analysis import cumulative_difference as cumulative_difference
-from .cumulative.analysis import cumulative_difference_subpopulation as cumulative_difference_subpopulation
-from .cumulative.c_emp import rows_for_c_emp as rows_for_c_emp
-from .cumulative.parts import CumulativeBand as CumulativeBand
-from .cumulative.plot import plot_cumulative as plot_cumulative
-from .cumulative.posterior_result import CumulativePosterior as CumulativePosterior
-from .cumulative.result import CumulativeDifference as CumulativeDifference
-from .cumulative.screen_result import SubpopulationScreen as SubpopulationScreen
-from .cumulative.screening import screen_subpopulations as screen_subpopulations
-from .cumulative.subpopulation_result import SubpopulationDifference as SubpopulationDifference
-from .data.predictions import Predictions as Predictions
 from .decisions.analysis import net_benefit as net_benefit
-from .decisions.analysis import net_benefit_counts as net_benefit_counts
-from .decisions.counts import ThresholdCounts as ThresholdCounts
-from .decisions.groups import GroupedNetBenefit as GroupedNetBenefit
-from .decisions.loss_ratio_analysis import loss_ratio as loss_ratio
-from .decisions.loss_ratio_plot import plot_loss_ratio as plot_loss_ratio
-from .decisions.loss_ratio_result import LossRatio as LossRatio
-from .decisions.plot import plot_decision_curve as plot_decision_curve
-from .decisions.result import NetBenefit as NetBenefit
-from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
-from .estimands.auc import auc as auc
-from .estimands.auc import auc_grid_error as auc_grid_error
-from .estimands.debiased import debiased_squared_l2_error as debiased_squared_l2_error
-from .estimands.decompositions import squared_l2_error as squared_l2_error
-from .estimands.errors import e90_bins as e90_bins
-from .estimands.errors import ece as ece
-from .estimands.errors import l2_error as l2_error
-from .estimands.errors import largest_error as largest_error
-from .estimands.errors import lp_error as lp_error
-from .estimands.errors import overconfidence as overconfidence
-from .estimands.errors import signed_error as signed_error
-from .estimands.errors import underconfidence as underconfidence
-from .estimands.estimand import Estimand as Estimand
-from .estimands.registry import register_estimand as register_estimand
 from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
-from .monitoring.confidence_sequence import ConfidenceSequence as ConfidenceSequence
-from .monitoring.evidence import Evidence as Evidence
 from .monitoring.monitor import CalibrationMonitor as CalibrationMonitor
-from .monitoring.plot import plot_confidence_sequence as plot_confidence_sequence
-from .monitoring.plot import plot_evidence as plot_evidence
 from .planning.analysis import labels_needed as labels_needed
-from .planning.result import Plan as Plan
-from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
-from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterior
-from .report.bin_sensitivity import plot_bin_sensitivity as plot_bin_sensitivity
 from .report.comparison import plot_comparison as plot_comparison
 from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.forest import plot_forest as plot_forest
-from .report.over_datasets import plot_over_datasets as plot_over_datasets
+from .report.plot import plot as plot
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
-from .results.bin_sensitivity import BinSensitivity as BinSensitivity
-from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
-from .results.decomposition import CorpDecomposition as CorpDecomposition
-from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation
-from .results.grouped import GroupedEvaluation as GroupedEvaluation
-from .results.mean_score import MultiClassScore as MultiClassScore
-from .results.over_datasets import ComparisonOverDatasets as ComparisonOverDatasets
-from .results.score_comparison import ScoreComparison as ScoreComparison
-from .shift.analysis import evaluate_shifted as evaluate_shifted
-from .shift.cells import ShiftCells as ShiftCells
-from .shift.class_frequencies import class_priors as class_priors
-from .shift.class_frequencies import class_priors_counts as class_priors_counts
-from .shift.class_frequencies_result import ClassPriors as ClassPriors
-from .shift.counts import ShiftCounts as ShiftCounts
-from .shift.covariate_shift_result import CovariateShiftEvaluation as CovariateShiftEvaluation
-from .shift.evidence_analysis import shift_evidence as shift_evidence
-from .shift.evidence_result import ShiftEvidence as ShiftEvidence
-from .shift.files import count_shift_files as count_shift_files
-from .shift.label_shift import evaluate_shifted_counts as evaluate_shifted_counts
-from .shift.label_shift_result import LabelShiftClasses as LabelShiftClasses
-from .shift.label_shift_result import LabelShiftEvaluation as LabelShiftEvaluation
-from .shift.weights import weight_report as weight_report
-from .shift.weights_result import WeightReport as WeightReport
 from .stats.binned import BinnedCounts as BinnedCounts
-from .stats.bins import Bins as Bins
-from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges
-from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.bins import make_bins as make_bins
-from .stats.classwise import ClasswiseCounts as ClasswiseCounts
-from .stats.clusters import ClusterSums as ClusterSums
 from .stats.files import count_file as count_file
-from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
-from .survival.analysis import evaluate_survival as evaluate_survival
-from .survival.analysis import evaluate_survival_counts as evaluate_survival_counts
-from .survival.comparison import compare_survival as compare_survival
-from .survival.comparison_result import SurvivalComparison as SurvivalComparison
-from .survival.counts import SurvivalCounts as SurvivalCounts
-from .survival.file import count_survival_file as count_survival_file
-from .survival.plot import plot_horizons as plot_horizons
-from .survival.result import SurvivalEvaluation as SurvivalEvaluation
-from .survival.result import SurvivalHorizons as SurvivalHorizons
-from .survival.rows import risk_at_horizon as risk_at_horizon
+
+# former names, which `bayescal._lazy` reads here: they are not in `dir(bayescal)`
+CalibrationCurve = clinical.CalibrationCurve
+CalibrationTests = clinical.CalibrationTests
+ClinicalSummary = clinical.ClinicalSummary
+CurveBand = clinical.CurveBand
+GroupedRecalibration = clinical.GroupedRecalibration
+LogitCounts = clinical.LogitCounts
+ModelParts = clinical.ModelParts
+Recalibration = clinical.Recalibration
+calibration_curve = clinical.calibration_curve
+calibration_tests = clinical.calibration_tests
+clinical_summary = clinical.summary
+logit_bins = clinical.logit_bins
+plot_calibration_curve = clinical.plot_calibration_curve
+plot_recalibration = clinical.plot_recalibration
+recalibration = clinical.recalibration
+recalibration_counts = clinical.recalibration_counts
+CumulativeBand = cumulative.CumulativeBand
+CumulativeDifference = cumulative.CumulativeDifference
+CumulativePosterior = cumulative.CumulativePosterior
+SubpopulationDifference = cumulative.SubpopulationDifference
+SubpopulationScreen = cumulative.SubpopulationScreen
+cumulative_difference = cumulative.difference
+cumulative_difference_subpopulation = cumulative.subpopulation
+plot_cumulative = cumulative.plot_cumulative
+rows_for_c_emp = cumulative.rows_for_c_emp
+screen_subpopulations = cumulative.screen
+GroupedNetBenefit = decisions.GroupedNetBenefit
+LossRatio = decisions.LossRatio
+NetBenefit = decisions.NetBenefit
+ThresholdCounts = decisions.ThresholdCounts
+loss_ratio = decisions.loss_ratio
+net_benefit_counts = decisions.net_benefit_counts
+plot_decision_curve = decisions.plot_decision_curve
+plot_loss_ratio = decisions.plot_loss_ratio
+Estimand = estimands.Estimand
+auc = estimands.auc
+auc_grid_error = estimands.auc_grid_error
+debiased_squared_l2_error = estimands.debiased_squared_l2_error
+e90_bins = estimands.e90_bins
+ece = estimands.ece
+l2_error = estimands.l2_error
+largest_error = estimands.largest_error
+lp_error = estimands.lp_error
+overconfidence = estimands.overconfidence
+register_estimand = estimands.register
+signed_error = estimands.signed_error
+squared_l2_error = estimands.squared_l2_error
+underconfidence = estimands.underconfidence
+ConfidenceSequence = monitoring.ConfidenceSequence
+Evidence = monitoring.Evidence
+plot_confidence_sequence = monitoring.plot_confidence_sequence
+plot_evidence = monitoring.plot_evidence
+Plan = planning.Plan
+CorpDecomposition = scores.CorpDecomposition
+MultiClassScore = scores.MultiClassScore
+MurphyDecomposition = scores.MurphyDecomposition
+ScoreComparison = scores.ScoreComparison
+brier_decomposition = scores.brier_decomposition
+compare_scores = scores.compare
+log_score_decomposition = scores.log_decomposition
+multiclass_brier_score = scores.multiclass_brier
+multiclass_log_score = scores.multiclass_log
+murphy_decomposition = scores.murphy_decomposition
+ClassPriors = shift.ClassPriors
+CovariateShiftEvaluation = shift.CovariateShiftEvaluation
+LabelShiftClasses = shift.LabelShiftClasses
+LabelShiftEvaluation = shift.LabelShiftEvaluation
+ShiftCells = shift.ShiftCells
+ShiftCounts = shift.ShiftCounts
+ShiftEvidence = shift.ShiftEvidence
+WeightReport = shift.WeightReport
+class_priors = shift.class_priors
+class_priors_counts = shift.class_priors_counts
+count_shift_files = shift.count_files
+shift_evidence = shift.evidence
+weight_report = shift.weight_report
+SurvivalComparison = survival.SurvivalComparison
+SurvivalCounts = survival.SurvivalCounts
+SurvivalEvaluation = survival.SurvivalEvaluation
+SurvivalHorizons = survival.SurvivalHorizons
+compare_survival = survival.compare
+count_survival_file = survival.count_file
+evaluate_survival = survival.evaluate
+evaluate_survival_counts = survival.evaluate_counts
+plot_horizons = survival.plot_horizons
+risk_at_horizon = survival.risk_at_horizon
+bin_sensitivity = bayescal.analyses.bin_sensitivity.bin_sensitivity
+compare_independent = bayescal.analyses.compare.compare_independent
+compare_over_datasets = bayescal.analyses.compare_over_datasets.compare_over_datasets
+plug_in_error = bayescal.analyses.plug_in.plug_in_error
+IsotonicRecalibration = bayescal.analyses.recalibrators.IsotonicRecalibration
+LogisticRecalibration = bayescal.analyses.recalibrators.LogisticRecalibration
+Predictions = bayescal.data.predictions.Predictions
+BinDraws = bayescal.draws.BinDraws
+dirichlet_posterior = bayescal.posterior.dirichlet.dirichlet_posterior
+shrinkage_posterior = bayescal.posterior.shrinkage.model.shrinkage_posterior
+plot_bin_sensitivity = bayescal.report.bin_sensitivity.plot_bin_sensitivity
+plot_over_datasets = bayescal.report.over_datasets.plot_over_datasets
+BinSensitivity = bayescal.results.bin_sensitivity.BinSensitivity
+ClasswiseEvaluation = bayescal.results.classwise.ClasswiseEvaluation
+GroupedEvaluation = bayescal.results.grouped.GroupedEvaluation
+ComparisonOverDatasets = bayescal.results.over_datasets.ComparisonOverDatasets
+evaluate_shifted = bayescal.shift.analysis.evaluate_shifted
+evaluate_shifted_counts = bayescal.shift.label_shift.evaluate_shifted_counts
+Bins = bayescal.stats.bins.Bins
+equal_effective_mass_edges = bayescal.stats.bins.equal_effective_mass_edges
+equal_mass_edges = bayescal.stats.bins.equal_mass_edges
+ClasswiseCounts = bayescal.stats.classwise.ClasswiseCounts
+ClusterSums = bayescal.stats.clusters.ClusterSums
+PairedCounts = bayescal.stats.paired.PairedCounts

@@ -161,12 +161,17 @@ def label(axis: str, value: Any, labels: Sequence[Any]) -> None:
 
 def did_you_mean(word: str, known: Iterable[Any]) -> str:
     """Return " Did you mean ...?" with the nearest names, or an empty string."""
+    near = nearest(word, known)
+    return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
+
+
+def nearest(word: str, known: Iterable[Any]) -> list[str]:
+    """Return at most three of the names, those with the most similar spelling."""
     if len(word) > SHOWN:
-        return ""
+        return []
     comparable = list(dict.fromkeys(str(k) for k in islice(known, NAMES_COMPARED) if len(str(k)) <= 2 * SHOWN))
     near = [name for name in comparable if _plain(name) == _plain(word)]
-    near = near or get_close_matches(word, comparable, n=3, cutoff=0.5)
-    return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
+    return near or get_close_matches(word, comparable, n=3, cutoff=0.5)
 
 
 def _plain(name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple, NoReturn
 
-from bayescal import _checks
+from bayescal import _checks, _lazy
 from bayescal._invalid import quoted
 
 
@@ -42,9 +42,9 @@ class Meant(NamedTuple):
 
 _EVALUATE = "bayescal.evaluate(y_true, y_prob"
 _COUNTS = "bayescal.BinnedCounts.from_arrays(y_true, y_prob"
-_RECALIBRATION = "bayescal.recalibration(y_true, y_prob)"
-_CURVE = "bayescal.calibration_curve(y_true, y_prob)"
-_CUMULATIVE = "bayescal.cumulative_difference(y_true, y_prob)"
+_RECALIBRATION = "bayescal.clinical.recalibration(y_true, y_prob)"
+_CURVE = "bayescal.clinical.calibration_curve(y_true, y_prob)"
+_CUMULATIVE = "bayescal.cumulative.difference(y_true, y_prob)"
 
 # fmt: off
 TABLE = (
@@ -55,20 +55,20 @@ TABLE = (
           "pred predicted score scores confidence confidences forecast p pr modelnames psource yprobsource",
           "Probabilities are", ("y_prob", "score", "confidence", "risk", "y_prob_target"), f"{_EVALUATE})"),
     Meant("yprobtarget ptarget targetprob ytargetprob probtarget", "Predictions for a target without labels are",
-          ("y_prob_target",), "bayescal.class_priors(y_true, y_prob, y_prob_target)"),
+          ("y_prob_target",), "bayescal.shift.class_priors(y_true, y_prob, y_prob_target)"),
     Meant("ytarget ytruetarget labelstarget targetlabels",
           "Labels of the target are not used. If they are known, the evaluation needs no shift:",
           (), "bayescal.evaluate(y_target, y_prob_target)"),
     Meant("sampleweight sampleweights weight weights w importanceweights", "Weights belong to rows:", ("weights",),
           f"{_EVALUATE}, weights=weights)` or `{_COUNTS}, weights=weights)"),
     Meant("sensitivefeatures groups group groupby by", "Groups are compared with the population by", ("member",),
-          "bayescal.screen_subpopulations(y_true, y_prob, by=site)",
-          of="cumulative_difference cumulative_difference_subpopulation"),
+          "bayescal.cumulative.screen(y_true, y_prob, by=site)",
+          of="cumulative.difference cumulative.subpopulation"),
     Meant("sensitivefeatures groups group groupby by subgroup subgroups protected strata mask",
           "Groups of rows are evaluated by", ("by", "member"), f"{_EVALUATE}, by=site)"),
     Meant("cluster clusters clusterid subject subjects", "Rows in clusters are evaluated by", ("cluster",),
-          "bayescal.evaluate_survival(time, event, risk, horizon=5, cluster=patient)",
-          of="compare_survival SurvivalCounts SurvivalHorizons count_survival_file evaluate_survival_counts"),
+          "bayescal.survival.evaluate(time, event, risk, horizon=5, cluster=patient)",
+          of="survival.compare SurvivalCounts SurvivalHorizons survival.count_file survival.evaluate_counts"),
     Meant("cluster clusters clusterid subject subjects",
           "Intervals are those of independent rows; rows in clusters are evaluated by", ("cluster",),
           f"{_EVALUATE}, cluster=patient)"),
@@ -85,7 +85,7 @@ TABLE = (
           of="CalibrationMonitor CalibrationMonitor.add CalibrationMonitor.add_counts"),
     # --- bins
     Meant("bins nbins numbins binning strategy", "There are no bins to choose; counts are evaluated by",
-          (), "bayescal.cumulative_difference.from_counts(counts)", of="cumulative_difference"),
+          (), "bayescal.cumulative.difference.from_counts(counts)", of="cumulative.difference"),
     Meant("bins nbins numbins", "Several numbers of bins are", ("n_bins=(10, 20)",), of="bin_sensitivity"),
     Meant("bins nbins numbins nbin bincount binedges edges", "Bins are chosen when rows are counted:",
           ("calibration_tests:groups", "bins", "n_bins"), f"{_EVALUATE}, bins=10)` or `{_COUNTS}, bins=10)"),
@@ -106,9 +106,9 @@ TABLE = (
           f"{_EVALUATE}, model='dirichlet', alpha='jeffreys')",
           of="evaluate evaluate_counts compare compare_counts dirichlet_posterior bin_sensitivity labels_needed"),
     Meant("prior priors priorsd", "A prior is", ("prior", "prior_exact"),
-          "bayescal.recalibration(y_true, y_prob, prior=(2.5, 1.0))"),
+          "bayescal.clinical.recalibration(y_true, y_prob, prior=(2.5, 1.0))"),
     Meant("alpha level significance threshold", "The probability of a false alarm is", ("level", "fdr"),
-          of="CalibrationMonitor.evidence screen_subpopulations"),
+          of="CalibrationMonitor.evidence cumulative.screen"),
     Meant("limit", "A limit belongs to the result:", (), "monitor.confidence_sequence().above(0.02)",
           of="CalibrationMonitor.confidence_sequence"),
     Meant("baseline reference", "The earlier windows are", ("reference", "baseline"), "monitor.change(baseline=(0, 4))",
@@ -123,11 +123,11 @@ TABLE = (
           "bayescal.plug_in_error(y_true, y_prob, order=2, debiased=True)"),
     Meant("estimand estimands metric metrics scoring", "Results have all estimands:",
           ("estimand", "estimands"), f"{_EVALUATE}).auc"),
-    Meant("score scoring", "The score is chosen by", (), "bayescal.compare_scores(labels, matrices, score='log')"),
+    Meant("score scoring", "The score is chosen by", (), "bayescal.scores.compare(labels, matrices, score='log')"),
     Meant("rope margin equivalence", "The region of practical equivalence is", ("rope",),
           "bayescal.compare(y_true, models, rope=0.01)"),
     Meant("share", "The share of rows with larger errors is", (),
-          "bayescal.largest_error(result.bin_draws, share=0.05)"),
+          "bayescal.estimands.largest_error(result.bin_draws, share=0.05)"),
     Meant("threshold thresholds pt cutoff thresholdprobability", "Thresholds of decisions are",
           ("thresholds", "net_benefit.thresholds"), "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])"),
     Meant("prevalence casecontrolrho", "For case-control data, the prevalence is", ("prevalence",),
@@ -135,7 +135,7 @@ TABLE = (
     Meant("harm harms testharm", "The harm of a test is", ("harm",),
           "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2], harm=0.01)"),
     Meant("shift", "The shift of class frequencies is assumed by", (),
-          "bayescal.class_priors(y_true, y_prob, y_prob_target)"),
+          "bayescal.shift.class_priors(y_true, y_prob, y_prob_target)"),
     Meant("ece expectedcalibrationerror", "The ECE is", ("ece", "evaluation.ece"), f"{_EVALUATE}).ece"),
     Meant("auc roc rocauc cstatistic cindex dxy", "The AUC (C statistic) is", ("auc", "evaluation.auc"),
           f"{_EVALUATE}).auc"),
@@ -148,7 +148,7 @@ TABLE = (
     Meant("mce maxcalibrationerror maximumcalibrationerror",
           "No interval of the maximum calibration error (MCE) is reliable. `e90_bins` of a result is the 90th "
           "percentile of the error (E90 of bins); draws and plug-in value of the MCE are", (),
-          "bayescal.largest_error(result.bin_draws)` and "
+          "bayescal.estimands.largest_error(result.bin_draws)` and "
           "`bayescal.plug_in_error(y_true, y_prob, order=float('inf'))"),
     Meant("ace adaptiveece adaptivecalibrationerror",
           "The average calibration error is no estimand of this package. The adaptive calibration error is", (),
@@ -192,16 +192,16 @@ TABLE = (
     Meant("level", "The probability that all intervals hold is", ("prob",), of="ConfidenceSequence"),
     Meant("alarm", "The first window whose interval lies above a limit is", ("above(0.02)",), of="ConfidenceSequence"),
     Meant("pvalue pvalues p", "P-values are", ("p_values", "p_kuiper` and `p_kolmogorov_smirnov",
-          "p_spiegelhalter` and `p_hosmer_lemeshow"), "bayescal.calibration_tests(y_true, y_prob).table()"),
+          "p_spiegelhalter` and `p_hosmer_lemeshow"), "bayescal.clinical.calibration_tests(y_true, y_prob).table()"),
     Meant("evalue evalues value", "E-values after each window are", ("values",), of="Evidence"),
     Meant("alarmed alarms", "Whether there is an alarm is", ("raised",), of="Evidence"),
     Meant("unreliability up sp sz pvalue pvalues p", "The evidence for calibration is", ("bayes_factor",),
           of="Recalibration"),
     Meant("sz spiegelhalter spiegelhalterz zvalue", "Spiegelhalter's Z is", ("z",),
-          "bayescal.calibration_tests(y_true, y_prob).z"),
+          "bayescal.clinical.calibration_tests(y_true, y_prob).z"),
     Meant("sp pspiegelhalterz", "The P-value of Spiegelhalter's Z is", ("p_spiegelhalter",)),
     Meant("hl chisq chisquared chi2 xsquared statistic hosmerlemeshow", "The Hosmer-Lemeshow statistic is",
-          ("hosmer_lemeshow.chi_squared",), "bayescal.calibration_tests(y_true, y_prob).hosmer_lemeshow"),
+          ("hosmer_lemeshow.chi_squared",), "bayescal.clinical.calibration_tests(y_true, y_prob).hosmer_lemeshow"),
     Meant("df parameter dof", "Degrees of freedom are", ("hosmer_lemeshow.df",)),
     Meant("standardised standardisednetbenefit standardizednetbenefit snb standardnetbenefit",
           "The standardized net benefit is", ("standardized[model]", "net_benefit.standardized[model]")),
@@ -236,22 +236,11 @@ TABLE = (
     Meant("expectedranks rank rankprobabilities", "Mean ranks over the data sets are", ("ranks()",),
           of="ComparisonOverDatasets"),
     # --- pictures
-    *(Meant("plot draw figure picture", "Its picture is drawn by", (), f"bayescal.{plot}(result)", of=results)
-      for plot, results in {
-        "plot_reliability": "Evaluation LabelShiftEvaluation CovariateShiftEvaluation",
-        "plot_forest": "GroupedEvaluation ClasswiseEvaluation",
-        "plot_comparison": "Comparison Change",
-        "plot_over_datasets": "ComparisonOverDatasets",
-        "plot_bin_sensitivity": "BinSensitivity",
-        "plot_calibration_curve": "CalibrationCurve",
-        "plot_recalibration": "Recalibration",
-        "plot_decision_curve": "NetBenefit ClinicalSummary",
-        "plot_loss_ratio": "LossRatio",
-        "plot_cumulative": "CumulativeDifference SubpopulationDifference",
-        "plot_evidence": "Evidence",
-        "plot_confidence_sequence": "ConfidenceSequence",
-        "plot_horizons": "SurvivalHorizons",
-      }.items()),
+    Meant("plot draw figure picture", "Its picture is drawn by", (), "bayescal.plot(result)", of=" ".join((
+        "Evaluation LabelShiftEvaluation CovariateShiftEvaluation GroupedEvaluation ClasswiseEvaluation Comparison",
+        "Change ComparisonOverDatasets ScoreComparison BinSensitivity CalibrationCurve Recalibration NetBenefit",
+        "ClinicalSummary LossRatio CumulativeDifference SubpopulationDifference SubpopulationScreen",
+        "CumulativePosterior Evidence ConfidenceSequence SurvivalHorizons MultiClassScore LabelShiftClasses"))),
 )
 # fmt: on
 #: scikit-learn's names of ways to choose bins.
@@ -263,10 +252,12 @@ CALLS = {
     "evaluate_shifted_counts": "State `shift='label'`: counts of classes and cells suffice for label shift only.",
     "labels_needed": "It takes the counts of a pilot, as in "
     "`labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`.",
-    "screen_subpopulations": "It compares every group of a column.",
+    "cumulative.screen": "It compares every group of a column.",
     "CalibrationMonitor.evidence": "A reference is `reference=(start, end)`.",
-    "shift_evidence": "Labels of the target are not used.",
-    "class_priors": "Labels of the target are not used.",
+    "shift.evidence": "Labels of the target are not used.",
+    "shift.class_priors": "Labels of the target are not used.",
+    "shift.label": "Labels of the target are not used.",
+    "shift.covariate": "Labels of the target are not used.",
 }
 
 
@@ -324,9 +315,30 @@ def similar(name: str, known: Iterable[str]) -> str:
     return _checks.did_you_mean(name, [each for each in known if not each.startswith("_")])
 
 
-def of_module(name: str, known: Iterable[str]) -> str:
-    """Return where in the package a thing is, or public names of similar spelling, after a space; may be empty."""
-    return _elsewhere(_rows(name, ())) or similar(name, known)
+def of_module(name: str, module: str, listed: Iterable[str]) -> str:
+    """Return where in the package a thing is, or public names of similar spelling, after a space; may be empty.
+
+    Parameters
+    ----------
+    name : str
+        The name that does not exist.
+    module : str
+        The module in which it was looked up: the package or one of its public modules.
+    listed : iterable of str
+        Public names of this module.
+
+    Examples
+    --------
+    >>> of_module("evalute_survival", "bayescal", ["evaluate"])
+    ' Did you mean `bayescal.survival.evaluate`?'
+    >>> of_module("compair", "bayescal.survival", ["compare", "evaluate"])
+    ' Did you mean `bayescal.survival.compare`?'
+    """
+    if rows := _rows(name, ()):
+        return _elsewhere(rows)
+    names = {each: _lazy.written(each) for each in _lazy.former_names()} | {each: f"{module}.{each}" for each in listed}
+    near = dict.fromkeys(names[each] for each in _checks.nearest(name, names) if not each.startswith("_"))
+    return f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
 
 
 def no_attribute(result: Any, name: str) -> NoReturn:
@@ -539,11 +551,17 @@ def _refused(
         if any(_head(code) in missing for each in _rows(word, {name}) for code in each.here):
             return unknown_keyword(name, word, known, call=call, given=taken)
     said = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
-    counted = f" For counts, use `{name}_counts(counts)`." if f"{name}_counts" in dir(sys.modules[__package__]) else ""
+    counted = f" For counts, use `{name}_counts(counts)`." if _has_counts(function) else ""
     if hasattr(function.__globals__.get(name), "from_counts"):
         counted = f" For counts, use `{name}.from_counts(counts)`."
     more = f" {CALLS[name]}" if name in CALLS else ""
     return TypeError(f"{said}. Call it as `{call})`.{counted}{more}")
+
+
+def _has_counts(function: Callable[..., Any]) -> bool:
+    """Return whether there is a public function for counts with the name of this one, followed by ``_counts``."""
+    module, name = _lazy.place_of(function)
+    return f"{name}_counts" in getattr(sys.modules[f"{_lazy.PACKAGE}.{module}".rstrip(".")], "__all__", ())
 
 
 def _way(value: Any) -> Any:
@@ -576,11 +594,13 @@ def _snake_case(method: str) -> str:
 
 
 def _public_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
-    """Return the name of a function; of a method, with the class of its object."""
+    """Return the name of a function, with its public module; of a method, with the class of its object."""
     owner, _, method = function.__qualname__.rpartition(".")
     if function is _no_arguments:
         owner, method = type(args[0]).__qualname__, "__init__"
     if owner and args:
         kind = args[0] if isinstance(args[0], type) else type(args[0])
         owner = kind.__qualname__ if any(each.__qualname__ == owner for each in kind.__mro__) else owner
-    return owner if method == "__init__" else f"{owner}.{method}" if owner else method
+    if not owner:
+        return ".".join(filter(None, _lazy.place_of(function)))
+    return owner if method == "__init__" else f"{owner}.{method}"

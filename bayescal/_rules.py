@@ -143,7 +143,7 @@ def divide_hint(name: str | None, deviation: float) -> str:
 IGNORED = (-100, 255, -1)
 #: Maximum number of distinct values that are taken as partial credit rather than as real numbers.
 FEW_VALUES = 10
-RESPONSES = "`cumulative_difference_subpopulation` takes real responses, and compares a group with all rows."
+RESPONSES = "`bayescal.cumulative.subpopulation` takes real responses, and compares a group with all rows."
 
 
 def ignored_hint(name: str, labels: Array, largest: float) -> str:

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import bayescal as bc
-from bayescal.estimands.auc import delong_variance
+from bayescal.estimands.area_under_roc import delong_variance
 from bayescal.planning import two_classifiers as planning
 from bayescal.planning.analysis import labels_needed
 from bayescal.planning.simulated_losses import JointLosses, LogLosses, SquaredErrors

@@ -27,7 +27,7 @@ from bayescal.survival.horizon_counts import HorizonCounts
 #: Why counts of censored rows cannot be compared, and what to use.
 OF_CENSORED_ROWS = (
     "They are counts of one model, and a difference also depends on the joint distribution of the risks of both "
-    "models: compare rows, with `compare_survival(time, event, {'A': a, 'B': b}, horizon=5)`."
+    "models: compare rows, with `bayescal.survival.compare(time, event, {'A': a, 'B': b}, horizon=5)`."
 )
 
 
@@ -100,7 +100,7 @@ def compare(
 
     See Also
     --------
-    compare_scores : Proper scores of all classes, for matrices of probabilities.
+    bayescal.scores.compare : Proper scores of all classes, for matrices of probabilities.
     compare_independent : Classifiers, or groups, on different rows.
 
     Notes
@@ -115,8 +115,8 @@ def compare(
     correlation comes from the joint Dirichlet posterior of the cells (bin and outcome of one classifier, bin and
     outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Scores (Brier score, log score) are
     drawn together, from the losses of the rows; see `bayescal.estimands.scores.joint_brier_scores`. The correlation of
-    areas under the ROC curve comes from the ranks of the rows; see `bayescal.auc`. With `cluster`, all of these are
-    correlations of sums over clusters.
+    areas under the ROC curve comes from the ranks of the rows; see `bayescal.estimands.auc`. With `cluster`, all of
+    these are correlations of sums over clusters.
 
     References
     ----------
@@ -231,8 +231,8 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation
-        From `evaluate`, `evaluate_counts` or `evaluate_survival`; at least two, with the same target, model, kind and
-        number of bins, and number of draws.
+        From `evaluate`, `evaluate_counts` or `bayescal.survival.evaluate`; at least two, with the same target, model,
+        kind and number of bins, and number of draws.
     rope : float, default 0.01
         As for `compare`.
     rng : None, int, SeedSequence or Generator

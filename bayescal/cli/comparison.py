@@ -144,7 +144,7 @@ def compare_files(
     if columns.prob_prefix and estimand.has_own_event("top-label"):
         raise ValueError(
             f"--estimand {estimand.name} cannot be compared for --prob-prefix: each classifier has another event, "
-            "whether its own most probable class is right. In Python, `bayescal.compare_scores` compares the Brier "
+            "whether its own most probable class is right. In Python, `bayescal.scores.compare` compares the Brier "
             f"score or the log score of all classes. Or compare one class at a time {ONE_CLASS}"
         )
     if keywords["target"] == "classwise":

@@ -46,7 +46,7 @@ CALLS = {
     "`y_prob[:, 1]`": "--prob with the column of class 1",
     "`np.exp(y_prob)`": "`logprob=True`",
     "`np.exp(y_prob_target)`": "`logprob=True`",
-    " `cumulative_difference_subpopulation` takes real responses, and compares a group with all rows.": "",
+    " `bayescal.cumulative.subpopulation` takes real responses, and compares a group with all rows.": "",
     ": `y_prob / y_prob.sum(axis=1, keepdims=True)`": "",
     ": `y_prob_target / y_prob_target.sum(axis=1, keepdims=True)`": "",
 }

@@ -29,7 +29,7 @@ FINE, COARSE, MANY = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
 
 
 @public
-def clinical_summary(
+def summary(
     y_true: Any,
     y_prob: Any,
     thresholds: Any = None,
@@ -108,10 +108,10 @@ def clinical_summary(
 
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
-    >>> summary = clinical_summary(rows.outcome, rows.confidence, [0.3], rng=1)
-    >>> summary.to_frame().loc["model"].loc[["auc", "slope", "net_benefit at 0.3"], "mean"].round(2).tolist()
+    >>> table = summary(rows.outcome, rows.confidence, [0.3], rng=1)
+    >>> table.to_frame().loc["model"].loc[["auc", "slope", "net_benefit at 0.3"], "mean"].round(2).tolist()
     [0.75, 0.63, 0.32]
-    >>> summary.recalibration.slope < 1
+    >>> table.recalibration.slope < 1
     P(slope < 1) = 1
     """
     by_name = y_prob if isinstance(y_prob, Mapping) else by_column(y_prob)

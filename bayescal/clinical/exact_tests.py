@@ -53,7 +53,7 @@ def calibration_tests(
     See Also
     --------
     calibration_curve : The size of the errors, with intervals.
-    cumulative_difference : A test of exact calibration without groups, the Kuiper statistic.
+    bayescal.cumulative.difference : A test of exact calibration without groups, the Kuiper statistic.
 
     Notes
     -----

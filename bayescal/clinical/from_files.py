@@ -16,7 +16,7 @@ from bayescal.cli.counts import holds_counts
 from bayescal.cli.keywords import keywords_of, parse_classes
 from bayescal.cli.options import DrawsOptions
 from bayescal.cli.words import warnings_as_notes
-from bayescal.clinical.analysis import clinical_summary
+from bayescal.clinical.analysis import summary as clinical_summary
 from bayescal.clinical.options import ClinicalQuestionOptions, RiskColumnOptions
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.words import NO_THRESHOLDS

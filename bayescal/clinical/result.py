@@ -107,8 +107,8 @@ class ModelParts:
 class ClinicalSummary(_presented.Presented):
     """Discrimination, calibration and clinical utility of one or several risk models, with 95 % intervals.
 
-    Returned by `clinical_summary`; printing it shows a sentence and the table. ``summary[name]`` has the results of a
-    model, of which the summary shows numbers; with one model, they are attributes of the summary.
+    Returned by `bayescal.clinical.summary`; printing it shows a sentence and the table. ``summary[name]`` has the
+    results of a model, of which the summary shows numbers; with one model, they are attributes of the summary.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class ClinicalSummary(_presented.Presented):
     --------
     >>> import bayescal as bc
     >>> cancer = bc.datasets.load_breast_cancer()
-    >>> summary = bc.clinical_summary(cancer.y_true, cancer.y_prob, [0.1], rng=1)
+    >>> summary = bc.clinical.summary(cancer.y_true, cancer.y_prob, [0.1], rng=1)
     >>> summary.models
     ('naive_bayes', 'logistic_regression', 'random_forest')
     >>> round(summary["random_forest"].evaluation.auc.mean(), 2)

@@ -14,7 +14,7 @@ from bayescal.stats.ordered import OrderedSums
 
 
 @public
-def cumulative_difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> CumulativeDifference:
+def difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> CumulativeDifference:
     r"""Measure calibration without bins, by the cumulative difference between outcomes and scores.
 
     Parameters
@@ -42,12 +42,12 @@ def cumulative_difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> C
     --------
     CumulativeDifference.posterior : Statistics of the population, with intervals.
     plot_cumulative : Draw the curve.
-    cumulative_difference_subpopulation, screen_subpopulations : Compare groups with the full population.
+    bayescal.cumulative.subpopulation, bayescal.cumulative.screen : Compare groups with the full population.
 
     Notes
     -----
     Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect. From counts in fine
-    bins, use `cumulative_difference.from_counts`, which is `CumulativeDifference.from_counts`.
+    bins, use `bayescal.cumulative.difference.from_counts`, which is `CumulativeDifference.from_counts`.
 
     References
     ----------
@@ -61,7 +61,7 @@ def cumulative_difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> C
     --------
     One of the two rows with score 0.2 has outcome 1; their mean deviation of 0.3 times 2/5 is the statistic.
 
-    >>> cd = cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> cd = difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
     (0.12, 0.12, 0.189)
 
@@ -69,7 +69,7 @@ def cumulative_difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> C
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"won": [1, 0, 0, 1, 1], "p": [0.2, 0.2, 0.6, 0.6, 0.9]})
-    >>> posterior = cumulative_difference(frame["won"], frame["p"]).posterior(rng=1)
+    >>> posterior = difference(frame["won"], frame["p"]).posterior(rng=1)
     >>> posterior.kuiper < 0.5
     P(kuiper < 0.5) = 0.9995
     """
@@ -80,19 +80,17 @@ def cumulative_difference(y_true: Any, y_prob: Any, *, weights: Any = None) -> C
 
 
 def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
-    """Return the cumulative difference of validated rows; see `cumulative_difference`."""
+    """Return the cumulative difference of validated rows; see `bayescal.cumulative.difference`."""
     left_out = 0 if rows.weight is None else int(np.count_nonzero(rows.weight == 0))
     return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target, left_out=left_out)
 
 
 #: Alias.
-cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]  # functions have no such member
+difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]  # functions have no such member
 
 
 @public
-def cumulative_difference_subpopulation(
-    response: Any, score: Any, member: Any, *, weights: Any = None
-) -> SubpopulationDifference:
+def subpopulation(response: Any, score: Any, member: Any, *, weights: Any = None) -> SubpopulationDifference:
     r"""Compare a subpopulation with the full population at the same scores, without bins.
 
     Parameters
@@ -119,7 +117,7 @@ def cumulative_difference_subpopulation(
 
     See Also
     --------
-    screen_subpopulations : All groups of a column at once.
+    bayescal.cumulative.screen : All groups of a column at once.
     plot_cumulative : Draw the curve.
 
     Notes
@@ -150,7 +148,7 @@ def cumulative_difference_subpopulation(
     The cells end at 0.25. The means of the full population are 1/2 and 3/2, so that the members deviate by 1/2 and
     -1/2.
 
-    >>> sub = cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
+    >>> sub = subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
     >>> sub.kuiper, sub.average_difference
     (0.25, 0.0)
     """

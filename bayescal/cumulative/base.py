@@ -184,7 +184,7 @@ class Cumulative(_presented.Presented):
         The mean of the outcomes minus scores 1 - 0.2, 0 - 0.4 and 1 - 0.7 is 0.233.
 
         >>> import bayescal as bc
-        >>> cd = bc.cumulative_difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9])
+        >>> cd = bc.cumulative.difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9])
         >>> [round(value, 3) for value in cd.slope(0.1, 0.8)]
         [0.233, 0.348, 0.26, 0.75]
         """
@@ -268,7 +268,7 @@ class Cumulative(_presented.Presented):
         Examples
         --------
         >>> import bayescal as bc
-        >>> band = bc.cumulative_difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9]).band()
+        >>> band = bc.cumulative.difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9]).band()
         >>> band.score, band.low.round(2), band.high.round(2)
         (array([0.2, 0.4, 0.7, 0.9]), array([-0.33, -0.43, -0.36, -0.33]), array([0.73, 0.63, 0.71, 0.73]))
         """
@@ -329,7 +329,7 @@ class Cumulative(_presented.Presented):
         Examples
         --------
         >>> import bayescal as bc
-        >>> frame = bc.cumulative_difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9]).curve_frame()
+        >>> frame = bc.cumulative.difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9]).curve_frame()
         >>> frame.loc[0.4, ["share", "curve"]].round(3).to_dict()
         {'share': 0.5, 'curve': 0.1}
         """

@@ -22,7 +22,7 @@ from bayescal.cumulative.posterior_result import CumulativePosterior
 from bayescal.cumulative.responses import Responses, read_member
 from bayescal.cumulative.result import CumulativeDifference
 from bayescal.cumulative.screen_result import SubpopulationScreen
-from bayescal.cumulative.screening import screen_subpopulations
+from bayescal.cumulative.screening import screen as screen_subpopulations
 from bayescal.cumulative.subpopulation_result import difference_of
 from bayescal.data.files.labels import require_group_labels
 from bayescal.data.files.predictions import Rows

@@ -83,7 +83,7 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     Examples
     --------
     >>> import bayescal as bc
-    >>> points = cumulative_points(bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9]))
+    >>> points = cumulative_points(bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9]))
     >>> points.worst.round(2).tolist(), points.tick_score.tolist()
     ([[0.0, 0.0], [0.4, 0.12]], [0.2, 0.2, 0.2, 0.6, 0.6, 0.9])
     """
@@ -141,7 +141,7 @@ def plot_cumulative(
     Parameters
     ----------
     cd : CumulativeDifference or SubpopulationDifference
-        From `cumulative_difference` or `cumulative_difference_subpopulation`.
+        From `bayescal.cumulative.difference` or `bayescal.cumulative.subpopulation`.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure.
     zoom : (float, float), optional
@@ -168,7 +168,7 @@ def plot_cumulative(
     --------
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
-    >>> cd = bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> ax = plot_cumulative(cd, Figure().subplots())
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['0.20', '0.20', '0.20', '0.60', '0.60', '0.90']
@@ -219,7 +219,7 @@ def _title(ax: "Axes", cd: Cumulative, *, small: bool) -> str:
 def _require_cumulative(cd: Any) -> None:
     if isinstance(cd, Cumulative):
         return
-    instead = "make one with `bayescal.cumulative_difference(outcome, score)`"
+    instead = "make one with `bayescal.cumulative.difference(outcome, score)`"
     if isinstance(cd, SubpopulationScreen):
         instead = f"plot one group, as in `plot_cumulative(screen[{next(iter(cd))!r}])`"
     elif isinstance(getattr(cd, "observed", None), Cumulative):

@@ -124,7 +124,7 @@ class CumulativePosterior(_presented.Presented):
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
-    >>> posterior = bc.cumulative_difference(rows.outcome, rows.confidence).posterior(rng=1)
+    >>> posterior = bc.cumulative.difference(rows.outcome, rows.confidence).posterior(rng=1)
     >>> posterior.kuiper
     Draws(kuiper: mean 0.03346, 95 % interval [0.01784, 0.04753], 4000 draws)
     >>> posterior.kuiper < 0.02

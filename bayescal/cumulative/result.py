@@ -30,7 +30,7 @@ EDGE = 1e-9
 class CumulativeDifference(Cumulative):
     r"""The cumulative difference between outcomes and scores, without bins.
 
-    Returned by `cumulative_difference`; printing it shows a sentence and the two statistics.
+    Returned by `bayescal.cumulative.difference`; printing it shows a sentence and the two statistics.
 
     With the rows in the order of their scores, :math:`S_k = \sum_{i \le k} w_i (z_i - c_i) / \sum_i w_i`. The slope of
     :math:`S` against the cumulative weight is the mean difference between outcome and score: it is 0 where the
@@ -50,7 +50,7 @@ class CumulativeDifference(Cumulative):
     Examples
     --------
     >>> import bayescal as bc
-    >>> cd = bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> cd.curve.round(2)
     array([0.  , 0.12, 0.08, 0.1 ])
     >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
@@ -92,12 +92,13 @@ class CumulativeDifference(Cumulative):
         >>> cd = CumulativeDifference.from_counts(counts)
         >>> round(cd.kuiper, 3), round(cd.grid_error, 3)
         (0.2, 0.1)
-        >>> round(bc.cumulative_difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
+        >>> round(bc.cumulative.difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
         0.267
         """
         if not isinstance(counts, BinnedCounts):
             raise TypeError(
-                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `cumulative_difference`."
+                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use "
+                "`bayescal.cumulative.difference`."
             )
         refuse_clusters(counts, "counts", "a cumulative difference")
         if not counts.occupied.any():
@@ -135,7 +136,7 @@ class CumulativeDifference(Cumulative):
         >>> import bayescal as bc
         >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", rng=1)
-        >>> bc.cumulative_difference(rows.outcome, rows.confidence).posterior(rng=1).kuiper.median()
+        >>> bc.cumulative.difference(rows.outcome, rows.confidence).posterior(rng=1).kuiper.median()
         0.0
         """
         from bayescal.cumulative.posterior_result import posterior_of  # loads scipy, which the curve does not need
@@ -173,7 +174,7 @@ class CumulativeDifference(Cumulative):
         The statistic of these two rows, 0.4, is reached if at least one outcome is 1, with probability 1 - 0.9^2.
 
         >>> import bayescal as bc
-        >>> cd = bc.cumulative_difference([1, 0], [0.1, 0.1])
+        >>> cd = bc.cumulative.difference([1, 0], [0.1, 0.1])
         >>> round(cd.simulated_p_values(100_000, rng=1).kuiper, 2), round(cd.p_kuiper, 2)
         (0.19, 0.07)
         """
@@ -181,7 +182,7 @@ class CumulativeDifference(Cumulative):
         if not isinstance(self.steps, OrderedSums):
             raise ValueError(
                 "`simulated_p_values` needs the scores of rows, which counts do not contain; make the cumulative "
-                "difference with `cumulative_difference(outcome, score)`."
+                "difference with `bayescal.cumulative.difference(outcome, score)`."
             )
         if not self._distinct:
             tied = self.steps.n_rows > 1
@@ -227,7 +228,7 @@ class CumulativeDifference(Cumulative):
         >>> import bayescal as bc
         >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(20000, population="flat", rng=1)
-        >>> cd = bc.cumulative_difference(rows.outcome, rows.confidence)
+        >>> cd = bc.cumulative.difference(rows.outcome, rows.confidence)
         >>> round(cd.c_emp_bound(), 4), round(cd.c_emp_bound(given_scores=True), 4)
         (0.0384, 0.0192)
         """

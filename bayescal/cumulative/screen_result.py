@@ -30,8 +30,8 @@ _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
 class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDifference]):
     """Groups of rows, each compared with the full population at the same scores.
 
-    Returned by `screen_subpopulations`. It is a mapping from labels to `SubpopulationDifference`, in order of P-value:
-    ``screen[label]`` is computed when it is requested.
+    Returned by `bayescal.cumulative.screen`. It is a mapping from labels to `SubpopulationDifference`, in order of
+    P-value: ``screen[label]`` is computed when it is requested.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
     >>> rows = simulate(4000, population="flat", rng=1)
     >>> ward = np.repeat(["a", "b", "c", "d"], 1000)
     >>> excess = np.where(ward == "c", 0.2, 0.0)
-    >>> screen = bc.screen_subpopulations(rows.outcome + excess, rows.confidence, ward)
+    >>> screen = bc.cumulative.screen(rows.outcome + excess, rows.confidence, ward)
     >>> screen.flagged[:1], round(screen["c"].average_difference, 2)
     (('c',), 0.13)
     """

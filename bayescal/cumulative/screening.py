@@ -18,7 +18,7 @@ SHORT = {"ks": "kolmogorov_smirnov", "kolmogorov-smirnov": "kolmogorov_smirnov",
 
 
 @public
-def screen_subpopulations(
+def screen(
     response: Any,
     score: Any,
     by: Any,
@@ -53,19 +53,19 @@ def screen_subpopulations(
     Raises
     ------
     ValueError, TypeError
-        As for `cumulative_difference_subpopulation`; also if labels are missing, or fewer than two groups have rows
+        As for `bayescal.cumulative.subpopulation`; also if labels are missing, or fewer than two groups have rows
         of positive weight.
 
     Notes
     -----
-    Each group has the numbers of `cumulative_difference_subpopulation`; its P-value is the corrected one. With
+    Each group has the numbers of `bayescal.cumulative.subpopulation`; its P-value is the corrected one. With
     responses that have more than two values, groups with few rows and skewed responses are not flagged; see
     `SubpopulationScreen.reliable`. Groups that
     only have rows of weight 0 are left out. All groups are computed at once, without a loop over them.
 
     The screen compares groups with the full population, not with the scores: an error of calibration that all groups
-    have in common does not differ between them. For calibration by group, apply `cumulative_difference` to the rows of
-    each group.
+    have in common does not differ between them. For calibration by group, apply `bayescal.cumulative.difference` to the
+    rows of each group.
 
     References
     ----------
@@ -77,8 +77,8 @@ def screen_subpopulations(
     Cells end halfway between the scores of a group. Each cell of group a contains one row of each group,
     so that the members deviate by -1/2.
 
-    >>> screen = screen_subpopulations([0, 1, 0, 1, 0, 1], [1, 2, 3, 4, 5, 6], list("ababab"))
-    >>> [(row["group"], round(row["average_difference"], 3), round(row["p_value"], 3)) for row in screen.table()]
+    >>> screened = screen([0, 1, 0, 1, 0, 1], [1, 2, 3, 4, 5, 6], list("ababab"))
+    >>> [(row["group"], round(row["average_difference"], 3), round(row["p_value"], 3)) for row in screened.table()]
     [('a', -0.5, 0.197), ('b', 0.389, 0.213)]
     """
     _checks.one_of("statistic", statistic, ("kuiper", "kolmogorov_smirnov"), short=SHORT)

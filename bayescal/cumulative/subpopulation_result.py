@@ -29,7 +29,7 @@ ATTENUATED = 0.95
 class SubpopulationDifference(Cumulative):
     r"""The cumulative difference between a subpopulation and the full population at the same scores.
 
-    Returned by `cumulative_difference_subpopulation`; printing it shows a sentence and the two statistics.
+    Returned by `bayescal.cumulative.subpopulation`; printing it shows a sentence and the two statistics.
     "Calibration" means here that the subpopulation and the full population have the same mean response at every score.
 
     Parameters
@@ -47,7 +47,7 @@ class SubpopulationDifference(Cumulative):
     Examples
     --------
     >>> import bayescal as bc
-    >>> sub = bc.cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
+    >>> sub = bc.cumulative.subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
     >>> sub.curve
     array([0.  , 0.25, 0.  ])
     >>> sub.average_difference

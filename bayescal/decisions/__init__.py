@@ -1,1 +1,18 @@
-"""Decisions."""
+"""Decisions at thresholds: net benefit, decision curves, and whether recalibration pays.
+
+A patient is treated if the stated risk is at least a threshold, which weighs the harm of treatment against that of a
+missed event. `net_benefit` compares models with treating all and with treating none, as posteriors at each threshold;
+`loss_ratio` is the loss of decisions after recalibration, divided by the loss before.
+
+Examples
+--------
+>>> import bayescal as bc
+>>> cancer = bc.datasets.load_breast_cancer()
+>>> nb = bc.decisions.net_benefit(cancer.y_true, cancer.y_prob, [0.2, 0.5], rng=1)
+>>> nb["random_forest"].mean().round(2)
+array([0, 0])
+"""
+
+from bayescal._lazy import public_names as _public_names
+
+__getattr__, __dir__, __all__ = _public_names(__name__, __file__)

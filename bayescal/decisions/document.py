@@ -85,8 +85,8 @@ register(
         thresholds_document,
         thresholds_from_document,
         "counts between thresholds",
-        "holds counts between thresholds, for a net benefit, and a report has bins. `bayescal.net_benefit_counts` "
-        "evaluates them in Python.",
+        "holds counts between thresholds, for a net benefit, and a report has bins. "
+        "`bayescal.decisions.net_benefit_counts` evaluates them in Python.",
         about=_about,
         fingerprint=lambda counts: counts.cells.tobytes() + counts.n.tobytes() + counts.weight.tobytes(),
     )

@@ -57,13 +57,14 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     >>> from matplotlib.figure import Figure
     >>> first, second = (simulate(2000, curve="shift", population="flat", strength=1, rng=seed) for seed in (1, 2))
     >>> rows = first.outcome, first.confidence, second.outcome, second.confidence
-    >>> ax = plot_loss_ratio(bc.loss_ratio(*rows, rng=1), Figure().subplots())
+    >>> ax = plot_loss_ratio(bc.decisions.loss_ratio(*rows, rng=1), Figure().subplots())
     >>> ax.get_ylabel()
     'loss after / before'
     """
     if not isinstance(result, LossRatio):
         raise TypeError(
-            f"`result` must be a LossRatio, not {type(result).__name__}; make one with `bayescal.loss_ratio(...)`."
+            f"`result` must be a LossRatio, not {type(result).__name__}; make one with "
+            "`bayescal.decisions.loss_ratio(...)`."
         )
     prob = _checks.fraction("prob", prob)
     drawn = ~result.few_wrong

@@ -210,8 +210,8 @@ def plot_decision_curve(
     Parameters
     ----------
     dc : NetBenefit or ClinicalSummary
-        From `net_benefit`, with at least two thresholds; or from `clinical_summary`, whose `thresholds` are then marked
-        and stated.
+        From `net_benefit`, with at least two thresholds; or from `bayescal.clinical.summary`, whose `thresholds` are
+        then marked and stated.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure.
     at : float or array-like of float, optional

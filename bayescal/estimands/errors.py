@@ -264,8 +264,8 @@ def e90_bins(bin_draws: BinDraws) -> Draws:
     r"""Draw the 90th percentile of the absolute error of the bins (E90 of bins).
 
     It is the largest error that 10 % of the population have: `largest_error` of the share 0.1. Harrell's E90 [1]_ is
-    this percentile along a smooth curve, ``bayescal.calibration_curve(y_true, y_prob).e90``. The two differ, because a
-    bin has a single error, the difference of its means.
+    this percentile along a smooth curve, ``bayescal.clinical.calibration_curve(y_true, y_prob).e90``. The two differ,
+    because a bin has a single error, the difference of its means.
 
     Parameters
     ----------

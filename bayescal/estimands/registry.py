@@ -85,7 +85,7 @@ _REGISTRY: dict[str, Estimand] = {}
 
 
 @public
-def register_estimand(estimand: Estimand) -> Estimand:
+def register(estimand: Estimand) -> Estimand:
     """Register an estimand, so that evaluations, tables, comparisons and plots include it.
 
     Parameters
@@ -108,7 +108,7 @@ def register_estimand(estimand: Estimand) -> Estimand:
     --------
     Registering the same record again changes nothing.
 
-    >>> register_estimand(registered()["ece"]).symbol
+    >>> register(registered()["ece"]).symbol
     'ECE'
     """
     _load_package()
@@ -163,8 +163,8 @@ def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F],
 
     def decorate(function: F) -> F:
         record = Estimand(function.__name__, function, symbol, **fields)
-        # files of this folder are imported by `_load_package`, which `register_estimand` calls first
-        _add(record) if function.__module__.startswith("bayescal.estimands.") else register_estimand(record)
+        # files of this folder are imported by `_load_package`, which `bayescal.estimands.register` calls first
+        _add(record) if function.__module__.startswith("bayescal.estimands.") else register(record)
         return function
 
     return decorate

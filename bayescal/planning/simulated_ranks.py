@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr
 
-from bayescal.estimands.auc import beta_parameters, correlation_of_aucs, ranks_of
+from bayescal.estimands.area_under_roc import beta_parameters, correlation_of_aucs, ranks_of
 from bayescal.posterior.joint import symmetric_root
 from bayescal.stats.contract import Counts
 from bayescal.stats.paired import PairedCounts

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal.analyses.one import evaluate_one
-from bayescal.estimands.auc import correlation_of_aucs
+from bayescal.estimands.area_under_roc import correlation_of_aucs
 from bayescal.estimands.estimand import Estimand
 from bayescal.planning.goals import Goal
 from bayescal.planning.one_classifier import TRUTHS

@@ -32,7 +32,7 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
-from bayescal.shift.label_counts import LabelShiftedCounts
+from bayescal.shift.shifted_bins import LabelShiftedCounts
 from bayescal.shift.target_counts import TargetCounts
 from bayescal.stats.contract import Counts
 

@@ -92,8 +92,8 @@ def different_events(record: Estimand, pairs: Mapping[tuple[int, int], Paired] |
         return (
             f"`estimand={record.name!r}` cannot be compared under `target={OWN_EVENT!r}`: each classifier has another "
             f"event, {OWN_EVENT_WORDS!r}, so that a classifier with worse probabilities can have the better value. Use "
-            "`compare_scores` for proper scores of all classes; for two classes `target='event'` with `y_prob[:, 1]`; "
-            "or compare one class at a time as an event, as in `compare(y_true == k, {name: P[:, k]})`."
+            "`bayescal.scores.compare` for proper scores of all classes; for two classes `target='event'` with "
+            "`y_prob[:, 1]`; or compare one class at a time as an event, as in `compare(y_true == k, {name: P[:, k]})`."
         )
     # an event is the same for all classifiers; in simulated counts, outcomes may differ all the same
     own = [pair for pair in pairs.values() if pair.first.target not in EVENTS]

@@ -43,8 +43,8 @@ class Comparison(OfEstimand, Compared):
     they are drawn jointly, given sums of the losses of each classifier and of the differences between their losses.
 
     An estimand is given by its name, as in ``"ece"`` or ``"brier_score"``, as an `Estimand`, or as a function of draws
-    of the bins, as in ``lambda bin_draws: bayescal.lp_error(bin_draws, 4)``. An `Estimand` states which values are
-    better; for a function, values nearer to zero are better.
+    of the bins, as in ``lambda bin_draws: bayescal.estimands.lp_error(bin_draws, 4)``. An `Estimand` states which
+    values are better; for a function, values nearer to zero are better.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class MurphyDecomposition(_Decomposition):
     Examples
     --------
     >>> import bayescal as bc
-    >>> parts = bc.brier_decomposition([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], method="murphy", bins=2)
+    >>> parts = bc.scores.brier_decomposition([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], method="murphy", bins=2)
     >>> parts.sentence().partition(" + within-bin")[0]
     'The observed Brier score is 0.1250 = reliability 0.0400 - resolution 0.0625 + uncertainty 0.1875'
     >>> round(parts.within_bin_variance, 4), round(parts.within_bin_covariance, 4)
@@ -150,7 +150,7 @@ class MurphyDecomposition(_Decomposition):
 class CorpDecomposition(_Decomposition):
     """A score and its three parts by isotonic regression.
 
-    Returned by `brier_decomposition` and `log_score_decomposition`.
+    Returned by `brier_decomposition` and `bayescal.scores.log_decomposition`.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class CorpDecomposition(_Decomposition):
     Examples
     --------
     >>> import bayescal as bc
-    >>> parts = bc.brier_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
+    >>> parts = bc.scores.brier_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
     >>> print(parts.sentence())
     The observed Brier score is 0.2250 = miscalibration 0.1000 - discrimination 0.1250 + uncertainty 0.2500.
     """

@@ -149,7 +149,7 @@ class Evaluation(_presented.Presented):
         return sorted({*super().__dir__(), *registered()})
 
     def lp_error(self, p: float = 2.0) -> Draws:
-        """Draws of the l_p calibration error; see `bayescal.lp_error`."""
+        """Draws of the l_p calibration error; see `bayescal.estimands.lp_error`."""
         return replace(errors.lp_error(self.bin_draws, p), origin=self.bin_draws.fingerprint)
 
     def regret(self, threshold: float) -> Draws:

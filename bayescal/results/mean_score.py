@@ -17,7 +17,7 @@ from bayescal.draws import Draws
 class MultiClassScore(_presented.Presented):
     r"""A mean loss over rows and its posterior; smaller is better.
 
-    Returned by `multiclass_brier_score` and `multiclass_log_score`.
+    Returned by `bayescal.scores.multiclass_brier` and `bayescal.scores.multiclass_log`.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class MultiClassScore(_presented.Presented):
     --------
     >>> import bayescal as bc
     >>> wine = bc.datasets.load_wine()
-    >>> print(bc.multiclass_brier_score(wine.y_true, wine.y_prob["naive_bayes"]).sentence())
+    >>> print(bc.scores.multiclass_brier(wine.y_true, wine.y_prob["naive_bayes"]).sentence())
     The observed multi-class Brier score (sum over 3 classes) is 0.0351 (95 % credible interval 0.0127 to 0.0837).
     """
 

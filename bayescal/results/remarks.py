@@ -7,7 +7,7 @@ import numpy as np
 
 from bayescal import _render
 from bayescal.data.reading import Reading, reading_of
-from bayescal.estimands.auc import auc_grid_error
+from bayescal.estimands.area_under_roc import auc_grid_error
 from bayescal.estimands.errors import COMMON, e90_bins
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts

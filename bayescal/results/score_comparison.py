@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 class ScoreComparison(Labelled, _presented.Presented):
     r"""The joint posterior of a proper score of several classifiers on the same rows; smaller is better.
 
-    Returned by `compare_scores`.
+    Returned by `bayescal.scores.compare`.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class ScoreComparison(Labelled, _presented.Presented):
     --------
     >>> import bayescal as bc
     >>> wine = bc.datasets.load_wine()
-    >>> found = bc.compare_scores(wine.y_true, wine.y_prob, rng=1)
+    >>> found = bc.scores.compare(wine.y_true, wine.y_prob, rng=1)
     >>> found.difference("naive_bayes", "random_forest").interval(0.95)
     (-0.03..., 0.01...)
     """
@@ -100,7 +100,7 @@ class ScoreComparison(Labelled, _presented.Presented):
             return ""
         return (
             f" This result has one score, in `result[{self.axis}].mean` and `difference(a, b)`. Errors of calibration, "
-            "such as the ECE, come from `compare`; the other score from `compare_scores(..., score=)`."
+            "such as the ECE, come from `compare`; the other score from `bayescal.scores.compare(..., score=)`."
         )
 
     @property

@@ -102,7 +102,7 @@ def class_priors(
     See Also
     --------
     class_priors_counts : The same from counts of streams or large data.
-    evaluate_shifted : Calibration errors in the target.
+    bayescal.shift.label : Calibration errors in the target.
 
     Notes
     -----

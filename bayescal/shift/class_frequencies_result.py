@@ -61,7 +61,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(1000) < 0.5, rng.random(1000) < 0.2
     >>> score = lambda y: 1 / (1 + np.exp(-2 * rng.normal(2 * y - 1.0, 1)))
-    >>> priors = bc.class_priors(y, score(y), score(y_target), rng=1)
+    >>> priors = bc.shift.class_priors(y, score(y), score(y_target), rng=1)
     >>> low, high = priors.interval()
     >>> bool(low[1] < 0.2 < high[1])
     True
@@ -156,7 +156,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         Examples
         --------
         >>> import bayescal as bc
-        >>> priors = bc.class_priors([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50, rng=1)
+        >>> p, p_target = [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50
+        >>> priors = bc.shift.class_priors([0, 0, 1, 1] * 50, p, p_target, rng=1)
         >>> priors.adapt([0.5]).round(1)
         array([0.3])
         """
@@ -238,7 +239,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         Examples
         --------
         >>> import bayescal as bc
-        >>> priors = bc.class_priors([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50, rng=1)
+        >>> p, p_target = [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50
+        >>> priors = bc.shift.class_priors([0, 0, 1, 1] * 50, p, p_target, rng=1)
         >>> dict(priors.to_datatree()["posterior"]["frequency"].sizes)
         {'chain': 4, 'draw': 250, 'class': 2}
         """

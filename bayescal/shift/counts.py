@@ -14,7 +14,6 @@ from bayescal.data.class_names import in_one_form, named_by_columns, refuse_cont
 from bayescal.data.frames import column_names
 from bayescal.data.reading import Reading
 from bayescal.shift.cells import ShiftCells, require_cells
-from bayescal.shift.label_counts import ShiftedBins
 from bayescal.shift.rows import (
     ShiftedRows,
     SourceRows,
@@ -23,6 +22,7 @@ from bayescal.shift.rows import (
     target_event,
     target_matrix,
 )
+from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.bins import make_bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.row_counts import added, row_counts
@@ -37,7 +37,7 @@ class ShiftCounts(Sums):
     """Rows of a labelled source by class and cell, and rows of a target by cell: all that `class_priors` needs.
 
     Counts of streams and of data that do not fit into memory are added with ``+``. The two sides may be counted apart,
-    with `of_source` and `of_target`; `count_shift_files` counts files.
+    with `of_source` and `of_target`; `bayescal.shift.count_files` counts files.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class ShiftCounts(Sums):
     classes : tuple, optional
         Label of each class; by default its number.
     binned : tuple of ShiftedBins, optional
-        The same rows by the bins of their stated probabilities, for `evaluate_shifted_counts`: of class 1 if
+        The same rows by the bins of their stated probabilities, for `bayescal.shift.label_counts`: of class 1 if
         probabilities are a column, and of each class if they are a matrix. Empty for `class_priors_counts` alone.
     readings : (Reading, Reading), optional
         How the probabilities of source and target were read.
@@ -119,7 +119,7 @@ class ShiftCounts(Sums):
         cells : ShiftCells
             Cells of the predictions, for class frequencies.
         bins : int, array-like or Bins, optional
-            Number of equal-width bins, or edges. With bins, rows are also counted for `evaluate_shifted_counts`.
+            Number of equal-width bins, or edges. With bins, rows are also counted for `bayescal.shift.label_counts`.
 
         Returns
         -------

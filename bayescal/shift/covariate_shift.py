@@ -1,12 +1,14 @@
 """Covariate shift: weighted source rows and confidences of a target -> counts -> evaluation of the target."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.frames import column_names
@@ -31,26 +33,92 @@ class WeightsWarning(UserWarning):
     """Weights are so uneven that results with them are not reliable; see `weight_report`."""
 
 
-def evaluate_covariate_shift(
+@public
+def covariate(
     y_true: Any,
     y_prob: Any,
     y_prob_target: Any,
     *,
-    weights: Any = None,
+    weights: Any,
     target: str | None = None,
-    classes: Any = None,
-    logits: bool = False,
     bins: Any = 15,
     binning: str = "equal-width",
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
     **options: Any,
 ) -> CovariateShiftEvaluation:
-    """Evaluate a target in which the features have a different distribution; see `evaluate_shifted`."""
+    """Compute the posterior of the calibration error in a target with another distribution of the features.
+
+    Under covariate shift, rows with equal features have the same probability of each class in source and target.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_source,)
+        Labels of the source: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. Other
+        labels need `classes`.
+    y_prob : array-like of float, shape (n_source,) or (n_source, n_classes)
+        Probabilities stated for the rows of the source, in [0, 1].
+    y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
+        Probabilities that the same classifier states for rows of the target, whose labels are unknown.
+    weights : array-like of float, shape (n_source,)
+        The density of the target divided by that of the source at each row of the source, up to a factor.
+    target : {"event", "top-label", "confidence"}, optional
+        As for `evaluate`.
+    bins, binning, model, draws, rng, classes, logits
+        As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target.
+    **options
+        Options of the model, as for `evaluate`.
+
+    Returns
+    -------
+    CovariateShiftEvaluation
+        An `Evaluation` of the target, of the event or of the top label.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid input, as for `evaluate`; if more than half of the rows of the target are in bins without labelled
+        rows, or `weights` leave fewer than 30 effective rows.
+
+    Warns
+    -----
+    WeightsWarning
+        If weights are too uneven to be reliable; see `weight_report`.
+
+    See Also
+    --------
+    bayescal.shift.label : If the class frequencies alone differ.
+    bayescal.shift.weight_report : The evidence of weighted rows.
+    evaluate : If labels of the target are known.
+
+    Notes
+    -----
+    Mean confidences of the bins are those of the target's rows. The accuracies are those of the weighted labelled rows
+    [1]_, with Kish's effective number of rows. The uncertainty of the weights is not part of the interval, nor are
+    differences in features from which the weights were not computed.
+
+    References
+    ----------
+    .. [1] H. Shimodaira (2000), "Improving predictive inference under covariate shift by weighting the log-likelihood
+       function", Journal of Statistical Planning and Inference 90, 227-244.
+
+    Examples
+    --------
+    A feature has the mean 0 in the source and 1 in the target, and the classifier ignores half of its effect:
+
+    >>> rng = np.random.default_rng(1)
+    >>> x, x_target = rng.standard_normal(2000), rng.standard_normal(5000) + 1
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * x))
+    >>> p, p_target = (1 / (1 + np.exp(-each)) for each in (x, x_target))
+    >>> covariate(y, p, p_target, weights=np.exp(x), rng=1).ece.interval(0.95)
+    (0.0..., 0.1...)
+    """
     if weights is None:
         raise ValueError(
-            "`weights` are needed for `shift='covariate'`: the density of the target divided by that of the source at "
+            "`weights` are needed under covariate shift: the density of the target divided by that of the source at "
             "each row of the source, up to a factor. Equal weights, `weights=np.ones(len(y_true))`, assume that the "
             "probability of the outcome at a score is the same in both."
         )

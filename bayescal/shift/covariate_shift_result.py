@@ -19,7 +19,7 @@ MOST_UNCOVERED = 0.05
 class CovariateShiftEvaluation(Evaluation):
     """The posterior of how well a classifier is calibrated in a target population under covariate shift.
 
-    Returned by `evaluate_shifted` with ``shift="covariate"``. It is an `Evaluation` whose bins have the masses and mean
+    Returned by `bayescal.shift.covariate`. It is an `Evaluation` whose bins have the masses and mean
     confidences of the target, and the accuracies of the weighted source rows: every estimand, plot and table of an
     `Evaluation` is available. The area under the ROC curve, and the mean losses within bins, are those of the weighted
     source rows; the variance of the area includes that weights depend on the score.

@@ -10,7 +10,7 @@ from bayescal import _checks, _files
 from bayescal.data.reading import Reading
 from bayescal.shift.cells import ShiftCells
 from bayescal.shift.counts import ShiftCounts
-from bayescal.shift.label_counts import ShiftedBins
+from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.classes import labels_document, labels_from_document
@@ -123,7 +123,7 @@ register(
         shift_from_document,
         "counts of a source and a target",
         "holds counts of a source and a target without labels, and a report evaluates labelled rows. "
-        "`bayescal.evaluate_shifted_counts` evaluates them in Python.",
+        "`bayescal.shift.label_counts` evaluates them in Python.",
         about=_about,
         fingerprint=_fingerprint,
     )

@@ -20,7 +20,7 @@ RANGES = ((2, 5), (5, 3), (MOST_CLASSES, 2))
 
 
 @public
-def shift_evidence(
+def evidence(
     y_true: Any,
     y_prob: Any,
     y_prob_target: Any,
@@ -75,7 +75,7 @@ def shift_evidence(
 
     See Also
     --------
-    evaluate_shifted : Calibration errors in the target.
+    bayescal.shift.label : Calibration errors in the target.
     class_priors : The class frequencies of the target under label shift.
 
     Notes
@@ -100,10 +100,10 @@ def shift_evidence(
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
-    >>> evidence = shift_evidence(y, p, p_target, rng=1)
-    >>> evidence.total_variation.interval(0.95)
+    >>> found = evidence(y, p, p_target, rng=1)
+    >>> found.total_variation.interval(0.95)
     (0.1..., 0.2...)
-    >>> evidence.no_shift.p_value < 0.01, evidence.label_shift.p_value > 0.05
+    >>> found.no_shift.p_value < 0.01, found.label_shift.p_value > 0.05
     (True, True)
     """
     rows = ShiftedRows.read(y_true, y_prob, y_prob_target, classes=classes, logits=logits)

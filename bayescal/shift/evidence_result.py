@@ -36,7 +36,7 @@ HEADER = ("cell", "share source", "share target", "difference", "2.5 %", "97.5 %
 class ShiftEvidence(Presented):
     """Evidence that the scores of a target differ from those of a source, and that label shift does not explain it.
 
-    Returned by `shift_evidence`; printing it shows both tests and a table of the cells.
+    Returned by `bayescal.shift.evidence`; printing it shows both tests and a table of the cells.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class ShiftEvidence(Presented):
     >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
-    >>> evidence = bc.shift_evidence(rng.random(1000) < p, p, rng.random(800) ** 2, rng=1)
+    >>> evidence = bc.shift.evidence(rng.random(1000) < p, p, rng.random(800) ** 2, rng=1)
     >>> evidence.no_shift.p_value < 0.01
     True
     """
@@ -149,7 +149,7 @@ class ShiftEvidence(Presented):
         >>> import numpy as np
         >>> import bayescal as bc
         >>> p = np.arange(1, 200) / 200
-        >>> evidence = bc.shift_evidence(p > 0.5, p, p**2, draws=400, rng=1)
+        >>> evidence = bc.shift.evidence(p > 0.5, p, p**2, draws=400, rng=1)
         >>> list(evidence.to_datatree()["posterior"].data_vars)
         ['share_source', 'share_target', 'total_variation']
         """

@@ -44,7 +44,7 @@ type OnProgress = Callable[[Progress], None] | None
 
 
 @public
-def count_shift_files(
+def count_files(
     source: str | Path,
     target: str | Path,
     *,
@@ -83,10 +83,10 @@ def count_shift_files(
         Cells of the predictions, for class frequencies. By default those of `class_priors`. Up to five classes, their
         cuts need all probabilities of the source in memory, in a separate pass.
     bins : int, array-like or Bins, optional
-        Number of equal-width bins, or edges. With bins, rows are also counted for `evaluate_shifted_counts`.
+        Number of equal-width bins, or edges. With bins, rows are also counted for `bayescal.shift.label_counts`.
     adapt : callable, optional
         Function that changes probabilities before they are counted, such as ``evaluation.adapt``; for one event it
-        takes and returns a column. A second pass with it gives the counts ``adapted`` of `evaluate_shifted_counts`.
+        takes and returns a column. A second pass with it gives the counts ``adapted`` of `bayescal.shift.label_counts`.
         It requires `cells`, so that both passes use the same cells.
     progress : callable, optional
         Called after each block of rows, for one file after the other, with a record that has `step` ("edges" for cells,
@@ -108,7 +108,7 @@ def count_shift_files(
 
     See Also
     --------
-    evaluate_shifted_counts : Evaluates the counts.
+    bayescal.shift.label_counts : Evaluates the counts.
     class_priors_counts : The class frequencies alone.
 
     Examples
@@ -118,7 +118,7 @@ def count_shift_files(
     ...     hospital, screening = Path(folder, "hospital.csv"), Path(folder, "screening.csv")
     ...     _ = hospital.write_text("ill,p\n0,0.2\n1,0.7\n1,0.9\n")
     ...     _ = screening.write_text("p\n0.1\n0.3\n0.6\n")
-    ...     counts = count_shift_files(hospital, screening, label="ill", prob="p", bins=2)
+    ...     counts = count_files(hospital, screening, label="ill", prob="p", bins=2)
     >>> counts.n_source, counts.n_target, counts.cells
     (3, 3, 2 predicted classes x 3 ranges of confidence)
     """

@@ -24,7 +24,7 @@ from bayescal.report.tables import Table
 from bayescal.shift.analysis import evaluate_shifted
 from bayescal.shift.covariate_shift import WeightsWarning
 from bayescal.shift.covariate_shift_result import CovariateShiftEvaluation
-from bayescal.shift.evidence_analysis import shift_evidence
+from bayescal.shift.evidence_analysis import evidence as shift_evidence
 from bayescal.shift.evidence_result import ShiftEvidence
 from bayescal.shift.label_shift_result import LabelShiftClasses
 from bayescal.shift.options import ShiftColumnOptions, ShiftQuestionOptions

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.shift.label_counts import LabelShiftedCounts
+from bayescal.shift.shifted_bins import LabelShiftedCounts
 
 Floats = NDArray[np.float64]
 

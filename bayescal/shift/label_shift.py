@@ -1,6 +1,6 @@
 """Calibration in a target without labels under label shift: rows or counts -> class frequencies -> evaluation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,10 +18,10 @@ from bayescal.shift.class_frequencies import class_priors_counts, priors_of_rows
 from bayescal.shift.class_frequencies_result import ClassPriors, adapted
 from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.given_priors import CountsGivenPriors
-from bayescal.shift.label_counts import LabelShiftedCounts, ShiftedBins
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation
 from bayescal.shift.over_priors import OverPriors, over_priors
 from bayescal.shift.rows import ShiftedRows, require_overlap
+from bayescal.shift.shifted_bins import LabelShiftedCounts, ShiftedBins
 from bayescal.stats.bins import make_bins
 from bayescal.stats.contract import Counts
 
@@ -31,23 +31,110 @@ Floats = NDArray[np.float64]
 PARTS, NEAR = 16, 8
 
 
-def evaluate_label_shift(
+@public
+def label(
     y_true: Any,
     y_prob: Any,
     y_prob_target: Any,
     *,
-    bins: Any,
-    binning: str,
-    model: str,
-    draws: int,
-    rng: Any,
-    classes: Any,
-    logits: bool,
     using: str = "cells",
     cells: ShiftCells | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
     **options: Any,
 ) -> LabelShiftEvaluation | LabelShiftClasses:
-    """Evaluate a target whose class frequencies differ from those of the source; see `evaluate_shifted`."""
+    r"""Compute the posterior of the calibration error in a target whose class frequencies differ from the source's.
+
+    Under label shift, the rows of each class have the same distribution in source and target, as when a disease is
+    rarer among those who are screened.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_source,)
+        Labels of the source: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. Other
+        labels need `classes`.
+    y_prob : array-like of float, shape (n_source,) or (n_source, n_classes)
+        Probabilities stated for the rows of the source, in [0, 1].
+    y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
+        Probabilities that the same classifier states for rows of the target, whose labels are unknown.
+    using : {"cells", "probabilities"}, default "cells"
+        How predictions are used for the class frequencies, as for `class_priors`.
+    cells : ShiftCells, optional
+        As for `class_priors`.
+    bins, binning, model, draws, rng, classes, logits
+        As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target. `draws` must be at least 16; they
+        are divided between 16 draws of the class frequencies.
+    **options
+        Options of the model, as for `evaluate`.
+
+    Returns
+    -------
+    LabelShiftEvaluation or LabelShiftClasses
+        For a column, an `Evaluation` of the event in the target; for a matrix, a mapping from each class to such an
+        evaluation. Both have `priors`, the posterior of the class frequencies, and `adapt`, which adapts predictions to
+        them; ``evaluation.adapted`` evaluates the adapted predictions.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid input, as for `evaluate`; if a class has no labelled row, or more than half of the rows of the
+        target are in bins or cells without labelled rows.
+
+    Warns
+    -----
+    FewRowsWarning
+        If a class has fewer than 5 labelled rows.
+
+    See Also
+    --------
+    bayescal.shift.label_counts : The same from counts of streams or large data.
+    bayescal.shift.covariate : If the distribution of the features differs.
+    bayescal.shift.class_priors : The class frequencies alone.
+    bayescal.shift.evidence : Whether source and target differ, and whether class frequencies alone explain it.
+    evaluate : If labels of the target are known.
+
+    Notes
+    -----
+    Mean confidences of the bins are those of the target's rows. If :math:`\theta_s` is the event rate in a bin of the
+    source, Bayes' rule gives the event rate in the target:
+
+    .. math::
+        \theta_t = \frac{r \theta_s}{1 - \theta_s + r \theta_s}, \quad r = \frac{\pi / (1 - \pi)}{\rho / (1 - \rho)},
+
+    with the frequencies :math:`\rho` of the event in the source and :math:`\pi` in the target [1]_. For each of 16
+    draws of :math:`\pi`, the n labelled rows of a bin become :math:`n (1 - \theta_s + r \theta_s)^2 / r` rows of the
+    target with the event rate :math:`\theta_t`. If :math:`\pi` is known, label shift also implies how the distributions
+    of scores differ between source and target, which is further evidence about :math:`\theta_t` and the masses. The
+    posterior of `model` is computed from this evidence. Draws whose masses and event rates imply a frequency near
+    :math:`\pi` are kept and pooled over :math:`\pi`. [Shift](../explanation/shift.md) has the formulas and the coverage
+    of the intervals.
+
+    With more than two classes, each class is evaluated against the others, whose composition differs between source
+    and target, too: r then depends on the classes of the labelled rows in the bin.
+
+    References
+    ----------
+    .. [1] M. Saerens, P. Latinne and C. Decaestecker (2002), "Adjusting the outputs of a classifier to new a priori
+       probabilities: a simple procedure", Neural Computation 14, 21-41.
+
+    Examples
+    --------
+    Half of the source has the event, and a sixth of the target:
+
+    >>> rng = np.random.default_rng(1)
+    >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(2000) < 1 / 6
+    >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
+    >>> evaluation = label(y, p, p_target, rng=1)
+    >>> evaluation.ece.interval(0.95)
+    (0.1..., 0.1...)
+    >>> evaluation.adapted.ece.interval(0.95)
+    (0.0, 0.0...)
+    """
     problem = _Problem.of(model, draws, options)
     rows = ShiftedRows.read(y_true, y_prob, y_prob_target, classes=classes, logits=logits)
     for_priors, seeds = _seeds(rows.n_classes, rng)
@@ -59,36 +146,32 @@ def evaluate_label_shift(
 
 
 @public
-def evaluate_shifted_counts(
+def label_counts(
     counts: ShiftCounts,
     *,
-    shift: str,
     adapted: ShiftCounts | None = None,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
     **options: Any,
 ) -> LabelShiftEvaluation | LabelShiftClasses:
-    """Compute the posterior of the calibration error in a target without labels, from counts of source and target.
+    """Compute the posterior of the calibration error in a target under label shift, from counts of source and target.
 
     Parameters
     ----------
     counts : ShiftCounts
         Labelled rows of the source and rows of the target, by cells and by bins (``bins=`` of `ShiftCounts.of_source`
         and `ShiftCounts.of_target`).
-    shift : {"label"}
-        What differs between source and target, as for `evaluate_shifted`. Counts of classes and cells are sufficient
-        for label shift only.
     adapted : ShiftCounts, optional
         Counts of the same rows with adapted probabilities, from a second pass over the rows: `adapt` of the result for
         `counts` adapts them. Without `adapted`, the result does not evaluate adapted predictions.
     model, draws, rng, **options
-        As for `evaluate_shifted`.
+        As for `bayescal.shift.label`.
 
     Returns
     -------
     LabelShiftEvaluation or LabelShiftClasses
-        The result of `evaluate_shifted` for the rows, with these cells and bins: bit for bit if each side was
+        The result of `bayescal.shift.label` for the rows, with these cells and bins: bit for bit if each side was
         counted in one pass, and up to rounding if batches were added. The area under the ROC curve is an exception: the
         order of rows within bins is unknown, and the result states the error.
 
@@ -97,13 +180,13 @@ def evaluate_shifted_counts(
     TypeError
         If `counts` are of another type, or an option is unknown to the model.
     ValueError
-        If `shift` is not "label", rows were not counted by bins, a class has no labelled row, there are no rows of the
-        target, more than half of them are in bins or cells without labelled rows, or `adapted` holds other rows.
+        If rows were not counted by bins, a class has no labelled row, there are no rows of the target, more than half
+        of them are in bins or cells without labelled rows, or `adapted` holds other rows.
 
     See Also
     --------
-    evaluate_shifted : The same from rows.
-    class_priors_counts : The class frequencies alone.
+    bayescal.shift.label : The same from rows.
+    bayescal.shift.class_priors_counts : The class frequencies alone.
 
     Examples
     --------
@@ -113,10 +196,9 @@ def evaluate_shifted_counts(
     >>> how = {"cells": ShiftCells.predicted_class(2), "bins": 10}
     >>> batches = (ShiftCounts.of_target(batch, **how) for batch in np.array_split(p_target, 10))
     >>> counts = sum(batches, start=ShiftCounts.of_source(y, p, **how))
-    >>> evaluate_shifted_counts(counts, shift="label", rng=1).ece.interval(0.95)
+    >>> label_counts(counts, rng=1).ece.interval(0.95)
     (0.14..., 0.2...)
     """
-    _require_label(shift)
     problem = _Problem.of(model, draws, options)
     for name, each in (("counts", counts), ("adapted", adapted)):
         if each is not None:
@@ -128,6 +210,43 @@ def evaluate_shifted_counts(
         _require_same_rows(counts, adapted)
         later = {each.of: partial(_unchanged, each) for each in adapted.binned}
     return problem.evaluate(first, later, priors, seeds)
+
+
+@public
+def evaluate_shifted_counts(
+    counts: ShiftCounts, *, shift: str, **options: Any
+) -> LabelShiftEvaluation | LabelShiftClasses:
+    """Compute the posterior of the calibration error in a target without labels, from counts of source and target.
+
+    Parameters
+    ----------
+    counts : ShiftCounts
+        As for `bayescal.shift.label_counts`, which this function calls.
+    shift : {"label"}
+        What differs between source and target. Counts of classes and cells are sufficient for label shift only.
+    **options
+        As for `bayescal.shift.label_counts`.
+
+    Returns
+    -------
+    LabelShiftEvaluation or LabelShiftClasses
+        The result of `bayescal.shift.label_counts`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `shift` is not "label", or as `bayescal.shift.label_counts`.
+
+    Examples
+    --------
+    >>> how = {"cells": ShiftCells.predicted_class(2), "bins": 2}
+    >>> source = ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, **how)
+    >>> counts = source + ShiftCounts.of_target([0.1, 0.3, 0.1, 0.9] * 50, **how)
+    >>> evaluate_shifted_counts(counts, shift="label", rng=1).ece == label_counts(counts, rng=1).ece
+    True
+    """
+    _require_label(shift)
+    return label_counts(counts, **options)
 
 
 def _unchanged(counted: ShiftedBins) -> ShiftedBins:
@@ -145,7 +264,7 @@ def _require_label(shift: str) -> None:
     if shift != "label":
         raise ValueError(
             "`shift='covariate'` needs rows: weights belong to the rows of the source, and counts of classes and cells "
-            "do not have them. Use `evaluate_shifted(y, p, p_target, shift='covariate', weights=weights)`."
+            "do not have them. Use `bayescal.shift.covariate(y, p, p_target, weights=weights)`."
         )
 
 

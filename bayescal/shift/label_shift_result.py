@@ -1,4 +1,4 @@
-"""Results of `evaluate_shifted` under label shift, for one event and for several classes."""
+"""Results of `bayescal.shift.label`, for one event and for several classes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -18,8 +18,8 @@ from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import few_labelled_rows, mistake_remarks, of_several
 from bayescal.shift.class_frequencies_result import UNLABELLED, ClassPriors
-from bayescal.shift.label_counts import LabelShiftedCounts
 from bayescal.shift.over_priors import OverPriors, over_priors
+from bayescal.shift.shifted_bins import LabelShiftedCounts
 from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
 class LabelShiftEvaluation(Evaluation):
     """The posterior of how well a classifier is calibrated in a target without labels, under label shift.
 
-    Returned by `evaluate_shifted` for ``shift="label"``. It is an `Evaluation` of the target: its estimands, tables and
+    Returned by `bayescal.shift.label`. It is an `Evaluation` of the target: its estimands, tables and
     plots are available. Its draws are pooled over draws of the class frequencies of the target, so that intervals
     include their uncertainty.
 
@@ -88,7 +88,7 @@ class LabelShiftEvaluation(Evaluation):
         if self.evaluate_adapted is None:
             raise AttributeError(
                 "the adapted predictions were not counted: count the rows again with `adapt(p)` in place of p, and "
-                "pass these counts as `adapted` to `evaluate_shifted_counts`."
+                "pass these counts as `adapted` to `bayescal.shift.label_counts`."
             )
         return self.evaluate_adapted()
 
@@ -214,8 +214,8 @@ class LabelShiftEvaluation(Evaluation):
 class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]):
     """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.
 
-    Returned by `evaluate_shifted` for a matrix of probabilities. Each class is evaluated against the others. Draws of
-    different classes are not from a joint posterior and must not be combined.
+    Returned by `bayescal.shift.label` for a matrix of probabilities. Each class is evaluated against the others. Draws
+    of different classes are not from a joint posterior and must not be combined.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from scipy.special import logit
 from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
-from bayescal.shift.label_counts import LabelShiftedCounts
+from bayescal.shift.shifted_bins import LabelShiftedCounts
 
 Floats = NDArray[np.float64]
 

@@ -38,7 +38,7 @@ def weight_report(weights: Any) -> WeightReport:
 
     See Also
     --------
-    evaluate_shifted : Evaluates a target population with such weights.
+    bayescal.shift.covariate : Evaluates a target population with such weights.
 
     Notes
     -----

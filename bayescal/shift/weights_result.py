@@ -11,7 +11,7 @@ from bayescal._presented import Presented
 
 #: Kish's share below which, and the Pareto shape above which, weights are not reliable.
 LEAST_SHARE, LARGEST_SHAPE = 0.1, 0.7
-#: Effective rows below which `evaluate_shifted` refuses weights.
+#: Effective rows below which `bayescal.shift.covariate` refuses weights.
 FEWEST_ROWS = 30
 
 
@@ -40,7 +40,7 @@ class WeightReport(Presented):
     --------
     >>> import numpy as np
     >>> import bayescal as bc
-    >>> report = bc.weight_report(np.random.default_rng(1).lognormal(0, 1, 1000))
+    >>> report = bc.shift.weight_report(np.random.default_rng(1).lognormal(0, 1, 1000))
     >>> round(report.effective_rows), round(report.effective_share, 2), report.remarks
     (322, 0.32, ())
     """
@@ -73,7 +73,7 @@ class WeightReport(Presented):
             )
         if self.effective_rows < FEWEST_ROWS:
             texts.append(
-                f"There are fewer than {FEWEST_ROWS} effective rows: `evaluate_shifted` refuses these weights."
+                f"There are fewer than {FEWEST_ROWS} effective rows: `bayescal.shift.covariate` refuses these weights."
             )
         return tuple(texts)
 

@@ -33,19 +33,17 @@ class NotFollowedWarning(UserWarning):
 
 
 @overload
-def evaluate_survival(
+def evaluate(
     time: Any, event: Any, risk: Any, *, horizon: float, by: None = None, **options: Any
 ) -> SurvivalEvaluation: ...
 @overload
-def evaluate_survival(
+def evaluate(
     time: Any, event: Any, risk: Any, *, horizon: Sequence[float], by: None = None, **options: Any
 ) -> SurvivalHorizons: ...
 @overload
-def evaluate_survival(
-    time: Any, event: Any, risk: Any, *, horizon: float, by: Any, **options: Any
-) -> GroupedEvaluation: ...
+def evaluate(time: Any, event: Any, risk: Any, *, horizon: float, by: Any, **options: Any) -> GroupedEvaluation: ...
 @public
-def evaluate_survival(
+def evaluate(
     time: Any,
     event: Any,
     risk: Any,
@@ -168,7 +166,7 @@ def evaluate_survival(
     >>> risk = rng.beta(1.2, 2.4, 2000)
     >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
     >>> lost = rng.exponential(1.5, 2000)
-    >>> ev = evaluate_survival(np.minimum(died, lost), died <= lost, risk, horizon=1, rng=1)
+    >>> ev = evaluate(np.minimum(died, lost), died <= lost, risk, horizon=1, rng=1)
     >>> ev.question
     'ECE at horizon 1, 10 equal-width bins [a, b), N = 2000, ... events by the horizon, ... censored before, ... model'
     >>> ev.ece.interval(0.95)
@@ -198,11 +196,11 @@ def evaluate_survival(
 
 
 @overload
-def evaluate_survival_counts(counts: SurvivalCounts, **options: Any) -> SurvivalEvaluation: ...
+def evaluate_counts(counts: SurvivalCounts, **options: Any) -> SurvivalEvaluation: ...
 @overload
-def evaluate_survival_counts(counts: Mapping[Any, SurvivalCounts], **options: Any) -> GroupedEvaluation: ...
+def evaluate_counts(counts: Mapping[Any, SurvivalCounts], **options: Any) -> GroupedEvaluation: ...
 @public
-def evaluate_survival_counts(
+def evaluate_counts(
     counts: SurvivalCounts | Mapping[Any, SurvivalCounts],
     *,
     horizon: float | None = None,
@@ -221,7 +219,7 @@ def evaluate_survival_counts(
     horizon : float, optional
         A time of the grid, at which the risks are stated; by default the last one.
     model, draws, rng, progress, **options
-        As for `evaluate_survival`.
+        As for `bayescal.survival.evaluate`.
 
     Returns
     -------
@@ -235,26 +233,26 @@ def evaluate_survival_counts(
         If `counts` is not `SurvivalCounts`, an option is unknown to the model, or `cluster` is given, which needs the
         rows.
     ValueError
-        If the horizon is not on the grid or no row reaches it, or as for `evaluate_survival`.
+        If the horizon is not on the grid or no row reaches it, or as for `bayescal.survival.evaluate`.
 
     See Also
     --------
-    evaluate_survival : The same from rows.
-    compare_survival : Compares models, from rows; counts do not contain the joint distribution of two risks.
+    bayescal.survival.evaluate : The same from rows.
+    bayescal.survival.compare : Compares models, from rows; counts do not contain the joint distribution of two risks.
 
     Examples
     --------
     >>> rng = np.random.default_rng(1)
     >>> week, risk = rng.integers(1, 53, 1000), rng.random(1000)
     >>> counts = SurvivalCounts.from_arrays(week, rng.random(1000) < risk, risk, times=np.arange(1, 53))
-    >>> evaluate_survival_counts(counts, horizon=26, rng=1).counts
+    >>> evaluate_counts(counts, horizon=26, rng=1).counts
     HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
     """
     for each in counts.values() if isinstance(counts, Mapping) else [counts]:
         if not isinstance(each, SurvivalCounts):
             raise TypeError(
                 f"`counts` must be SurvivalCounts, not {type(each).__name__}; make them with "
-                "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `evaluate_survival`."
+                "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `bayescal.survival.evaluate`."
             )
     if isinstance(counts, Mapping):
         if not counts:

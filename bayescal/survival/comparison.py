@@ -20,7 +20,7 @@ from bayescal.survival.rows import SurvivalRows
 
 
 @public
-def compare_survival(
+def compare(
     time: Any,
     event: Any,
     risk: Mapping[str, Any],
@@ -41,7 +41,7 @@ def compare_survival(
     Parameters
     ----------
     time, event : array-like, shape (n_rows,)
-        As for `evaluate_survival`.
+        As for `bayescal.survival.evaluate`.
     risk : mapping of str to array-like, or data frame
         The risks that each model states, by name; at least two. A data frame has one column per model.
     horizon : float
@@ -49,7 +49,7 @@ def compare_survival(
     rope : float, default 0.01
         Half-width of the region of practical equivalence, in units of the estimand; see `compare`.
     bins, binning, cause, weights, model, draws, **options
-        As for `evaluate_survival`. If edges are chosen from the rows, each model has its own.
+        As for `bayescal.survival.evaluate`. If edges are chosen from the rows, each model has its own.
     rng : None, int, SeedSequence or Generator
         Randomness. All models are drawn with the same random numbers, so that two names of one model differ by exactly
         0.
@@ -63,17 +63,17 @@ def compare_survival(
     Raises
     ------
     ValueError, TypeError
-        As for `evaluate_survival`; or if there are fewer than two models.
+        As for `bayescal.survival.evaluate`; or if there are fewer than two models.
 
     Warns
     -----
     NotFollowedWarning
-        As for `evaluate_survival`.
+        As for `bayescal.survival.evaluate`.
 
     See Also
     --------
     compare : The same for outcomes that are all known.
-    compare_independent : Compares evaluations of different rows, as from `evaluate_survival_counts`.
+    compare_independent : Compares evaluations of different rows, as from `bayescal.survival.evaluate_counts`.
 
     Notes
     -----
@@ -104,7 +104,7 @@ def compare_survival(
     >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
     >>> lost = rng.exponential(1.5, 2000)
     >>> models = {"honest": risk, "too high": risk**0.7}
-    >>> found = compare_survival(np.minimum(died, lost), died <= lost, models, horizon=1, rng=1)
+    >>> found = compare(np.minimum(died, lost), died <= lost, models, horizon=1, rng=1)
     >>> found.difference("honest", "too high").interval(0.95)
     (-0.1..., -0.0...)
     >>> found.observed_expected_difference("honest", "too high").interval(0.95)

@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 class SurvivalComparison(Comparison):
     """The joint posterior of how well several models state the risk of one event by a horizon.
 
-    Returned by `compare_survival`. It is a `Comparison` whose evaluations are `SurvivalEvaluation`, with joint draws of
-    the ratio of observed to expected events in addition.
+    Returned by `bayescal.survival.compare`. It is a `Comparison` whose evaluations are `SurvivalEvaluation`, with joint
+    draws of the ratio of observed to expected events in addition.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ class SurvivalCounts(Sums):
         Parameters
         ----------
         time, event, risk : array-like, shape (n_rows,)
-            As for `evaluate_survival`.
+            As for `bayescal.survival.evaluate`.
         times : array-like of float, shape (n_times,)
             The grid of times, strictly increasing; horizons are taken from it.
         bins : int, array-like or Bins, default 10
@@ -132,7 +132,7 @@ class SurvivalCounts(Sums):
         Raises
         ------
         ValueError, TypeError
-            As for `evaluate_survival`; also if `times` do not increase, or squared weights cannot be summed.
+            As for `bayescal.survival.evaluate`; also if `times` do not increase, or squared weights cannot be summed.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class SurvivalCounts(Sums):
         frame : data frame
             As for `BinnedCounts.from_frame`.
         time, event, risk : str
-            Columns of times, kinds of exit and stated risks, as for `evaluate_survival`.
+            Columns of times, kinds of exit and stated risks, as for `bayescal.survival.evaluate`.
         weights : str, optional
             Column of importance weights >= 0.
         by : str or sequence of str, optional
@@ -196,7 +196,7 @@ class SurvivalCounts(Sums):
         Returns
         -------
         SurvivalCounts, or dict of label to SurvivalCounts
-            The counts; with `by`, those of each group, which `evaluate_survival_counts` takes.
+            The counts; with `by`, those of each group, which `bayescal.survival.evaluate_counts` takes.
 
         Raises
         ------

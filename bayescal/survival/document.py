@@ -100,7 +100,7 @@ register(
         survival_document,
         survival_from_document,
         "counts of right-censored rows",
-        "holds right-censored rows, and a report has outcomes. `bayescal.evaluate_survival_counts` evaluates them in "
+        "holds right-censored rows, and a report has outcomes. `bayescal.survival.evaluate_counts` evaluates them in "
         "Python.",
         binary=lambda counts: counts.binned,
     )

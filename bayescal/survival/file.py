@@ -31,7 +31,7 @@ KINDS: dict[str, Kind] = {"event": "label", "by": "text"}
 
 
 @public
-def count_survival_file(
+def count_file(
     path: str | Path,
     *,
     time: str,
@@ -51,7 +51,7 @@ def count_survival_file(
     path : str or Path
         The file. Its content decides its format; text may be compressed with gzip.
     time, event, risk : str
-        Columns of times, kinds of exit and stated risks, as for `evaluate_survival`.
+        Columns of times, kinds of exit and stated risks, as for `bayescal.survival.evaluate`.
     times : array-like of float, shape (n_times,)
         The grid of times, strictly increasing and > 0; horizons are taken from it.
     weights : str, optional
@@ -70,7 +70,7 @@ def count_survival_file(
     -------
     SurvivalCounts, or dict of label to SurvivalCounts
         The counts of all rows; with `by`, a dict of the counts of each group, in the order of the labels. Both can be
-        passed to `evaluate_survival_counts`.
+        passed to `bayescal.survival.evaluate_counts`.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def count_survival_file(
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "patients.csv")
     ...     _ = path.write_text("week,died,p\n3,1,0.6\n5,0,0.2\n5,1,0.7\n")
-    ...     counts = count_survival_file(path, time="week", event="died", risk="p", times=[3, 5], bins=2)
+    ...     counts = count_file(path, time="week", event="died", risk="p", times=[3, 5], bins=2)
     >>> counts
     SurvivalCounts(2 equal-width bins [a, b), 2 times from 3 to 5, 3 rows)
     """

@@ -19,8 +19,8 @@ from bayescal.data.files.predictions import Rows
 from bayescal.data.files.source import Kind
 from bayescal.estimands.registry import as_scalar
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.survival.analysis import evaluate_survival
-from bayescal.survival.comparison import compare_survival
+from bayescal.survival.analysis import evaluate
+from bayescal.survival.comparison import compare
 from bayescal.survival.options import SurvivalColumnOptions, SurvivalQuestionOptions
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def evaluate_survival_file(
     alone = {name: value for name, value in question.given().items() if name in ("estimand", "rope")}
     refuse(alone, "with a single model: repeat --risk to compare several")
     read = _read(file, columns, question)
-    keywords = keywords_of(evaluate_survival, question, model)
+    keywords = keywords_of(evaluate, question, model)
     risk_column, risk = next(iter(read.risk_columns.values())), next(iter(read.risks.values()))
     named = read.named | {"risk": risk_column}
     called = {name: f"column {column!r}" for name, column in named.items() if name != "by"}
     with warnings_as_notes(read.rows, called) as notes:
-        evaluation = evaluate_survival(risk=risk, **keywords | read.columns | _groups(read, keywords))
+        evaluation = evaluate(risk=risk, **keywords | read.columns | _groups(read, keywords))
     counts = (evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation).counts
     parameters = {
         "file": file.name,
@@ -108,7 +108,7 @@ def compare_survival_file(
     file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
 ) -> ComparedFiles:
     """Compare the models whose stated risks are in a file; arguments and errors as for `evaluate_survival_file`."""
-    keywords = keywords_of(compare_survival, question, model)
+    keywords = keywords_of(compare, question, model)
     alone = {name: column for name, column in columns.given().items() if name in ("cluster", "by")}
     refuse(alone, "with several models")
     estimand = as_scalar(keywords.pop("estimand", "ece").replace("-", "_"))
@@ -116,7 +116,7 @@ def compare_survival_file(
     called = {name: f"column {column!r}" for name, column in read.named.items()}
     called |= {f"risk[{name!r}]": f"column {column!r}" for name, column in read.risk_columns.items()}
     with warnings_as_notes(read.rows, called) as notes:
-        comparison = compare_survival(risk=read.risks, **keywords | read.columns)
+        comparison = compare(risk=read.risks, **keywords | read.columns)
         comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
     counts = comparison[comparison.names[0]].counts
     parameters = {

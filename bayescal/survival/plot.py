@@ -31,7 +31,7 @@ def plot_horizons(
     Parameters
     ----------
     horizons : SurvivalHorizons
-        From `evaluate_survival` with several horizons.
+        From `bayescal.survival.evaluate` with several horizons.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure.
     estimand : str, Estimand or callable, default "ece"
@@ -59,7 +59,7 @@ def plot_horizons(
     >>> from matplotlib.figure import Figure
     >>> risk = np.linspace(0.05, 0.9, 200)
     >>> risks = np.stack([risk / 2, risk], axis=1)
-    >>> found = bc.evaluate_survival(1 / risk, np.ones(200), risks, horizon=[2, 4], rng=1)
+    >>> found = bc.survival.evaluate(1 / risk, np.ones(200), risks, horizon=[2, 4], rng=1)
     >>> ax = plot_horizons(found, Figure().subplots())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('horizon', 'ECE')
@@ -67,7 +67,7 @@ def plot_horizons(
     if not isinstance(horizons, SurvivalHorizons):
         raise TypeError(
             f"`horizons` must be SurvivalHorizons, not {type(horizons).__name__}; make them with "
-            "`evaluate_survival(time, event, risks, horizon=[1, 2, 5])`."
+            "`bayescal.survival.evaluate(time, event, risks, horizon=[1, 2, 5])`."
         )
     table = horizons.table(_checks.fraction("prob", prob), estimand=estimand)
     ax = axes_or_new(ax, figsize=(6.4, 3.8))

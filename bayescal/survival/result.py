@@ -42,9 +42,9 @@ HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plu
 class SurvivalEvaluation(Evaluation):
     """The posterior of how well stated risks of an event by a horizon are calibrated.
 
-    Returned by `evaluate_survival` and `evaluate_survival_counts`. It is an `Evaluation` whose outcome is the event by
-    the horizon, and whose counts are `HorizonCounts`: every estimand, plot and table of an `Evaluation` is available,
-    except for the log score if rows are censored.
+    Returned by `bayescal.survival.evaluate` and `bayescal.survival.evaluate_counts`. It is an `Evaluation` whose
+    outcome is the event by the horizon, and whose counts are `HorizonCounts`: every estimand, plot and table of an
+    `Evaluation` is available, except for the log score if rows are censored.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def _of_censoring(counts: HorizonCounts) -> list[str]:
 class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
     """Evaluations of the same rows at several horizons: a mapping from horizon to `SurvivalEvaluation`.
 
-    Returned by `evaluate_survival` for several horizons. Draws of two horizons are not joint.
+    Returned by `bayescal.survival.evaluate` for several horizons. Draws of two horizons are not joint.
 
     Parameters
     ----------

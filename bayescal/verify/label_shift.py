@@ -9,8 +9,8 @@ import numpy as np
 from bayescal import _packages
 from bayescal.estimands.errors import ece
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
-from bayescal.shift.label_counts import ShiftedBins
 from bayescal.shift.label_shift_result import LabelShiftEvaluation
+from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.verify.named import below, by_name
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from scipy.special import expit, ndtr, ndtri
 from studies import about, coverage_rows, errors_near, jobs_of, rows_of_jobs, run_study
 
 from bayescal import BinDraws, BinnedCounts, PairedCounts, Predictions, auc
-from bayescal.estimands.auc import correlation_of_aucs, delong_variance, ranks_of
+from bayescal.estimands.area_under_roc import correlation_of_aucs, delong_variance, ranks_of
 from bayescal.posterior.copula import reorder
 from bayescal.stats.ranks import Ranks
 from bayescal.verify.studies.study import stacked

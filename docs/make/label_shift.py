@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 from studies import about, errors_near, jobs_of, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.estimands.auc import auc
+from bayescal.estimands.area_under_roc import auc
 from bayescal.estimands.errors import ece
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.shift.cells import FEW_CLASSES

@@ -11,7 +11,7 @@ from scipy.stats import beta
 from sklearn.metrics import roc_auc_score
 
 import bayescal as bc
-from bayescal.estimands.auc import beta_parameters, correlation_of_aucs, delong_variance, ranks_of
+from bayescal.estimands.area_under_roc import beta_parameters, correlation_of_aucs, delong_variance, ranks_of
 from bayescal.estimands.registry import registered
 from bayescal.stats.ranks import Ranks
 

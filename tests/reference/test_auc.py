@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import bayescal as bc
-from bayescal.estimands.auc import delong_variance
+from bayescal.estimands.area_under_roc import delong_variance
 
 
 def test_every_record_is_reproduced(records, reference_data):

@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 
 from bayescal.shift.given_priors import CountsGivenPriors
-from bayescal.shift.label_counts import ShiftedBins
+from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.bins import make_bins
 
 #: Middle of each bin.

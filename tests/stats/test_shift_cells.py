@@ -5,7 +5,7 @@ import pytest
 
 import bayescal as bc
 from bayescal.estimands.scores import mean_log_losses, mean_losses
-from bayescal.shift.label_counts import ShiftedBins
+from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.bins import make_bins
 from bayescal.stats.stored import counts_document, counts_from_document
 

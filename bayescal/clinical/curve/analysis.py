@@ -61,7 +61,7 @@ def calibration_curve(
     See Also
     --------
     evaluate : The ECE in bins, which is smaller if errors of opposite sign share a bin.
-    cumulative_difference : Calibration without bins and without an assumption that the curve is smooth.
+    bayescal.cumulative.difference : Calibration without bins and without an assumption that the curve is smooth.
 
     Notes
     -----

@@ -83,7 +83,7 @@ def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(1000, population="flat", rng=1)
-    >>> points = curve_points(bc.calibration_curve(rows.outcome, rows.confidence, rng=1))
+    >>> points = curve_points(bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1))
     >>> len(points.score), points.x, len(points.share), float(points.share.sum())
     (131, (-0.02, 1.02), 50, 1.0)
     """
@@ -185,7 +185,8 @@ def plot_calibration_curve(
     >>> from bayescal.datasets.simulate import simulate
     >>> from matplotlib.figure import Figure
     >>> rows = simulate(1000, population="flat", curve="shift", rng=1)
-    >>> ax = plot_calibration_curve(bc.calibration_curve(rows.outcome, rows.confidence, rng=1), Figure().subplots())
+    >>> curve = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
+    >>> ax = plot_calibration_curve(curve, Figure().subplots())
     >>> ax.get_ylabel()
     'event rate'
     """
@@ -197,7 +198,7 @@ def plot_calibration_curve(
     if not isinstance(cv, CalibrationCurve):
         raise TypeError(
             f"`cv` must be a CalibrationCurve, not {type(cv).__name__}; make one with "
-            "`bayescal.calibration_curve(y_true, y_prob)`. Evaluations are drawn by `plot_reliability`."
+            "`bayescal.clinical.calibration_curve(y_true, y_prob)`. Evaluations are drawn by `plot_reliability`."
         )
     points = curve_points(cv, _checks.fraction("prob", prob))
     ax = axes_or_new(ax, figsize=(5.0, 6.0))

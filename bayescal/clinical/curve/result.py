@@ -104,7 +104,7 @@ class CalibrationCurve(_presented.Presented):
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="rare", curve="temperature", strength=1.5, rng=1)
-    >>> cv = bc.calibration_curve(rows.outcome, rows.confidence, rng=1)
+    >>> cv = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici
     Draws(ici: mean 0.06126, 95 % interval [0.0439, 0.0772], 4000 draws)
     >>> cv.e90
@@ -155,7 +155,7 @@ class CalibrationCurve(_presented.Presented):
         >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", curve="shift", rng=1)
         >>> counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1000, target="event")
-        >>> bc.CalibrationCurve.from_counts(counts, rng=1).ici
+        >>> bc.clinical.CalibrationCurve.from_counts(counts, rng=1).ici
         Draws(ici: mean 0.04247, 95 % interval [0.01937, 0.0629], 4000 draws)
         """
         if not isinstance(counts, BinnedCounts):
@@ -264,7 +264,7 @@ class CalibrationCurve(_presented.Presented):
         >>> import bayescal as bc
         >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
-        >>> rates = bc.calibration_curve(rows.outcome, rows.confidence, rng=1).rates([0.3, 0.5])
+        >>> rates = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1).rates([0.3, 0.5])
         >>> rates.mean()
         array([0.3716, 0.5798])
         """
@@ -305,7 +305,7 @@ class CalibrationCurve(_presented.Presented):
         >>> import bayescal as bc
         >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(5000, population="flat", curve="shift", strength=0.3, rng=1)
-        >>> bc.calibration_curve(rows.outcome, rows.confidence, rng=1).at(0.5)
+        >>> bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1).at(0.5)
         Draws(rate at 0.5: mean 0.5798, 95 % interval [0.5504, 0.6001], 4000 draws)
         """
         value = _one_number(score)

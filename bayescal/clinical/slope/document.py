@@ -58,7 +58,7 @@ register(
         logits_from_document,
         "counts in cells of logits",
         "holds counts in cells of logits, for an intercept and a slope, and a report has bins. "
-        "`bayescal.recalibration_counts` evaluates them in Python.",
+        "`bayescal.clinical.recalibration_counts` evaluates them in Python.",
         binary=lambda counts: counts.binned,
     )
 )

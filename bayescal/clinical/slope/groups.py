@@ -29,7 +29,7 @@ class GroupedRecalibration(OfGroups[Recalibration]):
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", rng=1)
-    >>> by_half = bc.recalibration(rows.outcome, rows.confidence, by=["a", "b"] * 1000, rng=1)
+    >>> by_half = bc.clinical.recalibration(rows.outcome, rows.confidence, by=["a", "b"] * 1000, rng=1)
     >>> list(by_half), by_half["a"].counts.n_rows
     (['a', 'b'], 1000)
     """

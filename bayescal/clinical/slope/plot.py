@@ -40,7 +40,7 @@ def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="shift", strength=1, rng=1)
-    >>> points = recalibration_points(bc.recalibration(rows.outcome, rows.confidence, rng=1))
+    >>> points = recalibration_points(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1))
     >>> float(np.interp(0.5, points.score, points.mean).round(1))
     0.7
     """
@@ -108,14 +108,14 @@ def plot_recalibration(
     >>> from bayescal.datasets.simulate import simulate
     >>> from matplotlib.figure import Figure
     >>> rows = simulate(1000, population="flat", curve="temperature", rng=1)
-    >>> ax = plot_recalibration(bc.recalibration(rows.outcome, rows.confidence, rng=1), Figure().subplots())
+    >>> ax = plot_recalibration(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1), Figure().subplots())
     >>> ax.get_ylabel()
     'event rate'
     """
     if not isinstance(rc, Recalibration):
         raise TypeError(
             f"`rc` must be a Recalibration, not {type(rc).__name__}; make one with "
-            "`bayescal.recalibration(y_true, y_prob)`. Of groups, draw one, as in `by_group[label]`."
+            "`bayescal.clinical.recalibration(y_true, y_prob)`. Of groups, draw one, as in `by_group[label]`."
         )
     points = recalibration_points(rc, _checks.fraction("prob", prob))
     ax = axes_or_new(ax, figsize=(5.0, 6.0))

@@ -52,7 +52,7 @@ class Recalibration(_presented.Presented):
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=2, rng=1)
-    >>> rc = bc.recalibration(rows.outcome, rows.confidence, rng=1)
+    >>> rc = bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1)
     >>> rc.slope
     Draws(slope: mean 0.5..., 95 % interval [0.4..., 0.5...], 4000 draws)
     """
@@ -180,7 +180,7 @@ class Recalibration(_presented.Presented):
         Examples
         --------
         >>> import bayescal as bc
-        >>> rc = bc.recalibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], rng=1)
+        >>> rc = bc.clinical.recalibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], rng=1)
         >>> mean, low, high = rc.recalibrated([0.2, 0.8])
         >>> mean.round(1), low.round(1), high.round(1)
         (array([0.2, 0.8]), array([0. , 0.3]), array([0.7, 1. ]))

@@ -91,7 +91,7 @@ def brier_decomposition(
 
 
 @public
-def log_score_decomposition(
+def log_decomposition(
     y_true: Any,
     y_prob: Any,
     *,
@@ -126,7 +126,7 @@ def log_score_decomposition(
     --------
     The score of the constant forecast 1/2 is log 2 = 0.693.
 
-    >>> parts = log_score_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
+    >>> parts = log_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
     >>> [round(value, 3) for value in (parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty)]
     [0.612, 0.266, 0.347, 0.693]
     """

@@ -11,12 +11,12 @@ from bayescal import _checks
 from bayescal._invalid import prefixed
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
-from bayescal.analyses.multiclass_scores import ProperScore, brier_score, log_score
 from bayescal.data.alignment import same_rows
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.joint import checked_rope
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.score_comparison import ScoreComparison
+from bayescal.scores.multiclass import ProperScore, brier_score, log_score
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ SCORES = ("brier", "log")
 
 
 @public
-def compare_scores(
+def compare(
     y_true: Any,
     y_prob: Mapping[str, Any],
     *,
@@ -50,9 +50,10 @@ def compare_scores(
     y_prob : mapping of str to array-like of shape (n_rows, n_classes)
         The probabilities of each classifier by name; at least two, with the same classes in the same order.
     score : {"brier", "log"}, default "brier"
-        The multi-class Brier score [1]_ or the log score [2]_; see `multiclass_brier_score` and `multiclass_log_score`.
+        The multi-class Brier score [1]_ or the log score [2]_; see `bayescal.scores.multiclass_brier` and
+        `bayescal.scores.multiclass_log`.
     convention : {"sum", "mean", "half"}, optional
-        Of the Brier score, as for `multiclass_brier_score`; by default "sum".
+        Of the Brier score, as for `bayescal.scores.multiclass_brier`; by default "sum".
     rope : float, default 0.01
         Half-width of the region of practical equivalence, in units of the score: classifiers whose scores differ by no
         more count as equal. Choose it before looking at results.
@@ -75,8 +76,8 @@ def compare_scores(
     Raises
     ------
     ValueError, TypeError
-        As for `multiclass_brier_score` and `multiclass_log_score`; if there are fewer than two classifiers, or their
-        numbers of rows or their classes differ; if `convention` is given for the log score.
+        As for `bayescal.scores.multiclass_brier` and `bayescal.scores.multiclass_log`; if there are fewer than two
+        classifiers, or their numbers of rows or their classes differ; if `convention` is given for the log score.
 
     See Also
     --------
@@ -96,7 +97,7 @@ def compare_scores(
     >>> rng = np.random.default_rng(1)
     >>> true = rng.dirichlet(np.ones(3), 2000)
     >>> y = (true.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
-    >>> found = compare_scores(y, {"true": true, "constant": np.full((2000, 3), 1 / 3)}, rng=1)
+    >>> found = compare(y, {"true": true, "constant": np.full((2000, 3), 1 / 3)}, rng=1)
     >>> found.decide("true", "constant")["p_left"]
     1.0
     >>> found.difference("true", "constant").interval(0.95)

@@ -92,7 +92,7 @@ def log_score(n_classes: int) -> ProperScore:
 
 
 @public
-def multiclass_brier_score(
+def multiclass_brier(
     y_true: Any,
     y_prob: Any,
     *,
@@ -132,7 +132,7 @@ def multiclass_brier_score(
 
     See Also
     --------
-    compare_scores : The scores of several classifiers on the same rows, and their differences.
+    bayescal.scores.compare : The scores of several classifiers on the same rows, and their differences.
 
     References
     ----------
@@ -144,7 +144,7 @@ def multiclass_brier_score(
     The first row has the loss 0.2^2 + 0.1^2 + 0.1^2 = 0.06, the second 0.3^2 + 0.5^2 + 0.2^2 = 0.38.
 
     >>> y, p = [0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]
-    >>> {name: round(multiclass_brier_score(y, p, convention=name).observed, 4) for name in ("sum", "mean", "half")}
+    >>> {name: round(multiclass_brier(y, p, convention=name).observed, 4) for name in ("sum", "mean", "half")}
     {'sum': 0.22, 'mean': 0.0733, 'half': 0.11}
     """
     _checks.one_of("convention", convention, CONVENTIONS)
@@ -154,7 +154,7 @@ def multiclass_brier_score(
 
 
 @public
-def multiclass_log_score(
+def multiclass_log(
     y_true: Any,
     y_prob: Any,
     *,
@@ -170,7 +170,7 @@ def multiclass_log_score(
     Parameters
     ----------
     y_true, y_prob, weights, classes, logits
-        As for `multiclass_brier_score`. Rows are not rescaled to sum to 1.
+        As for `bayescal.scores.multiclass_brier`. Rows are not rescaled to sum to 1.
 
     Returns
     -------
@@ -181,8 +181,8 @@ def multiclass_log_score(
     Raises
     ------
     ValueError, TypeError
-        As for `multiclass_brier_score`; also if the class of a row has probability 0, because the score is then
-        infinite. Probabilities are never clipped.
+        As for `bayescal.scores.multiclass_brier`; also if the class of a row has probability 0, because the score is
+        then infinite. Probabilities are never clipped.
 
     References
     ----------
@@ -192,7 +192,7 @@ def multiclass_log_score(
     --------
     The score is -(log 0.8 + log 0.5) / 2.
 
-    >>> round(multiclass_log_score([0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]).observed, 4)
+    >>> round(multiclass_log([0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]).observed, 4)
     0.4581
     """
     rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights).checked()

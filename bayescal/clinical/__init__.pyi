@@ -1,0 +1,16 @@
+from .analysis import summary as summary
+from .curve.analysis import calibration_curve as calibration_curve
+from .curve.plot import plot_calibration_curve as plot_calibration_curve
+from .curve.result import CalibrationCurve as CalibrationCurve
+from .curve.result import CurveBand as CurveBand
+from .exact_tests import calibration_tests as calibration_tests
+from .exact_tests_result import CalibrationTests as CalibrationTests
+from .result import ClinicalSummary as ClinicalSummary
+from .result import ModelParts as ModelParts
+from .slope.analysis import recalibration as recalibration
+from .slope.analysis import recalibration_counts as recalibration_counts
+from .slope.counts import LogitCounts as LogitCounts
+from .slope.counts import logit_bins as logit_bins
+from .slope.groups import GroupedRecalibration as GroupedRecalibration
+from .slope.plot import plot_recalibration as plot_recalibration
+from .slope.result import Recalibration as Recalibration

@@ -1,0 +1,16 @@
+from .cells import ShiftCells as ShiftCells
+from .class_frequencies import class_priors as class_priors
+from .class_frequencies import class_priors_counts as class_priors_counts
+from .class_frequencies_result import ClassPriors as ClassPriors
+from .counts import ShiftCounts as ShiftCounts
+from .covariate_shift import covariate as covariate
+from .covariate_shift_result import CovariateShiftEvaluation as CovariateShiftEvaluation
+from .evidence_analysis import evidence as evidence
+from .evidence_result import ShiftEvidence as ShiftEvidence
+from .files import count_files as count_files
+from .label_shift import label as label
+from .label_shift import label_counts as label_counts
+from .label_shift_result import LabelShiftClasses as LabelShiftClasses
+from .label_shift_result import LabelShiftEvaluation as LabelShiftEvaluation
+from .weights import weight_report as weight_report
+from .weights_result import WeightReport as WeightReport
