@@ -551,17 +551,21 @@ def _refused(
         if any(_head(code) in missing for each in _rows(word, {name}) for code in each.here):
             return unknown_keyword(name, word, known, call=call, given=taken)
     said = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
-    counted = f" For counts, use `{name}_counts(counts)`." if _has_counts(function) else ""
+    counts = _for_counts(function)
+    counted = f" For counts, use `{counts}(counts)`." if counts else ""
     if hasattr(function.__globals__.get(name), "from_counts"):
         counted = f" For counts, use `{name}.from_counts(counts)`."
     more = f" {CALLS[name]}" if name in CALLS else ""
     return TypeError(f"{said}. Call it as `{call})`.{counted}{more}")
 
 
-def _has_counts(function: Callable[..., Any]) -> bool:
-    """Return whether there is a public function for counts with the name of this one, followed by ``_counts``."""
+def _for_counts(function: Callable[..., Any]) -> str:
+    """Return the public function for counts that is named as this one, followed by ``_counts``; may be empty."""
     module, name = _lazy.place_of(function)
-    return f"{name}_counts" in getattr(sys.modules[f"{_lazy.PACKAGE}.{module}".rstrip(".")], "__all__", ())
+    counted = f"{name}_counts"
+    if counted in getattr(sys.modules[f"{_lazy.PACKAGE}.{module}".rstrip(".")], "__all__", ()):
+        return f"{module}.{counted}".lstrip(".")
+    return _lazy.written(counted).removeprefix(f"{_lazy.PACKAGE}.") if counted in _lazy.former_names() else ""
 
 
 def _way(value: Any) -> Any:

@@ -11,11 +11,19 @@ from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.exact_tests_result import CalibrationTests
 from bayescal.clinical.result import HEADER as CLINICAL_HEADER
 from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
+from bayescal.clinical.slope.plot import plot_recalibration
+from bayescal.clinical.slope.result import Recalibration
 from bayescal.decisions.page import decision_picture
+from bayescal.decisions.plot import plot_decision_curve
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
 from bayescal.report.page_content import DIAGRAMS, Content, content, one_table, row_numbers
 from bayescal.report.page_pictures import WIDTH, Picture, captioned, drawn, reliability_picture
+from bayescal.report.plot import drawn_by_type
 from bayescal.report.tables import Table
+
+drawn_by_type.register(CalibrationCurve, plot_calibration_curve)
+drawn_by_type.register(Recalibration, plot_recalibration)
+drawn_by_type.register(ClinicalSummary, plot_decision_curve)
 
 
 def curve_picture(curve: CalibrationCurve, of: str = "") -> Picture:

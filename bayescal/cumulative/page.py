@@ -12,6 +12,19 @@ from bayescal.cumulative.screen_result import SubpopulationScreen
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
 from bayescal.report.page_content import Content, content, one_table
 from bayescal.report.page_pictures import WIDTH, Picture, captioned, drawn
+from bayescal.report.plot import drawn_by_type
+
+drawn_by_type.register(Cumulative, plot_cumulative)
+
+
+@drawn_by_type.register
+def _(result: CumulativePosterior, ax: Any = None, **options: Any) -> Any:
+    return drawn_by_type(result.observed, ax, **options)
+
+
+@drawn_by_type.register
+def _(result: SubpopulationScreen, ax: Any = None, **options: Any) -> Any:
+    return plot_cumulative(result[next(iter(result))], ax, **options)
 
 
 def cumulative_picture(result: Cumulative, of: str = "") -> Picture:

@@ -8,6 +8,7 @@ from bayescal.monitoring.confidence_sequence import ConfidenceSequence
 from bayescal.monitoring.evidence import Evidence
 from bayescal.monitoring.monitor import CalibrationMonitor
 from bayescal.monitoring.plot import plot_confidence_sequence, plot_evidence
+from bayescal.report.comparison import plot_comparison
 from bayescal.report.document import (
     NO_PARAMETERS,
     PROB,
@@ -19,6 +20,20 @@ from bayescal.report.document import (
 )
 from bayescal.report.page_content import Content, content, one_table
 from bayescal.report.page_pictures import WIDTH, Picture, comparison_picture, drawn
+from bayescal.report.plot import drawn_by_type
+
+drawn_by_type.register(Change, plot_comparison)
+drawn_by_type.register(Evidence, plot_evidence)
+drawn_by_type.register(ConfidenceSequence, plot_confidence_sequence)
+
+
+@drawn_by_type.register
+def _(result: CalibrationMonitor, ax: Any = None, **options: Any) -> Any:
+    raise TypeError(
+        "A CalibrationMonitor has no picture; its results have, as in `bayescal.plot(monitor.evidence())`, or with "
+        "`monitor.change()` or `monitor.confidence_sequence()`."
+    )
+
 
 #: Changes when a reader of the file would have to change.
 CHANGE_SCHEMA = "bayescal.change/1"

@@ -120,7 +120,7 @@ def evaluate_shifted(
         if each and kind != shift:
             raise TypeError(f"`{next(iter(each))}=` is an option of `shift={kind!r}`, not of `shift={shift!r}`.")
     options = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
-    data, shared = (y_true, y_prob, y_prob_target), {"classes": classes, "logits": logits, **options}
+    options |= {"classes": classes, "logits": logits, **given[shift]}
     if shift == "label":
-        return label(*data, **shared, **given["label"])
-    return covariate(*data, weights=weights, target=target, **shared)
+        return label(y_true, y_prob, y_prob_target, **options)
+    return covariate(y_true, y_prob, y_prob_target, **{"weights": None, **options})

@@ -1,8 +1,12 @@
 """Pages and documents of the results of this folder."""
 
+from bayescal.report.forest import plot_forest
 from bayescal.report.page_content import Content, content, one_table, row_numbers
+from bayescal.report.plot import drawn_by_type
 from bayescal.shift.evidence_result import ShiftEvidence
 from bayescal.shift.label_shift_result import LabelShiftClasses
+
+drawn_by_type.register(LabelShiftClasses, plot_forest)
 
 
 @content.register

@@ -1,0 +1,135 @@
+"""The picture of any result: one function, which calls the plot that belongs to the type of the result."""
+
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _checks
+from bayescal._meant import public
+from bayescal._presented import Presented
+from bayescal.report.bin_sensitivity import plot_bin_sensitivity
+from bayescal.report.comparison import plot_comparison
+from bayescal.report.drawing import axes_or_new
+from bayescal.report.forest import draw_scores, plot_forest
+from bayescal.report.over_datasets import plot_over_datasets
+from bayescal.report.reliability import plot_reliability
+from bayescal.report.topics import load_page_of
+from bayescal.results.bin_sensitivity import BinSensitivity
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.comparison import Comparison
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.over_datasets import ComparisonOverDatasets
+from bayescal.results.score_comparison import ScoreComparison
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@public
+def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
+    """Draw the picture of a result.
+
+    Parameters
+    ----------
+    result : Evaluation, Comparison or other result
+        A result of this package.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    **options
+        Options of the function that draws results of this type, such as ``prob=`` and ``color=``.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one.
+
+    Raises
+    ------
+    TypeError
+        If `result` is no result of this package, or a result without a picture, such as `CalibrationTests`; if `ax` is
+        not an Axes, or an option is unknown.
+    ValueError
+        If an option is invalid.
+
+    Notes
+    -----
+    The function is chosen by the type of the result:
+
+    - `Evaluation`, also of survival predictions and of a target without labels: `plot_reliability`;
+    - `GroupedEvaluation`, `ClasswiseEvaluation` and `LabelShiftClasses`: `plot_forest`;
+    - `Comparison`, also of survival predictions, and `Change`: `plot_comparison`;
+    - `ComparisonOverDatasets`: `plot_over_datasets`;
+    - `MultiClassScore` and `ScoreComparison`: one interval per classifier;
+    - `BinSensitivity`: `plot_bin_sensitivity`;
+    - `CalibrationCurve`: `plot_calibration_curve`;
+    - `Recalibration`: `plot_recalibration`;
+    - `NetBenefit` and `ClinicalSummary`: `plot_decision_curve`;
+    - `LossRatio`: `plot_loss_ratio`;
+    - `CumulativeDifference`, `SubpopulationDifference`, the curve of the rows of a `CumulativePosterior`, and the first
+      group of a `SubpopulationScreen`: `plot_cumulative`;
+    - `Evidence`: `plot_evidence`; `ConfidenceSequence`: `plot_confidence_sequence`;
+    - `SurvivalHorizons`: `plot_horizons`.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+    >>> ax = plot(ev, Figure().subplots())
+    >>> ax.get_xlabel()
+    'confidence'
+    """
+    load_page_of(type(result))
+    drawn: Axes = drawn_by_type(result, ax, **options)
+    return drawn
+
+
+@singledispatch
+def drawn_by_type(result: Any, ax: "Axes | None" = None, **options: Any) -> Any:
+    """Draw a result; topics register the plots of their results in ``page.py``.
+
+    Parameters
+    ----------
+    result : object
+        The result.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    **options
+        Options of the plot.
+    """
+    kind = type(result).__name__
+    if not isinstance(result, Presented):
+        raise TypeError(
+            f"`result` must be a result of this package, as from `bayescal.evaluate(y_true, y_prob)`, not {kind}."
+        )
+    if isinstance(result, Mapping) and len(result):
+        first = next(iter(result))
+        raise TypeError(f"A {kind} has no picture. Draw one of its results, as in `bayescal.plot(result[{first!r}])`.")
+    raise TypeError(f"A {kind} has no picture; `print(result)` shows its table.")
+
+
+drawn_by_type.register(Evaluation, plot_reliability)
+drawn_by_type.register(GroupedEvaluation, plot_forest)
+drawn_by_type.register(ClasswiseEvaluation, plot_forest)
+drawn_by_type.register(Comparison, plot_comparison)
+drawn_by_type.register(ComparisonOverDatasets, plot_over_datasets)
+drawn_by_type.register(BinSensitivity, plot_bin_sensitivity)
+
+
+@drawn_by_type.register(MultiClassScore)
+def _(result: MultiClassScore, ax: "Axes | None" = None, *, prob: float = 0.95) -> Any:
+    return _scores({result.name: result}, ax, prob)
+
+
+@drawn_by_type.register(ScoreComparison)
+def _(result: ScoreComparison, ax: "Axes | None" = None, *, prob: float = 0.95) -> Any:
+    return _scores(result.scores, ax, prob)
+
+
+def _scores(scores: Mapping[str, MultiClassScore], ax: "Axes | None", prob: float) -> Any:
+    prob = _checks.fraction("prob", prob)
+    ax = axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
+    draw_scores(ax, scores, prob)
+    return ax
