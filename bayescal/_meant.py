@@ -553,7 +553,7 @@ def _refused(
     said = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
     counts = _for_counts(function)
     counted = f" For counts, use `{counts}(counts)`." if counts else ""
-    if hasattr(function.__globals__.get(name), "from_counts"):
+    if hasattr(function.__globals__.get(function.__name__), "from_counts"):
         counted = f" For counts, use `{name}.from_counts(counts)`."
     more = f" {CALLS[name]}" if name in CALLS else ""
     return TypeError(f"{said}. Call it as `{call})`.{counted}{more}")

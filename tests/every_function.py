@@ -217,6 +217,7 @@ CALLS = {
     "weight_report": lambda r: bc.weight_report(np.ones(len(r.y)) if r.w is None else r.w),
 }
 PLOTS = {
+    "plot": "evaluate, groups",
     "plot_bin_sensitivity": "bin_sensitivity",
     "plot_calibration_curve": "calibration_curve",
     "plot_comparison": "compare",

@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 
 import bayescal
+from bayescal._lazy import MODULES, former_names, written
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.estimands.registry import registered
 
@@ -214,9 +215,23 @@ def reference_entries():
 
 
 def test_every_public_name_is_in_the_reference():
-    names = {f"bayescal.{name}" for name in bayescal.__all__} - {"bayescal.__version__", "bayescal.datasets"}
-    names |= {f"bayescal.datasets.{name}" for name in bayescal.datasets.__all__}
-    assert names - set(reference_entries()) == set()
+    """Each under one name: an object that is listed under another one counts, as `net_benefit` of decisions."""
+    modules = (*MODULES, "datasets")
+    names = {f"bayescal.{name}" for name in bayescal.__all__} - {
+        f"bayescal.{each}" for each in (*modules, "__version__")
+    }
+    names |= {f"bayescal.{module}.{name}" for module in modules for name in getattr(bayescal, module).__all__}
+    names |= {written(name) for name in former_names()} - {
+        "bayescal.evaluate_shifted",
+        "bayescal.evaluate_shifted_counts",
+    }
+    listed = {id(_object(entry)) for entry in reference_entries()}
+    assert [name for name in sorted(names) if id(_object(name)) not in listed] == []
+
+
+def _object(name):
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
 
 
 def test_everything_in_the_reference_exists_and_is_described():

@@ -16,9 +16,9 @@ HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas", "numba")
 
 SUPPORT = {
     "_checks", "_invalid", "_rules", "draws", "_arviz", "_presented", "_render", "_export", "_files", "_locks",
-    "_loops", "_compiled", "_meant", "_packages", "_progress", "_version", "_jit",
+    "_loops", "_compiled", "_lazy", "_meant", "_packages", "_progress", "_version", "_jit",
 }  # fmt: skip
-CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "evaluate"]
+CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "scores", "evaluate"]
 #: Layer -> layers it may import (itself included).
 MAY_IMPORT = {
     "support": {"support"},
@@ -39,6 +39,7 @@ AT_MODULE_TOP = {
     "estimands": {"numpy", "scipy.special"},
     "results": {"numpy", "scipy.special"},
     "analyses": {"numpy", "scipy.special"},
+    "scores": {"numpy"},
     "evaluate": {"numpy"},
     "datasets": {"numpy", "scipy.special"},
     "report": {"numpy"},
@@ -57,7 +58,7 @@ ONLY_HERE = {
     "stats/query/row_sums.py": {"narwhals"},
     "verify/pymc_models.py": {"pymc", "pytensor"},
     "verify/pymc_sub_models.py": {"pymc", "pytensor"},
-    "__init__.py": {"lazy_loader"},
+    "_lazy.py": {"lazy_loader"},
     "_jit.py": {"numba"},
 }
 #: Files that are PyMC or compiled loops, as those of posterior/shrinkage/compiled: no other file loads them at its top.
@@ -229,7 +230,8 @@ def test_modules_that_are_imported_by_their_name():
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
                 found.add((path, ast.unparse(node.args[0])))
     assert found == {
-        ("__init__.py", "'bayescal.estimands.names'"),
+        ("_lazy.py", "f'{PACKAGE}.estimands.names'"),
+        ("_lazy.py", "f'{PACKAGE}.{module}'"),
         ("_presented.py", "f'bayescal.report.{name}'"),
         ("cli/help.py", "module"),
         (

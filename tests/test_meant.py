@@ -11,6 +11,7 @@ import scipy.special
 
 import bayescal as bc
 from bayescal import _meant
+from bayescal._lazy import MODULES, former_names, place_of
 from bayescal._meant import TABLE, UnknownKeywordError, known_keywords, public
 from bayescal.datasets.simulate import simulate
 
@@ -75,11 +76,12 @@ WORDS = (
     *("y_proba", "y_score", "y_pred", "probs", "pos_label", "n_bins", "strategy", "norm", "sensitive_features"),
     *("random_state", "groups", "seed", "metric", "confidence_level"),
 )
-FUNCTIONS = {name: thing for name in bc.__all__ if inspect.isfunction(thing := getattr(bc, name))}
+PUBLIC = [getattr(bc, name) for name in (*bc.__all__, *former_names())]
+PUBLIC += [getattr(getattr(bc, module), name) for module in MODULES for name in getattr(bc, module).__all__]
+#: Functions by their names in messages, and classes.
+FUNCTIONS = {".".join(filter(None, place_of(thing))): thing for thing in PUBLIC if inspect.isfunction(thing)}
 CLASSES = {
-    name: thing
-    for name in bc.__all__
-    if inspect.isclass(thing := getattr(bc, name)) and not issubclass(thing, BaseException | tuple)
+    thing.__name__: thing for thing in PUBLIC if inspect.isclass(thing) and not issubclass(thing, BaseException | tuple)
 }
 
 
@@ -100,18 +102,23 @@ WITH_OPTIONS = {
     "compare": (Y, MODELS),
     "compare_counts": ({("a", "b"): bc.PairedCounts.from_arrays(Y, P, Y, P**1.2)},),
     "compare_over_datasets": ({str(k): (Y[k:], {n: p[k:] for n, p in MODELS.items()}) for k in range(3)},),
-    "compare_survival": (TIMES, Y, MODELS),
+    "survival.compare": (TIMES, Y, MODELS),
     "evaluate": (Y, P),
     "evaluate_counts": (COUNTS,),
     "evaluate_shifted": (Y, P, P),
     "evaluate_shifted_counts": (shift_counts(),),
-    "evaluate_survival": (TIMES, Y, P),
-    "evaluate_survival_counts": (bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5, 10]),),
+    "shift.covariate": (Y, P, P),
+    "shift.label": (Y, P, P),
+    "shift.label_counts": (shift_counts(),),
+    "plot": (RESULTS["Evaluation"],),
+    "survival.evaluate": (TIMES, Y, P),
+    "survival.evaluate_counts": (bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5, 10]),),
     "labels_needed": (COUNTS,),
 }
 NEEDED = {
-    "compare_survival": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "evaluate_survival": {"horizon": 5},
-    "evaluate_shifted_counts": {"shift": "label"}, "evaluate_survival_counts": {"horizon": 5},
+    "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
+    "evaluate_shifted_counts": {"shift": "label"}, "survival.evaluate_counts": {"horizon": 5},
+    "shift.covariate": {"weights": 1 + P},
     "labels_needed": {"width": 0.1},
 }  # fmt: skip
 
@@ -212,7 +219,7 @@ def test_every_place_that_a_message_names_exists():
         for code in codes(meant.elsewhere):
             of = next((RESULTS[name] for name in meant.of.split() if name in RESULTS), READER["result"])
             try:
-                plots = "plot_" in code
+                plots = "plot" in code
                 eval(code, READER | {"result": of}) if not plots else drawn(code, of)
             except Exception as problem:
                 offenders.append((code, f"{type(problem).__name__}: {problem}"))
@@ -245,7 +252,7 @@ def test_every_attribute_and_keyword_of_the_table_exists():
             if name not in taken | attributes:
                 missing.append((meant.says, code))
         for owner in meant.of.split():
-            if owner.partition(".")[0] not in bc.__all__ and owner not in ("Change",):
+            if owner not in FUNCTIONS and owner.partition(".")[0] not in CLASSES:
                 missing.append((meant.says, owner))
     assert missing == []
 
@@ -258,7 +265,7 @@ TRIED = [
     ("Recalibration", "Intercept", "`intercept`"),
     ("Recalibration", "coef_", "`intercept` and `slope`"),
     ("Recalibration", "calibration_slope", "`slope`"),
-    ("Recalibration", "Eavg", "`bayescal.calibration_curve(y_true, y_prob).ici`"),
+    ("Recalibration", "Eavg", "`bayescal.clinical.calibration_curve(y_true, y_prob).ici`"),
     ("Recalibration", "c_index", "`bayescal.evaluate(y_true, y_prob).auc`"),
     ("Recalibration", "Brier", "`bayescal.evaluate(y_true, y_prob).brier_score`"),
     ("Recalibration", "predict", "`recalibrated(y_prob)`"),
@@ -275,7 +282,7 @@ TRIED = [
     ("CalibrationCurve", "E_max", "`emax`"),
     ("CalibrationCurve", "mce", "that of any row is `emax`"),
     ("CalibrationCurve", "prob_true", "`band()`"),
-    ("CalibrationCurve", "citl", "`bayescal.recalibration(y_true, y_prob).in_the_large`"),
+    ("CalibrationCurve", "citl", "`bayescal.clinical.recalibration(y_true, y_prob).in_the_large`"),
     ("CalibrationTests", "chi2", "`hosmer_lemeshow.chi_squared`"),
     ("CalibrationTests", "p_value", "`p_spiegelhalter` and `p_hosmer_lemeshow`"),
     ("ClinicalSummary", "c_statistic", "`evaluation.auc`"),
@@ -283,7 +290,7 @@ TRIED = [
     ("ClinicalSummary", "ICI", "`calibration_curve.ici`"),
     ("ClinicalSummary", "thresholds", "`net_benefit.thresholds`"),
     ("ClinicalSummary", "difference", "`net_benefit.difference(first, second)`"),
-    ("ClinicalSummary", "plot", "`bayescal.plot_decision_curve(result)`"),
+    ("ClinicalSummary", "plot", "`bayescal.plot(result)`"),
     ("LossRatio", "loss_ratio", "`mean_ratio`"),
     ("CumulativeDifference", "ks_statistic", "`kolmogorov_smirnov`"),
     ("CumulativeDifference", "p_value", "`p_kuiper` and `p_kolmogorov_smirnov`"),
@@ -291,14 +298,14 @@ TRIED = [
     ("CumulativePosterior", "samples", "`curve`"),
     ("Evidence", "e_value", "`values`"),
     ("Evidence", "p_value", "`p_values`"),
-    ("Evidence", "plot", "`bayescal.plot_evidence(result)`"),
+    ("Evidence", "plot", "`bayescal.plot(result)`"),
     ("ConfidenceSequence", "upper", "`low` and `high`"),
     ("ConfidenceSequence", "level", "`prob`"),
     ("ComparisonOverDatasets", "ece", "`result.average('ece')`"),
     ("ComparisonOverDatasets", "mean", "`average().mean()`"),
     ("Comparison", "ece", "`result[classifier].ece`"),
     ("Evaluation", "expected_calibration_error", "`evaluation.ece`"),
-    ("Evaluation", "slope", "`bayescal.recalibration(y_true, y_prob).slope`"),
+    ("Evaluation", "slope", "`bayescal.clinical.recalibration(y_true, y_prob).slope`"),
     ("Evaluation", "mce", "No interval of the maximum calibration error"),
     ("Evaluation", "max_eror", "Did you mean 'max_error'"),
     ("Draws", "lower", "Intervals"),
@@ -333,10 +340,10 @@ def test_names_of_the_module():
     for name, said in {
         "expected_calibration_error": "Calibration Error (ECE) is `bayescal.evaluate(y_true, y_prob).ece`.",
         "brier_score_loss": "`bayescal.evaluate(y_true, y_prob).brier_score`.",
-        "ici": "`bayescal.calibration_curve(y_true, y_prob).ici`.",
-        "calibration_slope": "`bayescal.recalibration(y_true, y_prob).slope`.",
+        "ici": "`bayescal.clinical.calibration_curve(y_true, y_prob).ici`.",
+        "calibration_slope": "`bayescal.clinical.recalibration(y_true, y_prob).slope`.",
         "decision_curve": "`bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])`.",
-        "evalute": "Did you mean 'evaluate'",
+        "evalute": "Did you mean `bayescal.evaluate`",
     }.items():
         with pytest.raises(AttributeError, match=re.escape(said)):
             getattr(bc, name)
@@ -387,8 +394,8 @@ def test_a_wrong_number_of_arguments_shows_the_call():
         lambda: bc.evaluate(
             COUNTS
         ): "Call it as `evaluate(y_true, y_prob)`. For counts, use `evaluate_counts(counts)`.",
-        lambda: bc.evaluate_survival(Y, Y, P): "Call it as `evaluate_survival(time, event, risk, horizon=...)`.",
-        lambda: bc.calibration_curve(COUNTS): "For counts, use `calibration_curve.from_counts(counts)`.",
+        lambda: bc.evaluate_survival(Y, Y, P): "Call it as `survival.evaluate(time, event, risk, horizon=...)`.",
+        lambda: bc.calibration_curve(COUNTS): "For counts, use `clinical.calibration_curve.from_counts(counts)`.",
         lambda: bc.evaluate_shifted(Y, P, P): "`shift='label'` if it is the class frequencies alone",
         lambda: bc.labels_needed(): "`labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`",
         lambda: bc.evaluate(

@@ -3,7 +3,10 @@
 import ast
 import importlib
 import inspect
+import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,46 +14,259 @@ import numpy as np
 import pytest
 
 import bayescal
+from bayescal._lazy import MODULES, former_names, written
 
 STUB = Path(bayescal.__file__).with_suffix(".pyi")
 NAMES = sorted(bayescal.__all__)
-OBJECTS = {name: getattr(bayescal, name) for name in NAMES if not name.startswith("__")}
+#: The names of the package before topics were public modules.
+FORMER = [
+    "BinDraws",
+    "BinSensitivity",
+    "BinnedCounts",
+    "Bins",
+    "CalibrationCurve",
+    "CalibrationDisplay",
+    "CalibrationMonitor",
+    "CalibrationTests",
+    "ClassPriors",
+    "ClasswiseCounts",
+    "ClasswiseEvaluation",
+    "ClinicalSummary",
+    "ClusterSums",
+    "Comparison",
+    "ComparisonOverDatasets",
+    "ConfidenceSequence",
+    "CorpDecomposition",
+    "CovariateShiftEvaluation",
+    "CumulativeBand",
+    "CumulativeDifference",
+    "CumulativePosterior",
+    "CurveBand",
+    "Draws",
+    "Estimand",
+    "Evaluation",
+    "Evidence",
+    "GroupedEvaluation",
+    "GroupedNetBenefit",
+    "GroupedRecalibration",
+    "InvalidRows",
+    "IsotonicRecalibration",
+    "LabelShiftClasses",
+    "LabelShiftEvaluation",
+    "LogisticRecalibration",
+    "LogitCounts",
+    "LossRatio",
+    "ModelParts",
+    "MultiClassScore",
+    "MurphyDecomposition",
+    "NetBenefit",
+    "PairedCounts",
+    "Plan",
+    "Predictions",
+    "Recalibration",
+    "ScoreComparison",
+    "ShiftCells",
+    "ShiftCounts",
+    "ShiftEvidence",
+    "SubpopulationDifference",
+    "SubpopulationScreen",
+    "SurvivalComparison",
+    "SurvivalCounts",
+    "SurvivalEvaluation",
+    "SurvivalHorizons",
+    "ThresholdCounts",
+    "WeightReport",
+    "__version__",
+    "auc",
+    "auc_grid_error",
+    "bin_sensitivity",
+    "brier_decomposition",
+    "calibration_curve",
+    "calibration_tests",
+    "class_priors",
+    "class_priors_counts",
+    "clinical_summary",
+    "compare",
+    "compare_counts",
+    "compare_independent",
+    "compare_over_datasets",
+    "compare_scores",
+    "compare_survival",
+    "count_file",
+    "count_shift_files",
+    "count_survival_file",
+    "cumulative_difference",
+    "cumulative_difference_subpopulation",
+    "datasets",
+    "debiased_squared_l2_error",
+    "dirichlet_posterior",
+    "e90_bins",
+    "ece",
+    "equal_effective_mass_edges",
+    "equal_mass_edges",
+    "evaluate",
+    "evaluate_counts",
+    "evaluate_shifted",
+    "evaluate_shifted_counts",
+    "evaluate_survival",
+    "evaluate_survival_counts",
+    "l2_error",
+    "labels_needed",
+    "largest_error",
+    "load_counts",
+    "log_score_decomposition",
+    "logit_bins",
+    "loss_ratio",
+    "lp_error",
+    "make_bins",
+    "multiclass_brier_score",
+    "multiclass_log_score",
+    "murphy_decomposition",
+    "net_benefit",
+    "net_benefit_counts",
+    "overconfidence",
+    "plot_bin_sensitivity",
+    "plot_calibration_curve",
+    "plot_comparison",
+    "plot_confidence_sequence",
+    "plot_cumulative",
+    "plot_decision_curve",
+    "plot_evidence",
+    "plot_forest",
+    "plot_horizons",
+    "plot_loss_ratio",
+    "plot_over_datasets",
+    "plot_posterior",
+    "plot_recalibration",
+    "plot_reliability",
+    "plug_in_ece",
+    "plug_in_error",
+    "recalibration",
+    "recalibration_counts",
+    "register_estimand",
+    "risk_at_horizon",
+    "rows_for_c_emp",
+    "save_counts",
+    "screen_subpopulations",
+    "shift_evidence",
+    "shrinkage_posterior",
+    "signed_error",
+    "squared_l2_error",
+    "underconfidence",
+    "weight_report",
+]
+#: All public objects by name; those of a module are named after it, with a colon, and each has one name.
+OBJECTS = {name: getattr(bayescal, name) for name in NAMES if not (name.startswith("__") or name in MODULES)}
+OBJECTS |= {
+    f"{module}:{name}": thing
+    for module in MODULES
+    for name in getattr(bayescal, module).__all__
+    if OBJECTS.get(name) is not (thing := getattr(getattr(bayescal, module), name))
+}
+OBJECTS |= {
+    name: getattr(bayescal, name) for name in FORMER if written(name) == f"bayescal.{name}" and name not in NAMES
+}
 FUNCTIONS = [name for name, thing in OBJECTS.items() if inspect.isfunction(thing)]
 CLASSES = [name for name, thing in OBJECTS.items() if inspect.isclass(thing)]
 
 
 def test_the_stub_lists_every_name():
-    stub = ast.parse(STUB.read_text())
-    listed = sorted(alias.asname for node in stub.body for alias in node.names)
-    assert listed == NAMES
-    assert set(NAMES) <= set(dir(bayescal))
+    for module in ("", *MODULES):
+        thing = importlib.import_module(f"bayescal.{module}".rstrip("."))
+        stub = ast.parse((STUB.parent / module / "__init__.pyi").read_text())
+        listed = sorted(each.asname for node in stub.body if isinstance(node, ast.ImportFrom) for each in node.names)
+        assert listed == sorted(dir(thing)) == sorted(thing.__all__)
+
+
+def test_the_face_is_small():
+    """The package lists at most 36 names, and each public module 5 to 20; planning has one question and one result."""
+    assert len(dir(bayescal)) <= 36
+    sizes = {module: len(dir(getattr(bayescal, module))) for module in MODULES}
+    assert sizes.pop("planning") == 2
+    assert [module for module, size in sizes.items() if not 5 <= size <= 20] == []
+
+
+def test_no_short_name_is_that_of_a_module_of_its_folder():
+    for module in MODULES:
+        folder = STUB.parent / module
+        assert {file.stem for file in folder.iterdir()} & set(dir(getattr(bayescal, module))) == set()
+
+
+def test_each_public_module_describes_itself_with_an_example():
+    for module in MODULES:
+        text = getattr(bayescal, module).__doc__
+        assert len(text.splitlines()) < 40, module
+        assert ">>> import bayescal as bc" in text, module
+
+
+def test_former_names_still_lead_to_what_they_meant():
+    """All of them, without a warning, by attribute and by import, and none of them is listed."""
+    assert set(FORMER) == set(former_names()) | (set(NAMES) - set(MODULES) - {"plot"})
+    assert set(former_names()) & set(dir(bayescal)) == set()
+    for name in FORMER:
+        space = {}
+        exec(f"from bayescal import {name}", space)
+        thing = getattr(bayescal, name)
+        assert space[name] is thing
+        if name in former_names():
+            module, new = former_names()[name]
+            assert getattr(importlib.import_module(f"bayescal.{module}"), new) is thing
+            assert thing.__name__ == new
+        if inspect.isfunction(thing) or inspect.isclass(thing):
+            assert pickle.loads(pickle.dumps(thing)) is thing
+
+
+def test_no_topic_is_loaded_before_it_is_used():
+    code = f"""
+import sys
+import bayescal as bc
+bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.7])
+print([module for module in {MODULES} if f"bayescal.{{module}}" in sys.modules])
+bc.evaluate_survival, dir(bc.planning)
+print([module for module in {MODULES} if f"bayescal.{{module}}" in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    before, after = done.stdout.splitlines()
+    assert before == "[]"
+    assert "survival" in after
+    assert "planning" in after
+    assert "cumulative" not in after
 
 
 def test_names_that_the_design_asks_for():
     needed = (
-        "evaluate evaluate_counts plug_in_ece Evaluation ClasswiseEvaluation BinnedCounts Predictions Draws "
-        "dirichlet_posterior ece lp_error e90_bins signed_error overconfidence underconfidence "
-        "plot_reliability plot_posterior datasets __version__"
+        "evaluate evaluate_counts compare compare_counts plug_in_ece net_benefit labels_needed CalibrationMonitor "
+        "BinnedCounts make_bins count_file save_counts load_counts Draws Evaluation Comparison CalibrationDisplay plot "
+        "plot_reliability plot_posterior plot_comparison plot_forest InvalidRows datasets __version__"
     )
-    assert set(needed.split()) <= set(NAMES)
+    assert {*needed.split(), *MODULES} == set(NAMES)
 
 
 def test_names_resolve_to_what_their_module_defines():
     """A public object is where its stub says, and its own module calls it by that name."""
-    for node in ast.parse(STUB.read_text()).body:
-        for alias in node.names:
-            thing = getattr(bayescal, alias.asname)
-            if node.module:
-                module = importlib.import_module(f"bayescal.{node.module}")
-                assert getattr(module, alias.name) is thing
+    for public in ("bayescal", *(f"bayescal.{module}" for module in MODULES)):
+        stub = ast.parse(Path(importlib.import_module(public).__file__).with_suffix(".pyi").read_text())
+        for node in stub.body:
+            if not isinstance(node, ast.ImportFrom) or not node.module:
+                continue
+            for alias in node.names:
+                thing = getattr(importlib.import_module(public), alias.asname)
+                assert getattr(importlib.import_module(f"{public}.{node.module}"), alias.name) is thing
                 if hasattr(thing, "__module__"):
-                    assert thing.__module__ == f"bayescal.{node.module}"
+                    assert thing.__module__ == f"{public}.{node.module}" or public == "bayescal.scores"
                     assert thing.__name__ == alias.asname
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(AttributeError, match="evaluat"):
-        bayescal.evaluat  # noqa: B018
+    for module, name, meant in (
+        (bayescal, "evaluat", "bayescal.evaluate"),
+        (bayescal, "evalute_survival", "bayescal.survival.evaluate"),
+        (bayescal, "compare_over_dataset", "bayescal.compare_over_datasets"),
+        (bayescal.survival, "compair", "bayescal.survival.compare"),
+        (bayescal.shift, "evaluate_shifted_count", "bayescal.evaluate_shifted_counts"),
+    ):
+        with pytest.raises(AttributeError, match=f"'{module.__name__}' has no attribute '{name}'.*`{meant}`"):
+            getattr(module, name)
 
 
 def test_the_version_is_that_of_the_distribution():
@@ -106,7 +322,7 @@ def faults(name, thing):
     stated = documented_parameters(found.get("Parameters", ""))
     if not (member and "Parameters" not in found) and set(parameters(thing)) != stated:
         yield f"{name}: documented are {sorted(stated)}, its parameters are {parameters(thing)}"
-    if function and "Parameters" not in found:
+    if function and parameters(thing) and "Parameters" not in found:
         yield f"{name}: no section of parameters"
     if function and not found.get("Returns", "").strip():
         yield f"{name}: it does not say what it returns"

@@ -9,6 +9,7 @@ import pytest
 
 import bayescal.analyses
 import bayescal.results
+from bayescal._lazy import former_names
 from bayescal._presented import Presented
 from bayescal.clinical.curve import result as calibration_curve
 from bayescal.clinical.slope import result as recalibration
@@ -56,7 +57,7 @@ def test_every_printed_interval_has_a_line(page):
 
 def test_results_with_a_probability_print_intervals():
     """A table whose intervals have a probability belongs to a result that is not in the list of those without."""
-    for name in WITHOUT & set(dir(bayescal)):
+    for name in WITHOUT & {*dir(bayescal), *former_names()}:
         assert "prob" not in inspect.signature(getattr(bayescal, name).table).parameters
 
 

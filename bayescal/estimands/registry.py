@@ -170,6 +170,7 @@ def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F],
     return decorate
 
 
+@public
 def registered() -> dict[str, Estimand]:
     """Return all registered estimands by name, those of this package first.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.clustered import covariance_over_clusters, mean_loss_draws
 from bayescal.estimands.estimand import Estimand
@@ -48,6 +49,7 @@ _LOG = _Score(
 )
 
 
+@public
 def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draw the Brier score, the mean of (outcome - confidence)^2 over the population.
 
@@ -147,6 +149,7 @@ def _mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) ->
     return score
 
 
+@public
 def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draw the log score, the mean of -log(probability of the outcome) over the population, in nats [2]_.
 

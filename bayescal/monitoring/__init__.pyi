@@ -4,4 +4,3 @@ from .evidence import Evidence as Evidence
 from .monitor import CalibrationMonitor as CalibrationMonitor
 from .plot import plot_confidence_sequence as plot_confidence_sequence
 from .plot import plot_evidence as plot_evidence
-from .sequential import SequentialTests as SequentialTests

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from bayescal import _render
+from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.compared import Compared
@@ -12,6 +13,7 @@ HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
 NOW, BASELINE = "now", "baseline"
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Change(Compared):
     """The posterior of the change of an estimand between a baseline and now.

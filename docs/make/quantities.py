@@ -12,8 +12,7 @@ from pathlib import Path
 
 from pages import fill, table
 
-import bayescal
-from bayescal import Estimand
+from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import registered
 
 PAGE = Path(__file__).parents[1] / "reference" / "quantities.md"
@@ -37,9 +36,8 @@ class Quantity:
     def of(cls, estimand: Estimand) -> "Quantity":
         """Describe a registered estimand."""
         name = estimand.title if estimand.title == estimand.symbol else f"{estimand.title} ({estimand.symbol})"
-        public = estimand.name if hasattr(bayescal, estimand.name) else f"estimands.scores.{estimand.name}"
         call, needs, formula = f"ev.{estimand.name}", _needs(estimand), estimand.formula
-        return cls(name, estimand.synonyms, formula, call, needs, estimand.citation, public)
+        return cls(name, estimand.synonyms, formula, call, needs, estimand.citation, f"estimands.{estimand.name}")
 
     @property
     def cells(self) -> list[str]:
@@ -90,7 +88,7 @@ JOINT = (
         "ev.lp_error(p)",
         "counts",
         f"{KUMAR}, section 2",
-        "lp_error",
+        "estimands.lp_error",
     ),
     Quantity(
         "difference of two classifiers",
@@ -105,28 +103,28 @@ JOINT = (
         "multi-class Brier score",
         ("Brier score of all classes", "quadratic score"),
         r"\mathrm{E} \sum_k (c_k - 1\{\text{class } k\})^2",
-        "multiclass_brier_score(y, P)",
+        "scores.multiclass_brier(y, P)",
         "rows",
         "Brier (1950), Monthly Weather Review 78, equation 2; `convention` divides it by K or by 2",
-        "multiclass_brier_score",
+        "scores.multiclass_brier",
     ),
     Quantity(
         "multi-class log score",
         ("log loss", "cross-entropy", "negative log-likelihood"),
         r"-\mathrm{E} \log c_{\text{class}}",
-        "multiclass_log_score(y, P)",
+        "scores.multiclass_log(y, P)",
         "rows",
         "Good (1952), J. R. Stat. Soc. B 14",
-        "multiclass_log_score",
+        "scores.multiclass_log",
     ),
     Quantity(
         "difference of multi-class scores",
         ("paired difference of losses",),
         r"\mathrm{E}\,(L_1 - L_2)",
-        'compare_scores(y, {...}, score="log").difference',
+        'scores.compare(y, {...}, score="log").difference',
         "rows",
         "",
-        "compare_scores",
+        "scores.compare",
     ),
     Quantity(
         "mean difference over data sets",
@@ -180,29 +178,29 @@ POINTS = (
         "debiased squared l_2 error",
         ("debiased calibration error",),
         r"\sum_b \frac{n_b}{N} \left[(\bar z_b - \bar c_b)^2 - \frac{\bar z_b (1 - \bar z_b)}{n_b - 1}\right]",
-        "debiased_squared_l2_error(counts)",
+        "estimands.debiased_squared_l2_error(counts)",
         "counts",
         f"{KUMAR}, section 5",
-        "debiased_squared_l2_error",
+        "estimands.debiased_squared_l2_error",
     ),
     Quantity(
         "reliability, resolution, uncertainty",
         ("Murphy decomposition of the Brier score", "calibration-refinement decomposition"),
         r"\sum_b \frac{n_b}{N} (\bar c_b - \bar z_b)^2,\ \sum_b \frac{n_b}{N} (\bar z_b - \bar z)^2,\ "
         r"\bar z (1 - \bar z)",
-        'brier_decomposition(y, p, method="murphy")',
+        'scores.brier_decomposition(y, p, method="murphy")',
         "rows, or counts",
         "Murphy (1973), J. Appl. Meteorol. 12; Stephenson, Coelho and Jolliffe (2008), Weather Forecast. 23",
-        "brier_decomposition",
+        "scores.brier_decomposition",
     ),
     Quantity(
         "miscalibration, discrimination, uncertainty",
         ("CORP decomposition", "MCB, DSC, UNC"),
         r"S(c) - S(\hat c),\ S(\bar z) - S(\hat c),\ S(\bar z)",
-        "brier_decomposition(y, p), log_score_decomposition(y, p)",
+        "scores.brier_decomposition(y, p), scores.log_decomposition(y, p)",
         "rows",
         "Dimitriadis, Gneiting and Jordan (2021), PNAS 118, equation 4",
-        "brier_decomposition",
+        "scores.brier_decomposition",
     ),
 )
 #: Quantities of the rows in the order of their scores, without bins.
@@ -211,38 +209,38 @@ CUMULATIVE = (
         "Kuiper statistic",
         ("c_emp", "empirical calibration measure", "cutoff calibration error", "range of the cumulative difference"),
         r"\sup_{a < b} |\mathrm{E}\,[1\{a < c \le b\} (z - c)]|",
-        "cumulative_difference(y, p).kuiper",
+        "cumulative.difference(y, p).kuiper",
         "rows, or fine counts",
         "Tygert (2021), Journal of Big Data 8, 117; Gao, Parameswaran and Peng (2017), EJS 11, who name it c_emp",
-        "cumulative_difference",
+        "cumulative.difference",
     ),
     Quantity(
         "Kolmogorov-Smirnov statistic",
         ("KS calibration error", "maximum of the cumulative difference"),
         r"\sup_a |\mathrm{E}\,[1\{c \le a\} (z - c)]|",
-        "cumulative_difference(y, p).kolmogorov_smirnov",
+        "cumulative.difference(y, p).kolmogorov_smirnov",
         "rows, or fine counts",
         "Tygert (2021), Journal of Big Data 8, 117",
-        "cumulative_difference",
+        "cumulative.difference",
     ),
     Quantity(
         "subpopulation difference",
         ("cumulative deviation of a subpopulation",),
         r"\mathrm{E}_{\text{members}}\,[r - \bar r_{\text{cell}}] \approx "
         r"\mathrm{E}_{\text{members}}\,[r - \mathrm{E}(r \mid \text{score})] \text{ if attenuation} \approx 1",
-        "cumulative_difference_subpopulation(r, score, member).average_difference",
+        "cumulative.subpopulation(r, score, member).average_difference",
         "rows",
         "Tygert (2021), Journal of Big Data 8, 117, equations 5 to 33",
-        "cumulative_difference_subpopulation",
+        "cumulative.subpopulation",
     ),
     Quantity(
         "number of rows for c_emp",
         ("rows from which c_emp differs from its population value by at most epsilon",),
         r"8 \log(2 / (1 - p)) / \varepsilon^2",
-        "rows_for_c_emp(epsilon)",
+        "cumulative.rows_for_c_emp(epsilon)",
         "no data",
         "from Massart (1990), Ann. Probab. 18; Hoeffding (1963), J. Am. Stat. Assoc. 58, 13-30",
-        "rows_for_c_emp",
+        "cumulative.rows_for_c_emp",
     ),
 )
 #: Quantities of decisions at a threshold.
@@ -296,10 +294,10 @@ DECISIONS = (
         "loss ratio",
         ("loss after recalibration / loss before",),
         "",
-        "loss_ratio(y, p, y_val, p_val).ratio",
+        "decisions.loss_ratio(y, p, y_val, p_val).ratio",
         "rows",
         "Gao, Parameswaran and Peng",
-        "loss_ratio",
+        "decisions.loss_ratio",
     ),
 )
 HEAD = "Quantity | Other names | Formula | Call | Needs | Source"

@@ -166,7 +166,7 @@ def test_result_prints_and_exports():
 @pytest.mark.parametrize(
     ("change", "kind", "message"),
     [
-        ({"weights": None}, ValueError, r"`weights` are needed for `shift='covariate'`"),
+        ({"weights": None}, ValueError, r"`weights` are needed under covariate shift"),
         (
             {"weights": np.r_[np.ones(20), np.zeros(980)]},
             ValueError,

@@ -1,0 +1,184 @@
+"""One function draws the picture of every result, or says that there is none and what to do instead."""
+
+import importlib
+import pkgutil
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import bayescal as bc
+from bayescal._presented import Presented
+from bayescal.datasets.simulate import simulate
+
+ROWS = simulate(400, population="flat", rng=1)
+Y, P = ROWS.outcome, ROWS.confidence
+GENERATOR = np.random.default_rng(1)
+MATRIX = GENERATOR.dirichlet(np.ones(3), 400)
+LABELS = np.array([GENERATOR.choice(3, p=each) for each in MATRIX])
+TIMES = np.ceil(20 * GENERATOR.random(400))
+FAST = {"draws": 50, "rng": 1}
+MODELS = {"a": P, "b": P**1.2}
+HALVES = P > 0.5
+
+
+def monitored():
+    monitor = bc.CalibrationMonitor(window=4)
+    for start in range(0, 12, 4):
+        monitor.add(Y, P, time=start)
+    return monitor
+
+
+MONITOR = monitored()
+#: Result -> how it is made, and the function that draws it.
+DRAWN = {
+    "Evaluation": (lambda: bc.evaluate(Y, P, **FAST), bc.plot_reliability),
+    "SurvivalEvaluation": (lambda: bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST), bc.plot_reliability),
+    "LabelShiftEvaluation": (lambda: bc.shift.label(Y, P, P, **FAST), bc.plot_reliability),
+    "CovariateShiftEvaluation": (lambda: bc.shift.covariate(Y, P, P, weights=1 + P, **FAST), bc.plot_reliability),
+    "GroupedEvaluation": (lambda: bc.evaluate(Y, P, by=HALVES, **FAST), bc.plot_forest),
+    "ClasswiseEvaluation": (lambda: bc.evaluate(LABELS, MATRIX, target="classwise", **FAST), bc.plot_forest),
+    "LabelShiftClasses": (lambda: bc.shift.label(LABELS, MATRIX, MATRIX, **FAST), bc.plot_forest),
+    "Comparison": (lambda: bc.compare(Y, MODELS, **FAST), bc.plot_comparison),
+    "SurvivalComparison": (lambda: bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST), bc.plot_comparison),
+    "Change": (lambda: MONITOR.change(**FAST), bc.plot_comparison),
+    "ComparisonOverDatasets": (
+        lambda: bc.compare_over_datasets(
+            {str(k): (Y[k:], {name: p[k:] for name, p in MODELS.items()}) for k in range(3)}, **FAST
+        ),
+        bc.plot_over_datasets,
+    ),
+    "BinSensitivity": (lambda: bc.bin_sensitivity(Y, P, n_bins=(5, 10), **FAST), bc.plot_bin_sensitivity),
+    "CalibrationCurve": (lambda: bc.clinical.calibration_curve(Y, P, **FAST), bc.clinical.plot_calibration_curve),
+    "Recalibration": (lambda: bc.clinical.recalibration(Y, P, **FAST), bc.clinical.plot_recalibration),
+    "NetBenefit": (lambda: bc.net_benefit(Y, MODELS, [0.2, 0.5], **FAST), bc.decisions.plot_decision_curve),
+    "ClinicalSummary": (lambda: bc.clinical.summary(Y, P, 0.2, **FAST), bc.decisions.plot_decision_curve),
+    "LossRatio": (
+        lambda: bc.decisions.loss_ratio(Y[:200], P[:200], Y[200:], P[200:], **FAST),
+        bc.decisions.plot_loss_ratio,
+    ),
+    "CumulativeDifference": (lambda: bc.cumulative.difference(Y, P), bc.cumulative.plot_cumulative),
+    "SubpopulationDifference": (lambda: bc.cumulative.subpopulation(Y, P, HALVES), bc.cumulative.plot_cumulative),
+    "Evidence": (lambda: MONITOR.evidence(rng=1), bc.monitoring.plot_evidence),
+    "ConfidenceSequence": (MONITOR.confidence_sequence, bc.monitoring.plot_confidence_sequence),
+    "SurvivalHorizons": (
+        lambda: bc.survival.evaluate(TIMES, Y, np.column_stack([P / 2, P]), horizon=[5, 10], **FAST),
+        bc.survival.plot_horizons,
+    ),
+}
+#: Results that are drawn by one of their parts, and the label of the horizontal axis.
+PARTS = {
+    "CumulativePosterior": (lambda: bc.cumulative.difference(Y, P).posterior(50, rng=1), "share of rows"),
+    "SubpopulationScreen": (lambda: bc.cumulative.screen(Y, P, np.arange(400) % 3), "share"),
+    "MultiClassScore": (lambda: bc.scores.multiclass_brier(LABELS, MATRIX, rng=1), "smaller is better"),
+    "ScoreComparison": (
+        lambda: bc.scores.compare(LABELS, {"a": MATRIX, "b": MATRIX[::-1]}, **FAST),
+        "smaller is better",
+    ),
+}
+#: Results without a picture, and the end of the answer.
+WITHOUT = {
+    "CalibrationTests": (lambda: bc.clinical.calibration_tests(Y, P), "`print(result)` shows its table."),
+    "CorpDecomposition": (lambda: bc.scores.brier_decomposition(Y, P), "`print(result)` shows its table."),
+    "MurphyDecomposition": (
+        lambda: bc.scores.brier_decomposition(Y, P, method="murphy"),
+        "`print(result)` shows its table.",
+    ),
+    "WeightReport": (lambda: bc.shift.weight_report(1 + P), "`print(result)` shows its table."),
+    "ClassPriors": (lambda: bc.shift.class_priors(Y, P, P, **FAST), "`print(result)` shows its table."),
+    "ShiftEvidence": (
+        lambda: bc.shift.evidence(Y, P, P, simulations=99, **FAST),
+        "`print(result)` shows its table.",
+    ),
+    "Plan": (
+        lambda: bc.labels_needed(bc.BinnedCounts.from_arrays(Y, P), width=0.5, simulations=20, draws=50, rng=1),
+        "`print(result)` shows its table.",
+    ),
+    "CalibrationMonitor": (lambda: MONITOR, "`monitor.change()` or `monitor.confidence_sequence()`."),
+    "GroupedRecalibration": (
+        lambda: bc.clinical.recalibration(Y, P, by=HALVES, **FAST),
+        "`bayescal.plot(result[False])`.",
+    ),
+    "GroupedNetBenefit": (
+        lambda: bc.decisions.net_benefit(Y, P, [0.2, 0.5], by=HALVES, **FAST),
+        "`bayescal.plot(result[False])`.",
+    ),
+}
+
+
+def results():
+    """Names of all results that have no subclass, or are results themselves."""
+    for module in pkgutil.walk_packages(bc.__path__, "bayescal."):
+        if not module.name.startswith(("bayescal.verify", "bayescal.__main__", "bayescal.posterior")):
+            importlib.import_module(module.name)
+    waiting, found = [Presented], set()
+    while waiting:
+        waiting += (new := [each for each in waiting.pop().__subclasses__() if each.__module__.startswith("bayescal.")])
+        found |= set(new)
+    return {each.__name__ for each in found if not each.__subclasses__() or hasattr(bc, each.__name__)}
+
+
+def test_every_result_is_drawn_or_says_why_not():
+    assert results() - {*DRAWN, *PARTS, *WITHOUT} == set()
+
+
+def words(ax):
+    """Labels, titles and legend of a picture, and the positions of its lines."""
+    lines = [np.asarray(line.get_xydata(), float).tolist() for line in ax.get_lines()]
+    return ax.get_title(loc="left"), ax.get_title(), ax.get_xlabel(), ax.get_ylabel(), len(ax.texts), str(lines)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_picture_is_that_of_the_function_for_this_type(name):
+    make, function = DRAWN[name]
+    result = make()
+    assert type(result).__name__ == name
+    mine, theirs = (draw(result, Figure().subplots()) for draw in (bc.plot, function))
+    assert isinstance(mine, Axes)
+    assert words(mine) == words(theirs)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_results_that_are_drawn_by_a_part(name):
+    make, label = PARTS[name]
+    result = make()
+    assert type(result).__name__ == name
+    axes = Figure().subplots()
+    assert bc.plot(result, axes) is axes
+    assert label in axes.get_xlabel()
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_results_without_a_picture_say_what_to_do(name):
+    make, end = WITHOUT[name]
+    result = make()
+    assert type(result).__name__ == name
+    with pytest.raises(TypeError, match=f"^A {name} has no picture.*{re.escape(end)}$"):
+        bc.plot(result)
+
+
+@pytest.mark.parametrize("thing", [P, bc.evaluate(Y, P, **FAST).ece, {"a": 1}, None])
+def test_other_things_are_no_results(thing):
+    with pytest.raises(
+        TypeError, match=rf"as from `bayescal\.evaluate\(y_true, y_prob\)`, not {type(thing).__name__}\."
+    ):
+        bc.plot(thing)
+
+
+def test_options_are_those_of_the_plot_and_a_figure_is_made():
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    ev = bc.evaluate(Y, P, **FAST)
+    ax = bc.plot(ev, prob=0.5)
+    assert ax.figure is plt.gcf()
+    plt.close("all")
+    with pytest.raises(ValueError, match="`prob`"):
+        bc.plot(ev, prob=2)
+    with pytest.raises(TypeError, match="`plot_reliability` takes no 'colour'"):
+        bc.plot(ev, colour="red")
+    with pytest.raises(TypeError, match="`ax` must be"):
+        bc.plot(ev, "axes")
