@@ -162,9 +162,7 @@ def test_results_without_a_picture_say_what_to_do(name):
 
 @pytest.mark.parametrize("thing", [P, bc.evaluate(Y, P, **FAST).ece, {"a": 1}, None])
 def test_other_things_are_no_results(thing):
-    with pytest.raises(
-        TypeError, match=rf"as from `bayescal\.evaluate\(y_true, y_prob\)`, not {type(thing).__name__}\."
-    ):
+    with pytest.raises(TypeError, match=rf"from `bayescal\.evaluate\(y_true, y_prob\)`, not {type(thing).__name__}\."):
         bc.plot(thing)
 
 
