@@ -152,7 +152,7 @@ def test_options_reach_compare(tmp_path):
 def test_scores_of_matrices_are_not_compared(estimand):
     text = refused(DIGITS, *PREFIXES, "--estimand", estimand)
     assert f"--estimand {estimand} cannot be compared for --prob-prefix: each classifier has another event" in text
-    assert "In Python, `bayescal.compare_scores` compares" in text
+    assert "In Python, `bayescal.scores.compare` compares" in text
     assert "one class at a time as an event: --prob with" in text
 
 

@@ -222,7 +222,7 @@ def test_counts_of_two_sites_are_merged_and_no_report_takes_them(weighted):
     assert bc.load_counts(folder / "both.json") == sides["source"] + sides["target"]
     refused = bayescal("report", folder / "both.json")
     assert refused.exit_code == 2
-    assert "`bayescal.evaluate_shifted_counts` evaluates them in Python" in refused.stderr
+    assert "`bayescal.shift.label_counts` evaluates them in Python" in refused.stderr
     other = bc.save_counts(bc.BinnedCounts.from_arrays(frame["y"], frame["p"], bins=5), folder / "other.json")
     mixed = bayescal("merge", files[0], other, "-o", folder / "no.json")
     assert mixed.exit_code == 2

@@ -469,7 +469,7 @@ def test_counts_of_logits_can_be_merged_and_are_refused_by_report(tmp_path):
     merged = tmp_path / "merged.json"
     assert "cells of 0.05 in logit" in done("merge", *paths, "-o", merged)
     assert bc.load_counts(merged) == sum(map(bc.load_counts, paths))
-    assert "`bayescal.recalibration_counts` evaluates them" in refused("report", merged)
+    assert "`bayescal.clinical.recalibration_counts` evaluates them" in refused("report", merged)
     binned = bc.save_counts(bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.9]), tmp_path / "binned.json")
     assert "counts in cells of logits" in refused("merge", paths[0], binned, "-o", tmp_path / "both.json")
 
@@ -482,6 +482,6 @@ def test_counts_between_thresholds_can_be_merged_and_are_refused_by_report(tmp_p
     merged = tmp_path / "merged.json"
     assert "event, 2 thresholds of 1 model" in done("merge", *paths, "-o", merged)
     assert bc.load_counts(merged) == sum(map(bc.load_counts, paths))
-    assert "`bayescal.net_benefit_counts` evaluates them" in refused("report", merged)
+    assert "`bayescal.decisions.net_benefit_counts` evaluates them" in refused("report", merged)
     binned = bc.save_counts(bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.9]), tmp_path / "binned.json")
     assert "counts between thresholds" in refused("merge", paths[0], binned, "-o", tmp_path / "both.json")

@@ -443,7 +443,7 @@ def test_counts_say_what_rows_say():
         (
             lambda ab, ac: {"A": bc.SurvivalCounts.empty(times=[1])},
             TypeError,
-            r"not SurvivalCounts. They are .*compare_survival\(time, event,",
+            r"not SurvivalCounts. They are .*bayescal\.survival\.compare\(time, event,",
         ),
         (lambda ab, ac: {("A", "B"): ab.first}, TypeError, "must hold PairedCounts, not BinnedCounts"),
         (lambda ab, ac: ab, TypeError, "must be a mapping"),

@@ -476,7 +476,7 @@ def test_a_mapping_of_classifiers_is_not_printed():
             call(Y, arrays)
         assert "array(" not in str(caught.value)
         assert "0.1234" not in str(caught.value)
-    with pytest.raises(TypeError, match=r"`compare_survival\(time, event, risk, horizon=\.\.\.\)`"):
+    with pytest.raises(TypeError, match=r"`survival\.compare\(time, event, risk, horizon=\.\.\.\)`"):
         bc.evaluate_survival(TIMES, Y, arrays, horizon=5)
     with pytest.raises(
         TypeError, match=r"`weights` must be an array, a list or a column, not a dict with the keys \['a', 'b'\]\.$"

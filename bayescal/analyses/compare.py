@@ -281,7 +281,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
         # whether an event occurs does not depend on the classifier; whether the top label is right does
         alike = a.n_rows == b.n_rows > 0 and (a.target != "event" or int(a.k.sum()) == int(b.k.sum()))
         if alike:
-            paired = "compare_survival" if isinstance(a, HorizonCounts) else "compare"
+            paired = "bayescal.survival.compare" if isinstance(a, HorizonCounts) else "compare"
             warnings.warn(
                 f"{first!r} and {second!r} have {a.n_rows} rows each; if these are the same rows, use `{paired}`.",
                 SameRowsWarning,

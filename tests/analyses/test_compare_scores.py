@@ -317,7 +317,8 @@ def test_scores_of_top_labels_are_not_compared(estimand):
         lambda: bc.compare_counts({("a", "b"): found.pairs[0, 1]}, draws=100, rng=1).draws(estimand),
         lambda: bc.plot_comparison(found, estimand=estimand),
     ):
-        with pytest.raises(ValueError, match=reason + ".*`compare_scores`.*`target='event'` with `y_prob\\[:, 1\\]`"):
+        instead = ".*`bayescal\\.scores\\.compare`.*`target='event'` with `y_prob\\[:, 1\\]`"
+        with pytest.raises(ValueError, match=reason + instead):
             ask()
     assert estimand not in found.to_datatree().posterior
     assert np.isfinite(found.draws("l2_error").values).all()

@@ -132,7 +132,7 @@ def test_scores_are_refused_if_many_rows_are_not_followed():
 def test_evaluations_of_the_same_rows_are_not_taken_for_independent_silently():
     time, event, risks = simulated(300)
     each = {n: bc.evaluate_survival(time, event, risks[n], horizon=1, draws=100, rng=1) for n in "AC"}
-    with pytest.warns(SameRowsWarning, match="'A' and 'C' have 300 rows each.*use `compare_survival`"):
+    with pytest.warns(SameRowsWarning, match="'A' and 'C' have 300 rows each.*use `bayescal.survival.compare`"):
         bc.compare_independent(each, rng=1)
 
 

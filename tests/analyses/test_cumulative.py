@@ -426,11 +426,11 @@ def test_messages_name_the_arguments_of_the_function(outcome, score, error, word
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda y, p: bc.cumulative_difference(y), "missing 1 .*`cumulative_difference.from_counts"),
+        (lambda y, p: bc.cumulative_difference(y), "missing 1 .*`cumulative.difference.from_counts"),
         (lambda y, p: bc.cumulative_difference(y, p, bins=10), r"takes no 'bins'\. There are no bins to choose"),
         (
             lambda y, p: bc.cumulative_difference(y, p, by=y),
-            r"screen_subpopulations\(y_true, y_prob, by=site\)`",
+            r"bayescal\.cumulative\.screen\(y_true, y_prob, by=site\)`",
         ),
         (lambda y, p: bc.cumulative_difference(outcome=y, y_prob=p), "Here it is called 'y_true'"),
         (lambda y, p: bc.cumulative_difference(y_true=y, score=p), "Here it is called 'y_prob'"),
@@ -465,7 +465,7 @@ def test_attributes_with_other_names(name, words):
 @pytest.mark.parametrize("name", ["kuiper", "ks", "c_emp"])
 def test_evaluations_and_the_package_name_the_function(name):
     for owner in (bc, bc.evaluate([0, 1], [0.2, 0.7], draws=10, rng=1)):
-        with pytest.raises(AttributeError, match=r"`bayescal.cumulative_difference\(outcome, score\)[.]k"):
+        with pytest.raises(AttributeError, match=r"`bayescal.cumulative.difference\(outcome, score\)[.]k"):
             getattr(owner, name)
 
 

@@ -185,7 +185,7 @@ def test_the_last_time_is_the_latest_horizon():
     time, event, risk = simulated(100)
     with pytest.raises(ValueError, match=r"`horizon` must not exceed the last time"):
         bc.evaluate_survival(time, event, risk, horizon=time.max() * 1.001)
-    with pytest.raises(TypeError, match=r"missing .* 'horizon'.* Call it as `evaluate_survival\("):
+    with pytest.raises(TypeError, match=r"missing .* 'horizon'.* Call it as `survival\.evaluate\("):
         bc.evaluate_survival(time, event, risk)
 
 

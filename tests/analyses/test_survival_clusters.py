@@ -223,13 +223,13 @@ def test_columns_are_aligned_and_checked():
 
 
 REFUSED = {
-    "compare_survival": lambda t, e, r, c: bc.compare_survival(t, e, {"a": r, "b": r**2}, horizon=0.5, cluster=c),
-    "evaluate_survival_counts": lambda t, e, r, c: bc.evaluate_survival_counts(
+    r"survival\.compare": lambda t, e, r, c: bc.compare_survival(t, e, {"a": r, "b": r**2}, horizon=0.5, cluster=c),
+    r"survival\.evaluate_counts": lambda t, e, r, c: bc.evaluate_survival_counts(
         bc.SurvivalCounts.from_arrays(t, e, r, times=[0.5]), cluster=c
     ),
     "from_arrays": lambda t, e, r, c: bc.SurvivalCounts.from_arrays(t, e, r, times=[0.5], cluster=c),
     "from_frame": lambda t, e, r, c: bc.SurvivalCounts.from_frame({}, times=[0.5], cluster="c"),
-    "count_survival_file": lambda t, e, r, c: bc.count_survival_file(
+    r"survival\.count_file": lambda t, e, r, c: bc.count_survival_file(
         "rows.csv", time="t", event="e", risk="r", times=[0.5], cluster="c"
     ),
 }
@@ -237,5 +237,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_functions_without_clusters_name_the_one_that_takes_them(name):
-    with pytest.raises(TypeError, match=rf"{name}.*'cluster'.*use `evaluate_survival\(time, .*cluster=patient\)`"):
+    with pytest.raises(
+        TypeError, match=rf"{name}.*'cluster'.*`bayescal\.survival\.evaluate\(time, .*cluster=patient\)`"
+    ):
         REFUSED[name](*simulated())

@@ -39,7 +39,7 @@ def test_soft_labels_and_real_responses_are_told_apart() -> None:
     assert "`y_true >= limit`" in real
     for said in (message_of(soft, P), real):
         assert "swapped" not in said
-        assert "`cumulative_difference_subpopulation` takes real responses" in said
+        assert "`bayescal.cumulative.subpopulation` takes real responses" in said
     member = np.arange(N) % 2 == 0
     assert np.isfinite(bc.cumulative_difference_subpopulation(100 * soft, P, member).kuiper)
 

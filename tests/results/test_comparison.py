@@ -495,7 +495,7 @@ def test_unknown_attributes_of_comparisons_name_the_difference():
     both = {"A": np.stack([1 - p[0], p[0]], axis=1), "B": np.stack([1 - p[1], p[1]], axis=1)}
     matrices = compare(y.astype(int), both, draws=50, rng=1)
     for name in ("brier_score", "log_loss", "roc_auc"):
-        with pytest.raises(AttributeError, match=r"cannot be compared under .*Use `compare_scores`") as caught:
+        with pytest.raises(AttributeError, match=r"cannot be compared under .*Use `bayescal.scores.compare`") as caught:
             getattr(matrices, name)
         assert "result[" not in str(caught.value)
     assert "top-label top-label" not in matrices.specification(estimand="brier_score")
