@@ -6,11 +6,14 @@ calibration index (ICI); `calibration_tests` has the tests of Spiegelhalter and 
 
 Examples
 --------
+Probabilities that are too extreme by a factor of 1.5 on the logit scale:
+
 >>> import bayescal as bc
->>> cancer = bc.datasets.load_breast_cancer()
->>> table = bc.clinical.summary(cancer.y_true, cancer.y_prob["naive_bayes"], rng=1)
->>> round(table.evaluation.auc.mean(), 2), round(table.recalibration.slope.mean(), 2)
-(0, 0)
+>>> from bayescal.datasets.simulate import simulate
+>>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
+>>> table = bc.clinical.summary(rows.outcome, rows.confidence, [0.3], rng=1)
+>>> table.to_frame().loc["model"].loc[["auc", "slope", "net_benefit at 0.3"], "mean"].round(2).tolist()
+[0.75, 0.63, 0.32]
 """
 
 from bayescal._lazy import public_names as _public_names

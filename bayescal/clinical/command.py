@@ -41,4 +41,4 @@ def clinical(
     return Job(lambda: clinical_of_files(files, columns, question, model), outputs.given(), files, outputs.details)
 
 
-COMMAND = Command(clinical, EXAMPLES, "bayescal.clinical.analysis.clinical_summary")
+COMMAND = Command(clinical, EXAMPLES, "bayescal.clinical.analysis.summary")

@@ -8,10 +8,9 @@ column.
 Examples
 --------
 >>> import bayescal as bc
->>> cancer = bc.datasets.load_breast_cancer()
->>> cd = bc.cumulative.difference(cancer.y_true, cancer.y_prob["naive_bayes"])
->>> round(cd.kuiper, 3), cd.p_kuiper < 0.001
-(0, 0)
+>>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+>>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
+(0.12, (0.2, 0.2), 0.98)
 """
 
 from bayescal._lazy import public_names as _public_names

@@ -7,11 +7,14 @@ all.
 
 Examples
 --------
+Two draws of three bins:
+
 >>> import bayescal as bc
->>> cancer = bc.datasets.load_breast_cancer()
->>> ev = bc.evaluate(cancer.y_true, cancer.y_prob["naive_bayes"], rng=1)
->>> round(ev.ece.mean(), 3), round(bc.estimands.lp_error(ev.bin_draws, 4).mean(), 3)
-(0, 0)
+>>> from bayescal.estimands.errors import EXAMPLE
+>>> bc.estimands.ece(EXAMPLE).values
+array([0.21, 0.2 ])
+>>> float(bc.estimands.lp_error(EXAMPLE, 4).values[0])
+0.278
 """
 
 from bayescal._lazy import public_names as _public_names

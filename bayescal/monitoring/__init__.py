@@ -6,17 +6,17 @@ periods, `evidence` collects evidence against calibration or against a reference
 
 Examples
 --------
-Rows are calibrated in five windows, and over-confident in the next five:
+Rows are calibrated in the first four windows, and over-confident in the others:
 
 >>> import numpy as np
 >>> import bayescal as bc
->>> rng, monitor = np.random.default_rng(1), bc.monitoring.CalibrationMonitor(window=1)
->>> for week in range(10):
-...     p = rng.random(400)
-...     truth = p if week < 5 else 0.5 + 0.6 * (p - 0.5)
-...     _ = monitor.add(rng.random(400) < truth, p, time=week)
->>> monitor.evidence(rng=1).alarm
-0
+>>> rng = np.random.default_rng(1)
+>>> monitor = bc.monitoring.CalibrationMonitor(window=1000)
+>>> confidence, time = rng.random(8000), np.arange(8000)
+>>> truth = np.where(time < 4000, confidence, confidence**1.5)
+>>> evidence = monitor.add(rng.random(8000) < truth, confidence, time=time).evidence()
+>>> evidence.raised, evidence.alarm
+(True, 4000)
 """
 
 from bayescal._lazy import public_names as _public_names

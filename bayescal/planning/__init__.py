@@ -6,12 +6,16 @@ test sets of many sizes from the posterior of the pilot. The result is a `Plan`.
 
 Examples
 --------
+Given this pilot, the ECE is below 0.005 with a probability of 0.6, so that no assurance of 0.8 can be promised:
+
+>>> import numpy as np
 >>> import bayescal as bc
->>> cancer = bc.datasets.load_breast_cancer()
->>> pilot = bc.BinnedCounts.from_arrays(cancer.y_true, cancer.y_prob["random_forest"])
->>> plan = bc.planning.labels_needed(pilot, width=0.03, simulations=50, draws=200, rng=1)
->>> plan.rows
-0
+>>> rng = np.random.default_rng(1)
+>>> confidence = rng.random(300)
+>>> pilot = bc.BinnedCounts.from_arrays(rng.random(300) < confidence, confidence, bins=5)
+>>> plan = bc.planning.labels_needed(pilot, below=0.005, rng=1)
+>>> plan.rows is None, round(plan.reachable, 1)
+(True, 0.4)
 """
 
 from bayescal._lazy import public_names as _public_names

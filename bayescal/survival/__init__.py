@@ -16,7 +16,7 @@ Half of the rows die before the horizon, as stated, and a fifth is lost earlier:
 >>> died, lost = rng.exponential(-1 / np.log1p(-risk)), rng.exponential(4.0, 2000)
 >>> ev = bc.survival.evaluate(np.minimum(died, lost), died <= lost, risk, horizon=1, rng=1)
 >>> round(ev.ece.mean(), 3), round(ev.observed_expected.mean(), 2)
-(0, 0)
+(0.006, 1.01)
 """
 
 from bayescal._lazy import public_names as _public_names

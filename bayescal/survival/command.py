@@ -45,4 +45,4 @@ def survival(
     return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file], outputs.details)
 
 
-COMMAND = Command(survival, EXAMPLES, "bayescal.survival.analysis.evaluate_survival")
+COMMAND = Command(survival, EXAMPLES, "bayescal.survival.analysis.evaluate")

@@ -91,7 +91,7 @@ def check_brier_score(scores, scores_apart, pair, models, y, test):
 
 
 def check_scores_of_top_labels_are_refused(close, pair):
-    with pytest.raises(ValueError, match="`bayescal.scores.compare`"):
+    with pytest.raises(ValueError, match=r"`bayescal\.scores\.compare`"):
         close.difference(*pair, "brier_score")
 
 
