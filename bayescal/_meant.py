@@ -334,8 +334,8 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     >>> of_module("compair", "bayescal.survival", ["compare", "evaluate"])
     ' Did you mean `bayescal.survival.compare`?'
     """
-    if rows := _rows(name, ()):
-        return _elsewhere(rows)
+    if elsewhere := _elsewhere(_rows(name, ())):
+        return elsewhere
     names = {each: _lazy.written(each) for each in _lazy.former_names()} | {each: f"{module}.{each}" for each in listed}
     near = dict.fromkeys(names[each] for each in _checks.nearest(name, names) if not each.startswith("_"))
     return f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""

@@ -71,8 +71,8 @@ DRAWN = {
 }
 #: Results that are drawn by one of their parts, and the label of the horizontal axis.
 PARTS = {
-    "CumulativePosterior": (lambda: bc.cumulative.difference(Y, P).posterior(50, rng=1), "share of rows"),
-    "SubpopulationScreen": (lambda: bc.cumulative.screen(Y, P, np.arange(400) % 3), "share"),
+    "CumulativePosterior": (lambda: bc.cumulative.difference(Y, P).posterior(50, rng=1), "score (axis:"),
+    "SubpopulationScreen": (lambda: bc.cumulative.screen(Y, P, np.arange(400) % 3), "score (axis:"),
     "MultiClassScore": (lambda: bc.scores.multiclass_brier(LABELS, MATRIX, rng=1), "smaller is better"),
     "ScoreComparison": (
         lambda: bc.scores.compare(LABELS, {"a": MATRIX, "b": MATRIX[::-1]}, **FAST),
@@ -99,12 +99,12 @@ WITHOUT = {
     ),
     "CalibrationMonitor": (lambda: MONITOR, "`monitor.change()` or `monitor.confidence_sequence()`."),
     "GroupedRecalibration": (
-        lambda: bc.clinical.recalibration(Y, P, by=HALVES, **FAST),
-        "`bayescal.plot(result[False])`.",
+        lambda: bc.clinical.recalibration(Y, P, by=["a", "b"] * 200, **FAST),
+        "'])`.",
     ),
     "GroupedNetBenefit": (
-        lambda: bc.decisions.net_benefit(Y, P, [0.2, 0.5], by=HALVES, **FAST),
-        "`bayescal.plot(result[False])`.",
+        lambda: bc.decisions.net_benefit(Y, P, [0.2, 0.5], by=["a", "b"] * 200, **FAST),
+        "'])`.",
     ),
 }
 
@@ -176,7 +176,7 @@ def test_options_are_those_of_the_plot_and_a_figure_is_made():
     plt.close("all")
     with pytest.raises(ValueError, match="`prob`"):
         bc.plot(ev, prob=2)
-    with pytest.raises(TypeError, match="`plot_reliability` takes no 'colour'"):
+    with pytest.raises(TypeError, match="`plot` takes no 'colour'. Did you mean 'color'"):
         bc.plot(ev, colour="red")
     with pytest.raises(TypeError, match="`ax` must be"):
         bc.plot(ev, "axes")
