@@ -176,7 +176,7 @@ def test_options_are_those_of_the_plot_and_a_figure_is_made():
     plt.close("all")
     with pytest.raises(ValueError, match="`prob`"):
         bc.plot(ev, prob=2)
-    with pytest.raises(TypeError, match="`plot` takes no 'colour'. Did you mean 'color'"):
+    with pytest.raises(TypeError, match=r"`plot` takes no 'colour'\. Did you mean 'color'"):
         bc.plot(ev, colour="red")
     with pytest.raises(TypeError, match="`ax` must be"):
         bc.plot(ev, "axes")
