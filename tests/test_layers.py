@@ -66,7 +66,7 @@ LOADED_WHEN_NEEDED = {
     "_jit.py", "_compiled.py", "posterior/shrinkage/many.py",
 }  # fmt: skip
 #: Folders that the page of the architecture names as a whole.
-WHOLE = ("verify/mistakes", "cli/commands", "posterior/shrinkage/compiled")
+WHOLE = ("cli/commands", "posterior/shrinkage/compiled")
 #: Floors of the house: the longest chain of layers in which each may import the one before.
 MOST_FLOORS = 11
 
@@ -189,7 +189,7 @@ def test_the_house_has_few_floors():
         ("stats/binned.py", "def f():\n    import narwhals", "narwhals outside"),
         ("data/groups.py", "import narwhals as nw", "narwhals outside"),
         ("data/files/source.py", "import duckdb", "data loads duckdb"),
-        ("report/posterior.py", "from bayescal.verify.studies.coverage import x", "report imports bayescal.verify"),
+        ("report/posterior.py", "from bayescal.verify.coverage import x", "report imports bayescal.verify"),
         ("evaluate.py", "from .data import frames", "relative import"),
     ],
 )

@@ -17,8 +17,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import LossSums, total_loss
-from bayescal.stats.row_counts import added, row_counts, summed_by_key
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import added, row_counts, summed_by_key, sums_at
 from bayescal.survival.curves import Exits
 from bayescal.survival.horizon_counts import HorizonCounts, Known, censored_counts, uncensored_counts
 from bayescal.survival.query import survival_sums
