@@ -257,8 +257,8 @@ def test_refusals(comparisons):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ece", r"means over the data sets: `result\.average\('ece'\)`"),
-        ("expected_ranks", r"`result\.ranks\(\)` has their draws"),
+        ("ece", r"\(ECE\) is `result\.average\('ece'\)`, its mean over the data sets\."),
+        ("expected_ranks", r"Draws of the mean ranks over the data sets are `ranks\(\)`\."),
         ("plot", "plot_over_datasets"),
         ("differencs", "Did you mean 'differences'"),
     ],
