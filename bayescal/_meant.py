@@ -42,6 +42,8 @@ class Meant(NamedTuple):
 
 _EVALUATE = "bayescal.evaluate(y_true, y_prob"
 _COUNTS = "bayescal.BinnedCounts.from_arrays(y_true, y_prob"
+#: What right-censored rows do not have.
+_OF_LABELS = "y_true|classes=|target=|pooling=|log_score"
 _LABELS = "ytest truth outcome outcomes response actual actuals obs labels label y data ysource targets"
 _PROBABILITIES = (
     "yproba ypred yscore yhat probs probas proba probability probabilities prob prediction predictions preds pred "
@@ -87,6 +89,8 @@ TABLE = (
           f"{_EVALUATE}, cluster=patient)"),
     Meant("pooling pooled partialpooling", "Groups are pooled by", ("pooling",),
           f"{_EVALUATE}, by=site, pooling='partial')"),
+    Meant("poslabel positivelabel positiveclass classes", "The kind of event is chosen by its number:", ("cause",),
+          "bayescal.evaluate_survival(time, event, risk, horizon=5, cause=1)", of="survival"),
     Meant("poslabel positivelabel positiveclass", "The positive label is the second of two classes:",
           ("pos_label", "classes=[negative, positive]"), f"{_EVALUATE}, classes=[0, 1])"),
     Meant("classes labels classnames labelnames", "Labels of classes are", ("classes",),
@@ -223,8 +227,8 @@ TABLE = (
           "bayescal.LogisticRecalibration().fit(y_prob, y_true).transform(y_prob)"),
     Meant("confint confidenceinterval ci interval intervals lower upper", "Intervals are",
           ("exact_interval('slope')", "interval()", "low` and `high", "table(prob=0.95)")),
-    Meant("values intervals lower upper", "Intervals after each window are", ("low` and `high",),
-          of="ConfidenceSequence"),
+    Meant("values intervals lower upper", "Intervals after each window are `low` and `high`, the last one is",
+          ("interval",), of="ConfidenceSequence"),
     Meant("ece", "The plug-in ECE after each window is", ("plug_in",), of="ConfidenceSequence"),
     Meant("level", "The probability that all intervals hold is", ("prob",), of="ConfidenceSequence"),
     Meant("alarm", "The first window whose interval lies above a limit is", ("above(0.02)",), of="ConfidenceSequence"),
@@ -358,7 +362,7 @@ def _place(elsewhere: str, owners: Collection[str]) -> str:
     for call, own in _CENSORED.items():
         elsewhere = elsewhere.replace(call, own)
     places = elsewhere.split("` or `")
-    return "` or `".join(each for each in places if not re.search("y_true|classes=|target=|pooling=", each))
+    return "` or `".join(each for each in places if not re.search(_OF_LABELS, each))
 
 
 # --- attributes

@@ -295,7 +295,7 @@ TRIED = [
     ("Evidence", "e_value", "`values`"),
     ("Evidence", "p_value", "`p_values`"),
     ("Evidence", "plot", "`bayescal.plot_evidence(result)`"),
-    ("ConfidenceSequence", "upper", "`low` and `high`"),
+    ("ConfidenceSequence", "upper", "are `low` and `high`, the last one is `interval`."),
     ("ConfidenceSequence", "level", "`prob`"),
     ("ComparisonOverDatasets", "ece", "`result.average('ece')`, its mean over the data sets."),
     ("ComparisonOverDatasets", "mean", "`average().mean()`"),
@@ -308,7 +308,7 @@ TRIED = [
     ("Evaluation", "mce", "No interval of the maximum calibration error"),
     ("Evaluation", "max_error", "90th percentile of the absolute error (E90 of bins) is `evaluation.e90_bins`."),
     ("Evaluation", "e90_bin", "(E90 of bins) is `evaluation.e90_bins`."),
-    ("Evaluation", "squared_l2_eror", "Did you mean 'squared_l2_error'"),
+    ("Evaluation", "postrior", "Did you mean 'posterior'"),
     ("Draws", "lower", "Intervals"),
 ]  # fmt: skip
 
@@ -344,7 +344,7 @@ def test_answers_about_right_censored_rows_do_not_name_functions_of_labels():
     """`evaluate` and `recalibration` would take a row that left the study for one without the event."""
     for call, said in {
         lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, by=Y): "risk, horizon=5, by=site)`.",
-        lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, pos_label=1): "The options of `model='shrinkage'` are",
+        lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, pos_label=1): "Here it is called 'cause'",
         lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, metric="auc"): "horizon=5).table(estimand='auc')`.",
         lambda: bc.evaluate_survival(TIMES, Y, P, horizon=5, edges=3): "Here it is called 'bins'",
         lambda: bc.evaluate_survival(TIMES, Y, P, horizon=5, prior=1): "horizon=5, model='dirichlet', alpha=",
@@ -354,7 +354,7 @@ def test_answers_about_right_censored_rows_do_not_name_functions_of_labels():
         with pytest.raises((TypeError, AttributeError), match=re.escape(said)) as caught:
             call()
         assert "y_true" not in str(caught.value)
-    for name in ("slope", "citl", "ici", "recalibration", "y_true", "mce", "sz", "kuiper", "nb", "brier_score_loss"):
+    for name in ("slope", "citl", "ici", "recalibration", "labels", "mce", "sz", "kuiper", "nb", "brier_score_loss"):
         with pytest.raises(AttributeError) as caught:
             getattr(SURVIVAL, name)
         assert "y_true" not in str(caught.value)
