@@ -53,7 +53,7 @@ def shortened[T](labels: Sequence[T], most: int, named: T) -> list[T]:
 
 
 class Details:
-    """What `details` of a result returns, and printing the result leaves out.
+    """The part of a result that `details` returns and printing leaves out.
 
     Parameters
     ----------

@@ -262,7 +262,7 @@ def test_refusals(comparisons):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ece", r"means over the data sets: `result\.average\('ece'\)`"),
+        ("ece", r"\(ECE\) is `result\.average\('ece'\)`, its mean over the data sets\."),
         ("plot", "plot_over_datasets"),
         ("differencs", "Did you mean 'differences'"),
     ],

@@ -363,9 +363,16 @@ def test_draws_of_a_top_label_name_its_event():
     assert repr(event.auc).startswith("Draws(auc: mean")
 
 
-@pytest.mark.parametrize("keyword", ["metric", "estimand", "seed"])
-def test_keywords_of_other_functions_name_those_of_this_one(keyword):
-    with pytest.raises(TypeError, match=r'`score="log"`, and the seed with `rng=`'):
+@pytest.mark.parametrize(
+    ("keyword", "said"),
+    [
+        ("metric", r"`score='brier'` or `score='log'`; errors of calibration are compared by `bayescal\.compare\("),
+        ("estimand", r"`score='brier'` or `score='log'`; errors of calibration are compared by `bayescal\.compare\("),
+        ("seed", r"Here it is called 'rng': `compare_scores\(y_true, y_prob, rng=\.\.\.\)`\."),
+    ],
+)
+def test_keywords_of_other_functions_name_those_of_this_one(keyword, said):
+    with pytest.raises(TypeError, match=said):
         bc.compare_scores(Y, {"a": ONE, "b": OTHER}, **{keyword: 1})
 
 
