@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bayescal import _checks, _render
+from bayescal import _checks, _presented, _render
 from bayescal._meant import public
 from bayescal.clinical.curve.result import LEAST_ROWS, CalibrationCurve
 from bayescal.clinical.slope.result import Recalibration
@@ -104,7 +104,7 @@ class ModelParts:
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class ClinicalSummary(HasDecisionCurve):
+class ClinicalSummary(HasDecisionCurve, _presented.Presented):
     """Discrimination, calibration and clinical utility of one or several risk models, with 95 % intervals.
 
     Returned by `clinical_summary`; printing it shows a sentence and the table. ``summary[name]`` has the results of a

@@ -434,7 +434,7 @@ class NetBenefit(_presented.Presented):
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, (key,))
 
 
-class HasDecisionCurve(_presented.Presented):
+class HasDecisionCurve:
     """Base of results that contain decision curves, and the net benefit at thresholds that were chosen beforehand."""
 
     decision_curve: NetBenefit
