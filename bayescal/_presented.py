@@ -168,6 +168,11 @@ class Presented:
         """Return what the JSON document contains besides the rows of the table; nothing by default."""
         return {}
 
+    @property
+    def _one_evaluation(self) -> str:
+        """How to choose one of the evaluations of the result, for messages of functions that take one; may be empty."""
+        return ""
+
     def _labelled(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows of a data frame, in which the index identifies a row; the same rows by default."""
         return rows

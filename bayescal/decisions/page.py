@@ -3,16 +3,15 @@
 from functools import partial
 from typing import Any
 
-from bayescal.clinical.result import ClinicalSummary
 from bayescal.decisions.plot import plot_decision_curve
-from bayescal.decisions.result import NetBenefit
+from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table
 from bayescal.report.page_content import Content, content, one_table
 from bayescal.report.page_pictures import WIDTH, Picture, drawn
 
 
-def decision_picture(result: NetBenefit | ClinicalSummary) -> Picture:
+def decision_picture(result: NetBenefit | HasDecisionCurve) -> Picture:
     """Return decision curves."""
     draw = partial(drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
     return Picture("Decision curves", draw, wide=True)

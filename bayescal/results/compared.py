@@ -148,6 +148,10 @@ class Compared(Evaluations):
             attrs={"spec": self.spec, "rope": self.rope, "same_rows": int(self.pairs is not None)},
         )
 
+    def verdict(self, *, estimand: EstimandLike = "ece") -> str:
+        """Return the result in words without its numbers, for a title."""
+        raise NotImplementedError
+
     def quantity(self, estimand: EstimandLike = "ece") -> str:
         """Return the words for the compared quantity: the estimand, or its absolute value if draws can be negative.
 

@@ -75,6 +75,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     axis = "group"
     _index = ("group",)
+    _one_evaluation = "use that of one group, `grouped[label]`, or `grouped.overall`"
 
     @property
     def labels(self) -> tuple[Any, ...]:

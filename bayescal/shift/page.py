@@ -1,6 +1,6 @@
 """Pages and documents of the results of this folder."""
 
-from bayescal.report.page_content import Content, content, one_table, row_numbers
+from bayescal.report.page_content import Content, content, one_table
 from bayescal.shift.evidence_result import ShiftEvidence
 from bayescal.shift.label_shift_result import LabelShiftClasses
 
@@ -9,9 +9,7 @@ from bayescal.shift.label_shift_result import LabelShiftClasses
 def _(result: LabelShiftClasses) -> Content:
     sheet = result.sheet(whole=True)
     shown = [one_table("Classes", sheet), one_table("Class frequencies of the target", result.priors.sheet(whole=True))]
-    return Content(
-        "Calibration of all classes in a target", sheet, shown, row_numbers(next(iter(result.values())).counts)
-    )
+    return Content("Calibration of all classes in a target", sheet, shown, next(iter(result.values()))._row_numbers())
 
 
 @content.register

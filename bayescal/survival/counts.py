@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,11 @@ class SurvivalCounts(Sums):
     >>> (counts + counts).n_rows
     6
     """
+
+    not_paired: ClassVar[str] = (
+        "They are counts of one model, and a difference also depends on the joint distribution of the risks of both "
+        "models: compare rows, with `compare_survival(time, event, {'A': a, 'B': b}, horizon=5)`."
+    )
 
     bins: Bins
     times: Floats

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
+from bayescal.clinical.page import clinical_picture
 from bayescal.datasets.simulate import simulate
-from bayescal.report.figure import clinical_picture
 
 ROWS = simulate(1500, population="flat", curve="temperature", strength=1.5, rng=3)
 Y, P = ROWS.outcome.astype(int), ROWS.confidence
