@@ -26,11 +26,11 @@ class Meant(NamedTuple):
         The beginning of the answer.
     here : tuple of str
         Keywords or attributes, as they are written; the first one that exists is the answer. ``function:keyword`` is a
-        keyword of one function only.
+        keyword of one function only, ``keyword=value`` no attribute.
     elsewhere : str
         Otherwise: the code with which one gets it. Names are those of the reader: `y_true`, `result`, ...
     of : str
-        Names of the functions or results for which the words have this meaning; all by default.
+        Names of the functions, results or topics for which the words have this meaning, and no other; all by default.
     """
 
     words: str
@@ -42,6 +42,18 @@ class Meant(NamedTuple):
 
 _EVALUATE = "bayescal.evaluate(y_true, y_prob"
 _COUNTS = "bayescal.BinnedCounts.from_arrays(y_true, y_prob"
+#: What right-censored rows do not have.
+_OF_LABELS = "y_true|classes=|target=|pooling=|log_score"
+_LABELS = "ytest truth outcome outcomes response actual actuals obs labels label y data ysource targets"
+_PROBABILITIES = (
+    "yproba ypred yscore yhat probs probas proba probability probabilities prob prediction predictions preds pred "
+    "predicted score scores confidence confidences forecast p pr modelnames psource yprobsource"
+)
+#: The same calls for right-censored rows.
+_CENSORED = {
+    _EVALUATE: "bayescal.survival.evaluate(time, event, risk, horizon=5",
+    _COUNTS: "bayescal.survival.SurvivalCounts.from_arrays(time, event, risk, times=[5]",
+}
 _RECALIBRATION = "bayescal.clinical.recalibration(y_true, y_prob)"
 _CURVE = "bayescal.clinical.calibration_curve(y_true, y_prob)"
 _CUMULATIVE = "bayescal.cumulative.difference(y_true, y_prob)"
@@ -49,11 +61,15 @@ _CUMULATIVE = "bayescal.cumulative.difference(y_true, y_prob)"
 # fmt: off
 TABLE = (
     # --- columns
-    Meant("ytest truth outcome outcomes response actual actuals obs labels label y data ysource target targets",
-          "Labels are", ("y_true", "outcome", "response", "label", "event"), f"{_EVALUATE})"),
-    Meant("yproba ypred yscore yhat probs probas proba probability probabilities prob prediction predictions preds "
-          "pred predicted score scores confidence confidences forecast p pr modelnames psource yprobsource",
-          "Probabilities are", ("y_prob", "score", "confidence", "risk", "y_prob_target"), f"{_EVALUATE})"),
+    Meant(_LABELS, "Labels are", ("y_true", "outcome", "response", "event", "y", "count_file:label",
+          "shift.count_files:label", "ClasswiseCounts.from_frame:label")),
+    Meant(_PROBABILITIES, "Probabilities are", ("y_prob", "score", "confidence", "risk", "y_prob_target",
+          "count_file:prob", "shift.count_files:prob")),
+    Meant(f"ytrue yprob {_LABELS} {_PROBABILITIES}", "Labels and probabilities are evaluated by", (), f"{_EVALUATE})"),
+    Meant("correct correctness iscorrect hits", "Whether predictions are right is counted by", (),
+          "bayescal.count_file(path, label='correct', prob='confidence', target='confidence')", of="count_file"),
+    Meant("correct correctness iscorrect hits", "Whether predictions are right is evaluated by", (),
+          "bayescal.evaluate(correct, confidence, target='confidence')"),
     Meant("yprobtarget ptarget targetprob ytargetprob probtarget", "Predictions for a target without labels are",
           ("y_prob_target",), "bayescal.shift.class_priors(y_true, y_prob, y_prob_target)"),
     Meant("ytarget ytruetarget labelstarget targetlabels",
@@ -67,19 +83,20 @@ TABLE = (
     Meant("sensitivefeatures groups group groupby by subgroup subgroups protected strata mask",
           "Groups of rows are evaluated by", ("by", "member"), f"{_EVALUATE}, by=site)"),
     Meant("cluster clusters clusterid subject subjects", "Rows in clusters are evaluated by", ("cluster",),
-          "bayescal.survival.evaluate(time, event, risk, horizon=5, cluster=patient)",
-          of="survival.compare SurvivalCounts SurvivalHorizons survival.count_file survival.evaluate_counts"),
+          "bayescal.survival.evaluate(time, event, risk, horizon=5, cluster=patient)", of="survival"),
     Meant("cluster clusters clusterid subject subjects",
           "Intervals are those of independent rows; rows in clusters are evaluated by", ("cluster",),
           f"{_EVALUATE}, cluster=patient)"),
     Meant("pooling pooled partialpooling", "Groups are pooled by", ("pooling",),
           f"{_EVALUATE}, by=site, pooling='partial')"),
+    Meant("poslabel positivelabel positiveclass classes", "The kind of event is chosen by its number:", ("cause",),
+          "bayescal.survival.evaluate(time, event, risk, horizon=5, cause=1)", of="survival"),
     Meant("poslabel positivelabel positiveclass", "The positive label is the second of two classes:",
           ("pos_label", "classes=[negative, positive]"), f"{_EVALUATE}, classes=[0, 1])"),
     Meant("classes labels classnames labelnames", "Labels of classes are", ("classes",),
           f"{_EVALUATE}, classes=[0, 1])"),
     Meant("logits fromlogits logit", "Logits must become probabilities:", ("logits",),
-          "scipy.special.expit(logits)` for a column, `scipy.special.softmax(logits, axis=1)` for a matrix"),
+          "scipy.special.expit(logits)` or, for a matrix, `scipy.special.softmax(logits, axis=1)"),
     Meant("target task multiclass average", "The outcome is chosen by", (), f"{_EVALUATE}, target='event')"),
     Meant("time times timestamp", "Times are", ("time", "times"), "bayescal.CalibrationMonitor(window='1d')",
           of="CalibrationMonitor CalibrationMonitor.add CalibrationMonitor.add_counts"),
@@ -87,9 +104,12 @@ TABLE = (
     Meant("bins nbins numbins binning strategy", "There are no bins to choose; counts are evaluated by",
           (), "bayescal.cumulative.difference.from_counts(counts)", of="cumulative.difference"),
     Meant("bins nbins numbins", "Several numbers of bins are", ("n_bins=(10, 20)",), of="bin_sensitivity"),
+    Meant("bins nbins numbins nbin bincount binedges edges", "Bins are chosen when rows are counted:", (),
+          "bayescal.shift.label(y_true, y_prob, y_prob_target, bins=10)",
+          of="evaluate_shifted_counts shift.label_counts"),
     Meant("bins nbins numbins nbin bincount binedges edges", "Bins are chosen when rows are counted:",
-          ("calibration_tests:groups", "bins", "n_bins"), f"{_EVALUATE}, bins=10)` or `{_COUNTS}, bins=10)"),
-    Meant("ngroups g", "Groups of probabilities are", ("calibration_tests:groups",)),
+          ("clinical.calibration_tests:groups", "bins", "n_bins"), f"{_EVALUATE}, bins=10)` or `{_COUNTS}, bins=10)"),
+    Meant("ngroups g", "Groups of probabilities are", ("clinical.calibration_tests:groups",)),
     Meant("strategy binning binstrategy adaptive binningscheme", "How bins are chosen is",
           ("binning", "strategy"), f"{_EVALUATE}, bins=10, binning='quantile')"),
     Meant("closed", "The side on which bins are closed belongs to the bins:", (),
@@ -102,25 +122,43 @@ TABLE = (
           "bayescal.labels_needed(counts, width=0.1, simulations=400)"),
     Meant("chains tune cores njobs ncores", "There are no chains: draws are independent, and their number is",
           (), f"{_EVALUATE}, draws=4000)"),
-    Meant("prior alpha", "The prior of the Dirichlet model is", ("alpha", "prior", "prior_exact"),
+    Meant("prior alpha", "The prior of the Dirichlet model is", ("alpha",),
           f"{_EVALUATE}, model='dirichlet', alpha='jeffreys')",
-          of="evaluate evaluate_counts compare compare_counts dirichlet_posterior bin_sensitivity labels_needed"),
-    Meant("prior priors priorsd", "A prior is", ("prior", "prior_exact"),
-          "bayescal.clinical.recalibration(y_true, y_prob, prior=(2.5, 1.0))"),
-    Meant("alpha level significance threshold", "The probability of a false alarm is", ("level", "fdr"),
+          of="evaluate evaluate_counts evaluate_shifted evaluate_shifted_counts shift.label shift.label_counts "
+          "shift.covariate survival.evaluate survival.compare compare compare_counts dirichlet_posterior "
+          "bin_sensitivity labels_needed"),
+    Meant("prior priors priorrows", "The prior is worth so many rows:", ("pseudo_rows",),
+          of="net_benefit decisions.net_benefit_counts"),
+    Meant("prior priors priorsd", "Priors are chosen by", ("prior", "prior_exact"),
+          f"{_EVALUATE}, model='dirichlet', alpha='jeffreys')` or "
+          "`bayescal.clinical.recalibration(y_true, y_prob, prior=(2.5, 1.0))"),
+    Meant("threshold", "An alarm is raised where the evidence is at least 1 / `level`:", (),
+          "monitor.evidence(level=0.05)", of="CalibrationMonitor.evidence"),
+    Meant("alpha level significance", "The probability of a false alarm is", ("level", "fdr"),
           of="CalibrationMonitor.evidence cumulative.screen"),
+    Meant("level alpha significance", "The probability of an interval is given to the result:", (),
+          "result.table(prob=0.9)", of="count_file shift.count_files"),
+    Meant("alpha significance", "Intervals have the probability 1 - alpha:", ("prob=1 - alpha",),
+          "result.table(prob=1 - alpha)"),
     Meant("limit", "A limit belongs to the result:", (), "monitor.confidence_sequence().above(0.02)",
           of="CalibrationMonitor.confidence_sequence"),
     Meant("baseline reference", "The earlier windows are", ("reference", "baseline"), "monitor.change(baseline=(0, 4))",
           of="CalibrationMonitor.evidence CalibrationMonitor.change"),
-    Meant("prob alpha level conflevel confidencelevel ciprob ci hdiprob interval credible significance",
-          "The probability of an interval is given to the result:", ("prob",),
+    Meant("prob level conflevel confidencelevel ciprob ci hdiprob interval credible",
+          "The probability of an interval is given to the result:", ("prob=0.95",),
           "result.ece.interval(0.9)` or `result.table(prob=0.9)"),
     # --- quantities
-    Meant("norm ord power order", "The norm is chosen by its order:", ("plug_in_error:order", "lp_error:p"),
+    Meant("norm ord power order", "The norm is chosen by its order:", ("plug_in_error:order", "estimands.lp_error:p"),
           f"{_EVALUATE}).lp_error(2)` or `bayescal.plug_in_error(y_true, y_prob, order=2)"),
     Meant("debias debiased", "The plug-in value without its bias is", ("debiased",),
           "bayescal.plug_in_error(y_true, y_prob, order=2, debiased=True)"),
+    Meant("estimand estimands metric metrics scoring", "The score is `score='brier'` or `score='log'`; errors of "
+          "calibration are compared by", (), "bayescal.compare(labels, matrices)", of="scores.compare"),
+    Meant("estimand estimands metric metrics scoring", "Methods of the result take it:", (),
+          "bayescal.compare(y_true, models).table(estimand='auc')",
+          of="compare compare_counts compare_independent compare_over_datasets"),
+    Meant("estimand estimands metric metrics scoring", "Methods of the result take it:", (),
+          "bayescal.survival.compare(time, event, models, horizon=5).table(estimand='auc')", of="survival.compare"),
     Meant("estimand estimands metric metrics scoring", "Results have all estimands:",
           ("estimand", "estimands"), f"{_EVALUATE}).auc"),
     Meant("score scoring", "The score is chosen by", (), "bayescal.scores.compare(labels, matrices, score='log')"),
@@ -128,6 +166,8 @@ TABLE = (
           "bayescal.compare(y_true, models, rope=0.01)"),
     Meant("share", "The share of rows with larger errors is", (),
           "bayescal.estimands.largest_error(result.bin_draws, share=0.05)"),
+    Meant("nb netbenefit decisioncurve threshold thresholds difference delta puseful treatall",
+          "The net benefit belongs to all models:", (), "summary.net_benefit", of="ModelParts"),
     Meant("threshold thresholds pt cutoff thresholdprobability", "Thresholds of decisions are",
           ("thresholds", "net_benefit.thresholds"), "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])"),
     Meant("prevalence casecontrolrho", "For case-control data, the prevalence is", ("prevalence",),
@@ -168,6 +208,8 @@ TABLE = (
           f"{_RECALIBRATION}.slope", of="Recalibration ClinicalSummary ModelParts"),
     Meant("intercept calibrationintercept", "The intercept is", (), f"{_RECALIBRATION}.intercept"),
     Meant("slope calibrationslope", "The slope is", (), f"{_RECALIBRATION}.slope"),
+    Meant("recalibration", "Intercept and slope are", (), _RECALIBRATION),
+    Meant("calibrationcurve smoothcurve", "The smooth calibration curve is", (), _CURVE),
     Meant("coef coefs coefficients params", "Coefficients are", ("intercept` and `slope",)),
     Meant("oe oeratio eo eoratio observedexpected observedexpectedratio", "The ratio of observed to expected events is",
           ("observed_expected", "recalibration.observed_expected"), f"{_RECALIBRATION}.observed_expected"),
@@ -186,8 +228,8 @@ TABLE = (
           "bayescal.LogisticRecalibration().fit(y_prob, y_true).transform(y_prob)"),
     Meant("confint confidenceinterval ci interval intervals lower upper", "Intervals are",
           ("exact_interval('slope')", "interval()", "low` and `high", "table(prob=0.95)")),
-    Meant("values intervals lower upper", "Intervals after each window are", ("low` and `high",),
-          of="ConfidenceSequence"),
+    Meant("values intervals lower upper", "Intervals after each window are `low` and `high`, the last one is",
+          ("interval",), of="ConfidenceSequence"),
     Meant("ece", "The plug-in ECE after each window is", ("plug_in",), of="ConfidenceSequence"),
     Meant("level", "The probability that all intervals hold is", ("prob",), of="ConfidenceSequence"),
     Meant("alarm", "The first window whose interval lies above a limit is", ("above(0.02)",), of="ConfidenceSequence"),
@@ -233,7 +275,7 @@ TABLE = (
     Meant("differencesbydataset", "Differences on each data set are", ("by_dataset()",)),
     Meant("evaluations", "The comparison of each data set is", ("comparisons[name]",), of="ComparisonOverDatasets"),
     Meant("pworst", "The probability of being the best is", ("p_best()",), of="ComparisonOverDatasets"),
-    Meant("expectedranks rank rankprobabilities", "Mean ranks over the data sets are", ("ranks()",),
+    Meant("expectedranks rank rankprobabilities", "Draws of the mean ranks over the data sets are", ("ranks()",),
           of="ComparisonOverDatasets"),
     # --- pictures
     Meant("plot draw figure picture", "Its picture is drawn by", (), "bayescal.plot(result)", of=" ".join((
@@ -248,7 +290,8 @@ BINNINGS = {"uniform": "equal-width", "quantile": "equal-mass"}
 #: What else to say about a call with missing or surplus arguments.
 CALLS = {
     "evaluate_shifted": "State what differs between source and target: `shift='label'` if it is the class frequencies "
-    "alone, `shift='covariate'` with `weights=` if it is the distribution of the features.",
+    "alone, `shift='covariate'` with `weights=` if it is the distribution of the features. Labels of the target are "
+    "not used.",
     "evaluate_shifted_counts": "State `shift='label'`: counts of classes and cells suffice for label shift only.",
     "labels_needed": "It takes the counts of a pilot, as in "
     "`labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`.",
@@ -277,7 +320,7 @@ def _by_word() -> dict[str, list[Meant]]:
     """Return the rows of the table for each word, in their order; also for the names here."""
     found: dict[str, list[Meant]] = {}
     for meant in TABLE:
-        own = [] if meant.of else [letters(_head(each)) for each in meant.here if ":" not in each]
+        own = [] if meant.of else [letters(_head(each)) for each in meant.here if not re.search("[:=.]", each)]
         for word in dict.fromkeys([*meant.words.split(), *own]):
             found.setdefault(word, []).append(meant)
     return found
@@ -293,21 +336,37 @@ def _rows(word: str, owners: Collection[str]) -> list[Meant]:
     return sorted((each for each in rows if not each.of or set(each.of.split()) & set(owners)), key=lambda m: not m.of)
 
 
-def _elsewhere(rows: Iterable[Meant]) -> str:
+def _owners(where: str, thing: object) -> set[str]:
+    """Return the names under which the table may know a function or method: its own, its class and its topic."""
+    return {where, where.partition(".")[0], *getattr(thing, "__module__", "").split(".")[1:2]}
+
+
+def _elsewhere(rows: Iterable[Meant], owners: Collection[str]) -> str:
     """Return where a thing is otherwise; both places if a word has two meanings."""
-    return "".join(f" {each.says} `{each.elsewhere}`." for each in [row for row in rows if row.elsewhere][:2])
+    places = [(each.says, _place(each.elsewhere, owners)) for each in rows]
+    return "".join(f" {says} `{place}`." for says, place in [each for each in places if each[1]][:2])
+
+
+def _place(elsewhere: str, owners: Collection[str]) -> str:
+    """Return the code with which an owner gets a thing; that of right-censored rows, or none, for topic survival."""
+    if "survival" not in owners:
+        return elsewhere
+    for call, own in _CENSORED.items():
+        elsewhere = elsewhere.replace(call, own)
+    places = elsewhere.split("` or `")
+    return "` or `".join(each for each in places if not re.search(_OF_LABELS, each))
 
 
 # --- attributes
 
 
-def _of_rows(rows: Iterable[Meant], known: Collection[str]) -> str:
+def _of_rows(rows: Iterable[Meant], known: Collection[str], owners: Collection[str] = ()) -> str:
     """Return the first name that is an attribute, or where else a thing is; may be empty."""
     for each in rows:
         for code in each.here:
-            if _head(code) in known and ":" not in code:
+            if _head(code) in known and not re.match(r"[\w.]+[:=]", code):
                 return f" {each.says} `{code}`."
-    return _elsewhere(rows)
+    return _elsewhere(rows, owners)
 
 
 def similar(name: str, known: Iterable[str]) -> str:
@@ -334,7 +393,8 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     >>> of_module("compair", "bayescal.survival", ["compare", "evaluate"])
     ' Did you mean `bayescal.survival.compare`?'
     """
-    if elsewhere := _elsewhere(_rows(name, ())):
+    owners = {module.rpartition(".")[2]}
+    if elsewhere := _elsewhere(_rows(name, owners), owners):
         return elsewhere
     names = {each: _lazy.written(each) for each in _lazy.former_names()} | {each: f"{module}.{each}" for each in listed}
     near = dict.fromkeys(names[each] for each in _checks.nearest(name, names) if not each.startswith("_"))
@@ -351,10 +411,11 @@ def no_attribute(result: Any, name: str) -> NoReturn:
         object.__getattribute__(result, name)
     hint = ""
     if not name.startswith("_"):
-        known, rows = set(dir(result)), _rows(name, [each.__name__ for each in kind.__mro__])
-        hint = _of_rows([each for each in rows if each.of], known)
+        owners = {each.__name__ for each in kind.__mro__} | _owners(kind.__name__, kind)
+        known, rows = set(dir(result)), _rows(name, owners)
+        hint = _of_rows([each for each in rows if each.of], known, owners)
         hint = hint or (kind._instead(result, name) if hasattr(kind, "_instead") else "")
-        hint = hint or _of_rows(rows, known) or similar(name, known)
+        hint = hint or _of_rows(rows, known, owners) or similar(name, known)
     raise AttributeError(f"{kind.__name__!r} has no attribute {name!r}.{hint}")
 
 
@@ -370,7 +431,14 @@ class UnknownKeywordError(TypeError):
 
 
 def unknown_keyword(
-    where: str, word: str, known: Iterable[str], *, call: str = "", given: Collection[str] = (), rest: str = ""
+    where: str,
+    word: str,
+    known: Iterable[str],
+    *,
+    owners: Collection[str] = (),
+    call: str = "",
+    given: Collection[str] = (),
+    rest: str = "",
 ) -> UnknownKeywordError:
     """Return the error about an unknown keyword.
 
@@ -382,6 +450,8 @@ def unknown_keyword(
         The keyword.
     known : iterable of str
         Keywords that it takes.
+    owners : collection of str, optional
+        Names under which the table may know the function.
     call : str, optional
         A call with the necessary arguments and no closing parenthesis.
     given : collection of str, optional
@@ -390,17 +460,16 @@ def unknown_keyword(
         What to add if the table has no answer.
     """
     known = tuple(known)
-    owners = {where, where.partition(".")[0]}
-    rows = _rows(word, owners)
+    rows = _rows(word, owners or _owners(where, None))
     hint = ""
-    for each in rows:
-        for code in each.here:
+    for chosen in ([each for each in rows if each.of], rows):  # what a word means for this function counts alone
+        for code in [code for each in chosen for code in each.here]:
             own, _, keyword = code.rpartition(":")
-            name = _head(keyword)
+            name = keyword.partition("=")[0]
             if name in known and name not in given and own in ("", where):
                 shown = f": `{call}{_argument(keyword, call)})`" if call else ""
                 hint = hint or f" Here it is called {name!r}{shown}."
-    hint = hint or _elsewhere(rows)
+        hint = hint or _elsewhere(chosen, owners)
     if not hint:
         hint = _checks.did_you_mean(word, known) + rest
         hint = hint or (f" Its keywords are {list(known)}." if known else " It takes no keywords.")
@@ -538,18 +607,19 @@ def _refused(
     taken = {*known[: len(args) - method], *given}
     needed = [each for each in own.values() if each.default is each.empty and each.name in known]
     call = ", ".join(each.name if each.kind is not each.KEYWORD_ONLY else f"{each.name}=..." for each in needed)
+    owners = _owners(name, (args[0] if isinstance(args[0], type) else type(args[0])) if method and args else function)
     of_object = method and bool(args) and not isinstance(args[0], type) and "." in name
     call = f"{_snake_case(name) if of_object else name}({call}"
     if isinstance(problem, UnknownKeywordError) and named:
         known += [each for each in problem.known if each not in known]
-        return unknown_keyword(name, problem.word, known, call=call, given=taken, rest=problem.rest)
+        return unknown_keyword(name, problem.word, known, owners=owners, call=call, given=taken, rest=problem.rest)
     extra = [word for word in given if word not in own]
     if "unexpected keyword" in str(problem) and extra:
-        return unknown_keyword(name, extra[0], known, call=call, given=taken)
+        return unknown_keyword(name, extra[0], known, owners=owners, call=call, given=taken)
     missing = [each.name for each in needed if each.name not in taken]
     for word in extra:  # it may be another name of an argument that is missing
-        if any(_head(code) in missing for each in _rows(word, {name}) for code in each.here):
-            return unknown_keyword(name, word, known, call=call, given=taken)
+        if any(code.rpartition(":")[2] in missing for each in _rows(word, owners) for code in each.here):
+            return unknown_keyword(name, word, known, owners=owners, call=call, given=taken)
     said = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
     counts = _for_counts(function)
     counted = f" For counts, use `{counts}(counts)`." if counts else ""

@@ -53,7 +53,7 @@ def shortened[T](labels: Sequence[T], most: int, named: T) -> list[T]:
 
 
 class Details:
-    """What `details` of a result returns, and printing the result leaves out.
+    """The part of a result that `details` returns and printing leaves out.
 
     Parameters
     ----------
@@ -167,6 +167,11 @@ class Presented:
     def _more(self, prob: float) -> dict[str, Any]:
         """Return what the JSON document contains besides the rows of the table; nothing by default."""
         return {}
+
+    @property
+    def _one_evaluation(self) -> str:
+        """How to choose one of the evaluations of the result, for messages of functions that take one; may be empty."""
+        return ""
 
     def _labelled(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows of a data frame, in which the index identifies a row; the same rows by default."""

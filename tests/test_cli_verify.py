@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bayescal.app import app
+from bayescal.verify.coverage import CoverageStudy, coverage_study
 from bayescal.verify.coverage_study import cell_table
-from bayescal.verify.studies.coverage import CoverageStudy, coverage_study
 
 SMALL = ["--sizes", "200", "--populations", "flat", "--methods", "dirichlet,percentile-bootstrap", "--draws", "100"]
 SMALL += ["--curves", "calibrated,one-bad-bin:0.25", "--bins", "5", "--repeats", "8", "--seed", "3"]
@@ -126,7 +126,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is_computed(arguments, sa
         raise AssertionError("a cell was run")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("bayescal.verify.studies.study._run_cell", computed)
+    monkeypatch.setattr("bayescal.verify.coverage.run_cell", computed)
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, ""), done.output
     assert done.stderr.startswith("Error: ")

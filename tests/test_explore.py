@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from bayescal import BinnedCounts
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.datasets.simulate import simulate, true_curve
-from bayescal.verify.studies.coverage import METHODS
+from bayescal.verify.coverage import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "explore"

@@ -1,4 +1,4 @@
-"""The table of docs/architecture.md, kept true by reading every import."""
+"""The rules of docs/architecture.md, kept true by reading every import."""
 
 import ast
 import functools
@@ -11,24 +11,32 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "bayescal"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE, PAGE = ROOT / "bayescal", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+FILES = sorted(p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py"))
 HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas", "numba")
 
-SUPPORT = {
-    "_checks", "_invalid", "_rules", "draws", "_arviz", "_presented", "_render", "_export", "_files", "_locks",
-    "_loops", "_compiled", "_lazy", "_meant", "_packages", "_progress", "_version", "_jit",
-}  # fmt: skip
-CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "scores", "evaluate"]
-#: Layer -> layers it may import (itself included).
+SUPPORT = {"draws", *(p.removesuffix(".py") for p in FILES if re.match(r"_[a-z]\w*\.py", p))}
+CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "evaluate"]
+#: Folders with everything about one topic: rows, counts, posterior, results, verbs, plots, page, command.
+TOPICS = {"survival", "shift", "decisions", "clinical", "cumulative", "monitoring", "planning"}
+#: Layer -> layers it may import (itself included); topics import each other along the arrows of the page only.
 MAY_IMPORT = {
     "support": {"support"},
     **{layer: {"support", *CORE[: i + 1]} for i, layer in enumerate(CORE)},
+    "scores": {"support", *CORE[:-1], "scores"},
     "datasets": {"support", "data", "datasets"},
     "report": {"support", *CORE, "datasets", "report"},
-    "verify": {"support", *CORE, "datasets", "verify"},
-    "cli": {"support", *CORE, "datasets", "report", "verify", "cli"},
-    "app": {"cli"},
+    "cli": {"support", *CORE, "datasets", "report", "cli"},
+    **{topic: {"support", *CORE, "datasets", "report", "cli", topic} for topic in TOPICS},
+    "verify": {"support", *CORE, "datasets", *TOPICS, "cli", "verify"},
+    "app": {"cli", *TOPICS, "verify"},
     "__main__": {"support", "app"},
+}
+#: Frame -> names of the files of a topic that may import it: results and verbs work without plots and commands.
+FRAME_OF = {
+    "report": r"(\w+_)?plot|page|from_files",
+    "cli": r"command|options|from_files",
 }
 #: Layer -> third-party modules that may be imported when its modules are loaded.
 AT_MODULE_TOP = {
@@ -43,8 +51,9 @@ AT_MODULE_TOP = {
     "evaluate": {"numpy"},
     "datasets": {"numpy", "scipy.special"},
     "report": {"numpy"},
-    "verify": {"numpy", "scipy.special"},
     "cli": {"numpy", "typer"},
+    **{topic: {"numpy", "scipy.special"} for topic in TOPICS},
+    "verify": {"numpy", "scipy.special"},
     "app": {"typer"},
     "__main__": set(),
 }
@@ -60,22 +69,36 @@ ONLY_HERE = {
     "verify/pymc_sub_models.py": {"pymc", "pytensor"},
     "_lazy.py": {"lazy_loader"},
     "_jit.py": {"numba"},
+    **{p: {"typer"} for p in FILES if p.endswith("/options.py")},
 }
 #: Files that are PyMC or compiled loops, as those of posterior/shrinkage/compiled: no other file loads them at its top.
 LOADED_WHEN_NEEDED = {
     "__init__.py", "verify/pymc_models.py", "verify/pymc_sub_models.py",
     "_jit.py", "_compiled.py", "posterior/shrinkage/many.py",
 }  # fmt: skip
-#: Folders that the page of the architecture names as a whole.
-WHOLE = ("verify/mistakes", "cli/commands", "posterior/shrinkage/compiled")
-#: Floors of the house: the longest chain of layers in which each may import the one before.
-MOST_FLOORS = 11
+#: Folders to which the page gives one line; it names the files of the others.
+WHOLE = (*TOPICS, "verify", "cli/commands", "posterior/shrinkage/compiled")
+#: Floors of the house, of which topics are one: the longest chain of layers in which each may import the one before.
+MOST_FLOORS = 13
+#: Longest chain of topics, from the page.
+MOST_TOPICS_IN_A_ROW = 4
 
 
 def layer_of(module):
     """Layer of `bayescal.<module>`; a name that no file has is a public name of the package itself."""
     first = module.split(".")[0]
     return "support" if first in SUPPORT else first
+
+
+def arrows_of(page):
+    """Topic -> topics that it may import, from the table of the page."""
+    table = re.search(r"^\| Topic \| May import .*\n\|[-|]+\n((?:\|.*\n)+)", page, re.MULTILINE)
+    rows = [line.strip("|").split("|")[:2] for line in table.group(1).splitlines()]
+    quoted = [[re.findall(r"`(\w+)`", cell) for cell in row] for row in rows]
+    return {topic: set(others) for topics, others in quoted for topic in topics}
+
+
+ARROWS = arrows_of(PAGE)
 
 
 def imports(tree):
@@ -98,22 +121,32 @@ def imports(tree):
                 yield name if is_module else module, node in top - type_checking
 
 
+def refused(path, layer, module):
+    """Why a file may not import a module of the package; None if it may."""
+    inner = module.removeprefix("bayescal.")
+    target = layer_of(inner)
+    if target not in MAY_IMPORT and layer in ("cli", "app", "verify") and inner == "__version__":
+        return None  # commands are users of the public package
+    if layer in TOPICS:
+        if target in TOPICS - ARROWS[layer] - {layer}:
+            return f"no arrow from {layer} to {target}"
+        if target in FRAME_OF and not re.fullmatch(FRAME_OF[target], Path(path).stem):
+            return f"{target} in a file of another name"
+    allowed = MAY_IMPORT.get(layer, set()) | ARROWS.get(layer, set())
+    return None if target in allowed else f"{layer} imports {module}"
+
+
 def violations(path, source):
     """What a file (path within the package) does that its layer may not."""
-    where = Path(path)
-    layer = layer_of(where.parts[0].removesuffix(".py")) if path != "__init__.py" else "support"
+    layer = layer_of(Path(path).parts[0].removesuffix(".py")) if path != "__init__.py" else "support"
     found = []
     for module, loaded in imports(ast.parse(source)):
         name = module.split(".")[0]
         if module.startswith("."):
             found.append(f"{path}: relative import {module}")
         elif name == "bayescal":
-            inner = module.removeprefix("bayescal.")
-            target = layer_of(inner)
-            if target not in MAY_IMPORT and layer in ("cli", "app") and inner == "__version__":
-                continue  # the command line is a user of the public package
-            if target not in MAY_IMPORT.get(layer, set()):
-                found.append(f"{path}: {layer} imports {module}")
+            problem = refused(path, layer, module)
+            found += [f"{path}: {problem}"] if problem else []
         elif module in ("scipy.stats", "pymc") and layer != "verify":
             found.append(f"{path}: {layer} imports {module}")
         elif name == "narwhals" and "narwhals" not in ONLY_HERE.get(path, set()):
@@ -125,9 +158,6 @@ def violations(path, source):
     return found
 
 
-FILES = sorted(p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py"))
-
-
 def test_imports_go_upwards_only():
     assert [found for path in FILES for found in violations(path, (PACKAGE / path).read_text())] == []
 
@@ -135,29 +165,58 @@ def test_imports_go_upwards_only():
 def test_every_file_has_a_layer():
     layers = {layer_of(Path(p).parts[0].removesuffix(".py")) for p in FILES if p != "__init__.py"}
     assert layers == set(MAY_IMPORT) == set(AT_MODULE_TOP)
-    assert {p.removesuffix(".py") for p in FILES if p.startswith("_") and not p.startswith("__")} < SUPPORT
 
 
-def test_the_page_names_every_file():
-    """docs/architecture.md shows the tree; files of datasets are data, and each folder has an `__init__.py`."""
-    page = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
-    tree = page.split("```")[1]
-    missing = [p for p in FILES if Path(p).name != "__init__.py" and not _named(tree, Path(p))]
+def test_the_page_names_topics_and_arrows():
+    assert ARROWS.keys() == TOPICS
+    assert set().union(*ARROWS.values()) <= TOPICS
+    sorted_topics = [*graphlib.TopologicalSorter(ARROWS).static_order()]  # raises CycleError, which names the circle
+    length = {}
+    for topic in sorted_topics:
+        length[topic] = 1 + max((length[below] for below in ARROWS[topic]), default=0)
+    assert max(length.values()) <= MOST_TOPICS_IN_A_ROW
+
+
+def test_the_page_names_every_folder_and_every_file_of_the_core():
+    """Each folder has a line; each has an `__init__.py`, and files of data sets are data."""
+    missing = [p for p in FILES if not _named(TREE, Path(p) if Path(p).name != "__init__.py" else Path(p).parent)]
     assert missing == []
 
 
+def test_the_page_names_nothing_else():
+    """Names of files and folders of the package in the tree exist."""
+    inside = TREE.split("bayescal/")[1].split("\ntests/")[0]
+    names = {Path(p).name for p in FILES} | {f"{folder.name}/" for p in FILES for folder in Path(p).parents}
+    assert set(re.findall(r"\b\w+\.py\b", inside)) | set(re.findall(r"^ +(\w+/)", inside, re.MULTILINE)) <= names
+
+
+def test_topics_have_one_line_each():
+    lines = [line for line in TREE.splitlines() if re.match(r"  \w+/ +TOPIC: ", line)]
+    assert sorted(line.split("/")[0].strip() for line in lines) == sorted(TOPICS)
+
+
+#: The folders and files, as the page shows them.
+TREE = PAGE.split("```")[1]
+
+
 def _named(tree, path):
-    """Whether a file stands in the tree below its folder."""
-    if path.parent.as_posix() in WHOLE:
-        return f"{path.parts[-2]}/" in tree
+    """Whether a file or folder stands in the tree below its folder."""
+    parts = path.parts
+    for n in range(1, len(parts) + 1):
+        if "/".join(parts[:n]) in WHOLE:
+            parts = parts[:n]
+            break
     lines = tree.splitlines()
-    start = next(i for i, line in enumerate(lines) if line.strip().startswith("bayescal/"))
-    indent = 0
-    for folder in path.parts[:-1]:
-        indent += 2
-        start = next(i for i in range(start, len(lines)) if lines[i].startswith(" " * indent + f"{folder}/"))
-    inside = list(itertools.takewhile(lambda line: line.startswith(" " * (indent + 2)), lines[start + 1 :]))
-    return any(re.search(rf"(^| ){re.escape(path.name)}\b", line) for line in inside)
+    start = next(i for i, line in enumerate(lines) if line.startswith("bayescal/"))
+    for depth, name in enumerate(parts, 1):
+        indent = " " * (2 * depth)
+        inside = itertools.takewhile(lambda line, indent=indent: line.startswith(indent), lines[start + 1 :])
+        own = [(i, line) for i, line in enumerate(inside, start + 1) if line[len(indent)] != " "]
+        sought = rf"(^|, ){re.escape(name)}(,|  | [A-Z]|$)" if name.endswith(".py") else rf"^{re.escape(name)}/ "
+        start = next((i for i, line in own if re.search(sought, line[len(indent) :])), None)
+        if start is None:
+            return False
+    return True
 
 
 def test_the_house_has_few_floors():
@@ -190,7 +249,22 @@ def test_the_house_has_few_floors():
         ("stats/binned.py", "def f():\n    import narwhals", "narwhals outside"),
         ("data/groups.py", "import narwhals as nw", "narwhals outside"),
         ("data/files/source.py", "import duckdb", "data loads duckdb"),
-        ("report/posterior.py", "from bayescal.verify.studies.coverage import x", "report imports bayescal.verify"),
+        ("report/posterior.py", "from bayescal.verify.coverage import x", "report imports bayescal.verify"),
+        ("report/posterior.py", "from bayescal.shift.result import x", "report imports bayescal.shift"),
+        (
+            "results/remarks.py",
+            "if TYPE_CHECKING:\n    from bayescal.shift.counts import x",
+            "results imports bayescal",
+        ),
+        ("cli/counts.py", "def f():\n    from bayescal import survival", "cli imports bayescal.survival"),
+        ("survival/command.py", "from bayescal.verify.coverage import x", "survival imports bayescal.verify"),
+        ("cumulative/result.py", "from bayescal.decisions.counts import x", "no arrow from cumulative to decisions"),
+        ("monitoring/page.py", "import bayescal.clinical.page", "no arrow from monitoring to clinical"),
+        ("survival/analysis.py", "from bayescal.decisions.words import x", "no arrow from survival to decisions"),
+        ("survival/result.py", "from bayescal.report.drawing import x", "report in a file of another name"),
+        ("planning/analysis.py", "from bayescal.cli.options import x", "cli in a file of another name"),
+        ("clinical/result.py", "import typer", "clinical loads typer"),
+        ("shift/statistics.py", "from scipy.stats import beta", "shift imports scipy.stats"),
         ("evaluate.py", "from .data import frames", "relative import"),
     ],
 )
@@ -211,6 +285,10 @@ def test_the_reader_finds_what_is_forbidden(path, source, said):
             "if TYPE_CHECKING:\n    from matplotlib.axes import Axes\ndef f():\n    import matplotlib",
         ),
         ("evaluate.py", "import json\nfrom bayescal.results.evaluation import Evaluation"),
+        ("clinical/result.py", "from bayescal.decisions.words import x\nfrom bayescal.results.evaluation import y"),
+        ("survival/from_files.py", "from bayescal.cli.options import x\nfrom bayescal.report.document import y"),
+        ("verify/sbc.py", "from bayescal.shift.counts import x"),
+        ("app.py", "import typer\nfrom bayescal.survival import command"),
         ("cli/outputs.py", "import typer\nfrom bayescal import __version__\nfrom bayescal.report.posterior import x"),
     ],
 )
@@ -218,11 +296,22 @@ def test_the_reader_lets_the_rest_pass(path, source):
     assert violations(path, source) == []
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("| `a` | `b` | |\n| `b` | `a` | |\n", {"a": {"b"}, "b": {"a"}}),
+        ("| `a`, `b` | none | |\n| `c` | `a`, `b` | words |\n", {"a": set(), "b": set(), "c": {"a", "b"}}),
+    ],
+)
+def test_the_reader_of_arrows(rows, said):
+    assert arrows_of(f"text\n\n| Topic | May import | Why |\n|---|---|---|\n{rows}\n`d`\n") == said
+
+
 def test_modules_that_are_imported_by_their_name():
     """Such an import evades the tests above.
 
-    Results name the files that write them, the registries their estimands and kinds of counts, the package, in an
-    error, their synonyms, and each command of the program the function whose defaults its help shows.
+    Results name the files that write them, the registries their estimands, kinds of counts and pages of topics, the
+    package, in an error, their synonyms, and each command of the program the function whose defaults its help shows.
     """
     found = set()
     for path in FILES:
@@ -235,6 +324,7 @@ def test_modules_that_are_imported_by_their_name():
         ("_lazy.py", "f'{PACKAGE}.{module}'"),
         ("_presented.py", "f'bayescal.report.{name}'"),
         ("cli/help.py", "module"),
+        ("report/topics.py", "f'bayescal.{folders[0]}.page'"),
         (
             "stats/kinds.py",
             "'.'.join(('bayescal', *file.relative_to(PACKAGE).with_suffix('').parts)).removesuffix('.__init__')",
@@ -311,6 +401,69 @@ print(len(str(ev)) > 100, len(ev.to_json()) > 100, [m for m in {HEAVY} if m in s
 """
     done = run(code)
     assert (done.stdout.strip(), done.stderr) == ("True True []", "")
+
+
+def test_a_first_evaluation_loads_no_topic(run):
+    """Nor do printing, a document, the frame of pages, and a comparison."""
+    code = f"""
+import sys
+import numpy as np
+import bayescal as bc
+p = np.random.default_rng(1).random(200)
+y = p < 0.4
+ev, found = bc.evaluate(y, p, rng=1), bc.compare(y, {{"a": p, "b": p**2}}, rng=1)
+import bayescal.report.page
+print(all(len(str(each)) > 100 and len(each.to_json()) > 100 for each in (ev, found)))
+print(sorted({{m.split(".")[1] for m in sys.modules if m.startswith("bayescal.")}} & {TOPICS}))
+"""
+    done = run(code)
+    assert (done.stdout.split("\n"), done.stderr) == (["True", "[]", ""], "")
+
+
+def imported_by(path):
+    """Modules of the package that a file imports."""
+    return {module for module, _ in imports(ast.parse((ROOT / path).read_text(encoding="utf-8")))}
+
+
+#: Question -> files to which the page leads, and what they contain.
+QUESTIONS = {
+    "Where is the sentence of a survival result written?": {
+        "bayescal/survival/result.py": ["def _subject(self)", "def sentence(self"],
+    },
+    "Where does a new statistic of cumulative differences go?": {
+        "bayescal/cumulative/statistics.py": ["def kuiper(", "def kolmogorov_smirnov("],
+        "bayescal/cumulative/base.py": ["def kuiper(self)", "def kolmogorov_smirnov(self)"],
+    },
+    "Which test fails if a posterior of a shift is wrong?": {
+        "tests/posterior/test_class_priors.py": ["def test_known_cells_agree_with_quadrature("],
+        "tests/sbc/test_class_priors.py": ["def test_ranks_are_uniform(", "def test_wrong_samplers_are_caught("],
+    },
+    "Where is the number below which events are few?": {
+        "bayescal/clinical/words.py": ["FEW_EVENTS = 100", "def few_events("],
+    },
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_page_leads_to_the_file(question):
+    (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| {question} |")]
+    assert set(re.findall(r"`((?:bayescal|tests)/[\w/]+\.py)`", row)) == QUESTIONS[question].keys()
+    for path, contents in QUESTIONS[question].items():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert [words for words in contents if words not in text] == []
+
+
+def test_the_files_are_the_answers():
+    """The sentence and the number are those that users see; the test of a shift is about its posterior."""
+    import bayescal as bc
+    from bayescal.clinical.words import few_events
+    from bayescal.survival import result
+
+    ev = bc.evaluate_survival([1, 2, 3, 4] * 20, [1, 1, 0, 1] * 20, [0.2, 0.7, 0.4, 0.6] * 20, horizon=3, rng=1)
+    assert type(ev).__module__ == result.__name__
+    assert ev.sentence().startswith(f"{ev._subject} is ")
+    assert (few_events(1000, 99) != [], few_events(1000, 100)) == (True, [])
+    assert "bayescal.shift.class_frequencies_posterior" in imported_by("tests/posterior/test_class_priors.py")
 
 
 def test_no_layer_above_asks_for_a_posterior_by_its_class():

@@ -68,6 +68,7 @@ RESULTS = {
 READER = {
     "bayescal": bc, "scipy": scipy, "y_true": Y, "y_prob": P, "y_prob_target": P, "y_target": Y, "weights": 1 + P,
     "site": np.arange(400) % 3, "patient": np.arange(400) // 2, "labels": LABELS, "matrix": MATRIX,
+    "correct": Y, "confidence": P, "alpha": 0.05,
     "matrices": {"a": MATRIX, "b": MATRIX[::-1]}, "models": MODELS, "counts": COUNTS, "time": TIMES, "event": Y,
     "risk": P, "monitor": MONITOR, "result": RESULTS["Evaluation"], "logits": MATRIX,
 }  # fmt: skip
@@ -204,7 +205,7 @@ def test_methods_of_results_answer_too():
     for result in ("Evaluation", "Comparison", "Recalibration"):
         said = refusal(RESULTS[result].to_frame, level=0.9)
         assert said.startswith(f"`{result}.to_frame` takes no 'level'. Here it is called 'prob': ")
-        assert said.endswith(f"`{result.casefold()}.to_frame(prob=...)`.")
+        assert said.endswith(f"`{result.casefold()}.to_frame(prob=0.95)`.")
 
 
 def codes(text):
@@ -212,11 +213,13 @@ def codes(text):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_every_place_that_a_message_names_exists():
+def test_every_place_that_a_message_names_exists(tmp_path, monkeypatch):
     """The code of each answer runs with the reader's names, on the results for which the answer is given."""
     offenders = []
+    monkeypatch.setitem(READER, "path", tmp_path / "rows.csv")
+    READER["path"].write_text("correct,confidence\n1,0.7\n0,0.6\n", encoding="utf-8")
     for meant in TABLE:
-        for code in codes(meant.elsewhere):
+        for code in {*codes(meant.elsewhere), *codes(_meant._place(meant.elsewhere, {"survival"}))}:
             of = next((RESULTS[name] for name in meant.of.split() if name in RESULTS), READER["result"])
             try:
                 plots = "plot" in code
@@ -252,7 +255,7 @@ def test_every_attribute_and_keyword_of_the_table_exists():
             if name not in taken | attributes:
                 missing.append((meant.says, code))
         for owner in meant.of.split():
-            if owner not in FUNCTIONS and owner.partition(".")[0] not in CLASSES:
+            if owner not in FUNCTIONS and owner.partition(".")[0] not in {*CLASSES, *MODULES}:
                 missing.append((meant.says, owner))
     assert missing == []
 
@@ -299,15 +302,20 @@ TRIED = [
     ("Evidence", "e_value", "`values`"),
     ("Evidence", "p_value", "`p_values`"),
     ("Evidence", "plot", "`bayescal.plot(result)`"),
-    ("ConfidenceSequence", "upper", "`low` and `high`"),
+    ("ConfidenceSequence", "upper", "are `low` and `high`, the last one is `interval`."),
     ("ConfidenceSequence", "level", "`prob`"),
-    ("ComparisonOverDatasets", "ece", "`result.average('ece')`"),
+    ("ComparisonOverDatasets", "ece", "`result.average('ece')`, its mean over the data sets."),
     ("ComparisonOverDatasets", "mean", "`average().mean()`"),
     ("Comparison", "ece", "`result[classifier].ece`"),
     ("Evaluation", "expected_calibration_error", "`evaluation.ece`"),
     ("Evaluation", "slope", "`bayescal.clinical.recalibration(y_true, y_prob).slope`"),
+    ("Evaluation", "recalibration", "Intercept and slope are `bayescal.clinical.recalibration(y_true, y_prob)`."),
+    ("Evaluation", "y_true", "Labels and probabilities are evaluated by `bayescal.evaluate(y_true, y_prob)`."),
+    ("ComparisonOverDatasets", "expected_ranks", "Draws of the mean ranks over the data sets are `ranks()`."),
     ("Evaluation", "mce", "No interval of the maximum calibration error"),
-    ("Evaluation", "max_eror", "Did you mean 'max_error'"),
+    ("Evaluation", "max_error", "90th percentile of the absolute error (E90 of bins) is `evaluation.e90_bins`."),
+    ("Evaluation", "e90_bin", "(E90 of bins) is `evaluation.e90_bins`."),
+    ("Evaluation", "postrior", "Did you mean 'posterior'"),
     ("Draws", "lower", "Intervals"),
 ]  # fmt: skip
 
@@ -334,6 +342,66 @@ def test_attributes_that_an_answer_names_exist():
                 if code not in ("bayescal", "scipy", "monitor", "result") and not hasattr(result, code):
                     offenders.append((which, word, answer))
     assert offenders == []
+
+
+SURVIVAL = RESULTS["SurvivalHorizons"][5]
+
+
+def test_answers_about_right_censored_rows_do_not_name_functions_of_labels():
+    """`evaluate` and `recalibration` would take a row that left the study for one without the event."""
+    for call, said in {
+        lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, by=Y): "risk, horizon=5, by=site)`.",
+        lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, pos_label=1): "Here it is called 'cause'",
+        lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, metric="auc"): "horizon=5).table(estimand='auc')`.",
+        lambda: bc.evaluate_survival(TIMES, Y, P, horizon=5, edges=3): "Here it is called 'bins'",
+        lambda: bc.evaluate_survival(TIMES, Y, P, horizon=5, prior=1): "horizon=5, model='dirichlet', alpha=",
+        lambda: bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5], seed=1): "risk, horizon=5, rng=1)`.",
+        lambda: SURVIVAL.c_index: "The AUC (C statistic) is `auc`.",
+    }.items():
+        with pytest.raises((TypeError, AttributeError), match=re.escape(said)) as caught:
+            call()
+        assert "y_true" not in str(caught.value)
+    for name in ("slope", "citl", "ici", "recalibration", "labels", "mce", "sz", "kuiper", "nb", "brier_score_loss"):
+        with pytest.raises(AttributeError) as caught:
+            getattr(SURVIVAL, name)
+        assert "y_true" not in str(caught.value)
+
+
+def test_the_meaning_for_one_function_is_the_only_answer():
+    for call, said in {
+        lambda: bc.evaluate(Y, P, prior=1): "`evaluate` takes no 'prior'. The prior of the Dirichlet model is "
+        "`bayescal.evaluate(y_true, y_prob, model='dirichlet', alpha='jeffreys')`.",
+        lambda: bc.net_benefit(Y, P, prior=1): "Here it is called 'pseudo_rows'",
+        lambda: bc.cumulative_difference(Y, P, bins=10): "`cumulative_difference` takes no 'bins'. There are no bins "
+        "to choose; counts are evaluated by `bayescal.cumulative_difference.from_counts(counts)`.",
+        lambda: MONITOR.evidence(threshold=20): "An alarm is raised where the evidence is at least 1 / `level`: "
+        "`monitor.evidence(level=0.05)`.",
+        lambda: bc.compare(Y, MODELS, metric="auc"): "Methods of the result take it: "
+        "`bayescal.compare(y_true, models).table(estimand='auc')`.",
+        lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, cluster=Y): "`compare_survival` takes no 'cluster'. "
+        "Rows in clusters are evaluated by "
+        "`bayescal.evaluate_survival(time, event, risk, horizon=5, cluster=patient)`.",
+    }.items():
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert said in str(caught.value)
+
+
+def test_answers_do_not_suggest_another_value():
+    """An alpha of 0.05 is no probability of an interval, and columns and labels of lines are no intervals."""
+    for call, said in {
+        lambda: RESULTS["Draws"].interval(alpha=0.05): "Here it is called 'prob': `draws.interval(prob=1 - alpha)`.",
+        lambda: bc.plot_reliability(RESULTS["Evaluation"], level=0.9): "`plot_reliability(evaluation, prob=0.95)`.",
+        lambda: bc.count_file("rows.csv", alpha=0.05): "given to the result: `result.table(prob=0.9)`.",
+        lambda: bc.count_file("rows.csv", correct="right"): "prob='confidence', target='confidence')`.",
+        lambda: bc.count_file("rows.csv", y_true="y", y_prob="p"): "Here it is called 'label'",
+        lambda: bc.count_file("rows.csv", label="y", y_prob="p"): "Here it is called 'prob'",
+        lambda: bc.CalibrationDisplay.from_estimator(Classifier(), P, outcome=Y): "Here it is called 'y'",
+        lambda: bc.net_benefit(y_prob=P, target="event"): "The outcome is chosen by `bayescal.evaluate(y_true,",
+        lambda: bc.evaluate_counts(COUNTS, logits=P): "or, for a matrix, `scipy.special.softmax(logits, axis=1)`.",
+    }.items():
+        with pytest.raises(TypeError, match=re.escape(said)):
+            call()
 
 
 def test_names_of_the_module():

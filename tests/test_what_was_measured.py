@@ -20,6 +20,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 WITHOUT = {
     *("CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen"),
     *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "OverDatasets"),
+    "TargetEvaluation",
 }
 
 

@@ -21,14 +21,6 @@ from bayescal.results.joint import checked_rope
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts, require_paired
-from bayescal.survival.counts import SurvivalCounts
-from bayescal.survival.horizon_counts import HorizonCounts
-
-#: Why counts of censored rows cannot be compared, and what to use.
-OF_CENSORED_ROWS = (
-    "They are counts of one model, and a difference also depends on the joint distribution of the risks of both "
-    "models: compare rows, with `bayescal.survival.compare(time, event, {'A': a, 'B': b}, horizon=5)`."
-)
 
 
 class SameRowsWarning(UserWarning):
@@ -194,8 +186,6 @@ def compare_counts(
         raise TypeError("`pairs` must be a mapping like {('A', 'B'): PairedCounts}.")
     counts: dict[str, BinnedCounts] = {}
     for names, pair in pairs.items():
-        if isinstance(pair, SurvivalCounts):
-            raise TypeError(f"`pairs` must hold PairedCounts, not SurvivalCounts. {OF_CENSORED_ROWS}")
         require_paired(pair)
         if not (isinstance(names, tuple) and len(names) == 2):
             raise TypeError(f"`pairs` must have pairs of names as keys, such as ('A', 'B'), not {quoted(names)}.")
@@ -281,9 +271,9 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
         # whether an event occurs does not depend on the classifier; whether the top label is right does
         alike = a.n_rows == b.n_rows > 0 and (a.target != "event" or int(a.k.sum()) == int(b.k.sum()))
         if alike:
-            paired = "bayescal.survival.compare" if isinstance(a, HorizonCounts) else "compare"
             warnings.warn(
-                f"{first!r} and {second!r} have {a.n_rows} rows each; if these are the same rows, use `{paired}`.",
+                f"{first!r} and {second!r} have {a.n_rows} rows each; if these are the same rows, use "
+                f"`{chosen[first]._compared_by}`.",
                 SameRowsWarning,
                 stacklevel=2,
             )

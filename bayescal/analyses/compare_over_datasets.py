@@ -12,8 +12,7 @@ from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows, compare_rows
 from bayescal.results.comparable import same_spec
 from bayescal.results.comparison import Comparison
-from bayescal.results.evaluations import ROPE
-from bayescal.results.joint import checked_rope
+from bayescal.results.joint import ROPE, checked_rope
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.stats.contract import Counts
 

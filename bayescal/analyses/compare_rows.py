@@ -109,6 +109,7 @@ class ClassifierRows:
 def compare_rows(
     y_true: Any,
     y_prob: Any,
+    /,
     *,
     rope: float = 0.01,
     target: str | None = None,

@@ -64,6 +64,7 @@ def remarks_on(rows: Predictions) -> tuple[str, ...]:
 
 def evaluate_one(
     counts: Counts,
+    /,
     *,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,

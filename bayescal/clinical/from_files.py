@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _render
 from bayescal._checks import one_scale
@@ -18,16 +18,13 @@ from bayescal.cli.options import DrawsOptions
 from bayescal.cli.words import warnings_as_notes
 from bayescal.clinical.analysis import summary as clinical_summary
 from bayescal.clinical.options import ClinicalQuestionOptions, RiskColumnOptions
+from bayescal.clinical.page import clinical_picture
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.words import NO_THRESHOLDS
 from bayescal.data.files.matching import read_models
 from bayescal.data.files.predictions import ModelColumns, Rows
 from bayescal.report.document import document
-from bayescal.report.figure import clinical_picture
 from bayescal.report.page import page
-
-if TYPE_CHECKING:
-    pass
 
 #: Words of the library in remarks, and those of the command line.
 WORDS = {

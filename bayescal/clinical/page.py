@@ -1,11 +1,11 @@
-"""Pages and documents of the results of this folder."""
+"""Pages and documents of the results of this folder, and the figure of a clinical summary."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _render
+from bayescal import _packages, _render
 from bayescal.clinical.curve.plot import plot_calibration_curve
 from bayescal.clinical.curve.result import CalibrationCurve
 from bayescal.clinical.exact_tests_result import CalibrationTests
@@ -16,10 +16,18 @@ from bayescal.clinical.slope.result import Recalibration
 from bayescal.decisions.page import decision_picture
 from bayescal.decisions.plot import plot_decision_curve
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
-from bayescal.report.page_content import DIAGRAMS, Content, content, one_table, row_numbers
+from bayescal.report.page_content import DIAGRAMS, Content, content, one_table
 from bayescal.report.page_pictures import WIDTH, Picture, captioned, drawn, reliability_picture
 from bayescal.report.plot import drawn_by_type
+from bayescal.report.reliability import plot_reliability
 from bayescal.report.tables import Table
+from bayescal.results import wording
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Pictures of a clinical summary in a row.
+PER_ROW = 3
 
 drawn_by_type.register(CalibrationCurve, plot_calibration_curve)
 drawn_by_type.register(Recalibration, plot_recalibration)
@@ -30,6 +38,39 @@ def curve_picture(curve: CalibrationCurve, of: str = "") -> Picture:
     """Return a smooth calibration curve."""
     draw = partial(drawn, partial(plot_calibration_curve, curve), WIDTH, 5.2)
     return Picture(captioned("Calibration curve", of), draw)
+
+
+def clinical_picture(summary: ClinicalSummary) -> "Figure":
+    """Draw the calibration curve of each model, and last the decision curves of all, in rows of three.
+
+    Parameters
+    ----------
+    summary : ClinicalSummary
+        The summary. Models with fewer than 100 (effective) rows have a reliability diagram in place of the curve.
+
+    Returns
+    -------
+    matplotlib Figure
+        A figure that pyplot does not manage.
+    """
+    _packages.require("matplotlib")
+    from matplotlib.figure import Figure
+
+    n = len(summary.models)
+    columns = min(n + 1, PER_ROW)
+    lines = -(-(n + 1) // columns)
+    figure = Figure(figsize=(6.4 * columns, 5.4 * lines), layout="constrained")
+    places = figure.subfigures(lines, columns, squeeze=False).ravel()
+    for name, place in zip(summary.models, places[:n], strict=True):
+        if n > 1:
+            place.suptitle(_render.cut(_render.name(name), 32), x=0.02, ha="left", fontsize="large", fontweight="bold")
+        curve = summary[name].calibration_curve
+        if curve is None:
+            plot_reliability(summary[name].evaluation, place.subplots())
+        else:
+            plot_calibration_curve(curve, place.subplots())
+    plot_decision_curve(summary, places[n].subplots())
+    return figure
 
 
 @document_of.register
@@ -90,7 +131,7 @@ def _(result: CalibrationCurve) -> Content:
         "Calibration curve",
         sheet,
         [one_table("Errors", sheet)],
-        row_numbers(result.counts),
+        wording.row_numbers(result.counts),
         [curve_picture(result)],
     )
 
@@ -117,5 +158,5 @@ def _(result: ClinicalSummary) -> Content:
     shown = [one_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:
         shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
-    rows = {**row_numbers(result[result.models[0]].evaluation.counts), "events": result.n_events}
+    rows = {**result[result.models[0]].evaluation._row_numbers(), "events": result.n_events}
     return Content("Clinical summary", sheet, shown, rows, pictures)

@@ -26,7 +26,7 @@ from bayescal.clinical.words import (
     reversed_event,
     sentence_of,
 )
-from bayescal.decisions.result import NetBenefit
+from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.words import remarks_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several, rare_error, row_remarks
@@ -104,7 +104,7 @@ class ModelParts:
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class ClinicalSummary(_presented.Presented):
+class ClinicalSummary(HasDecisionCurve, _presented.Presented):
     """Discrimination, calibration and clinical utility of one or several risk models, with 95 % intervals.
 
     Returned by `bayescal.clinical.summary`; printing it shows a sentence and the table. ``summary[name]`` has the

@@ -31,7 +31,7 @@ LONGEST_HEAD = 24
 #: Decimals of all numbers, unless an interval is so narrow that it needs more.
 DECIMALS = 3
 #: Fewer events, or rows without event, than guidance for validation asks for.
-GUIDANCE = 100
+FEW_EVENTS = 100
 #: Meaning of the rows of the table.
 KEY = (
     "Posterior means with 95 % credible intervals; observed: in the rows, without a prior; ideal: the value of "
@@ -80,14 +80,14 @@ def of_rows(n_rows: int, effective: float, *, weighted: bool) -> str:
 def few_events(n_rows: int, n_events: int) -> list[str]:
     """Return a remark if few rows have an outcome; on no row, the parts have one."""
     fewer = min(n_events, n_rows - n_events)
-    if not 0 < fewer < GUIDANCE:
+    if not 0 < fewer < FEW_EVENTS:
         return []
     s = "s" * (fewer > 1)
     counted = f"Only {fewer} event{s}" if fewer == n_events else f"Only {fewer} row{s} without event"
     if fewer < FEW:
         return [f"{counted}: all intervals depend on the prior."]
     return [
-        f"{counted}: a validation should have at least {GUIDANCE} events (Collins et al. 2016), and as many rows "
+        f"{counted}: a validation should have at least {FEW_EVENTS} events (Collins et al. 2016), and as many rows "
         "without event."
     ]
 

@@ -13,8 +13,7 @@ from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.base import Cumulative
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
-from bayescal.stats.grid import GridSteps, steps_of_counts
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import GridSteps, OrderedSums, steps_of_counts
 
 if TYPE_CHECKING:
     from bayescal.cumulative.posterior_result import CumulativePosterior

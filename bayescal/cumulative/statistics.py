@@ -15,8 +15,7 @@ from scipy.special import log_ndtr, ndtr
 from bayescal.cumulative.brownian import MEAN_MAX_ABS, quantile_range, sf_max_abs, sf_range
 from bayescal.cumulative.skewness import effective_number
 from bayescal.cumulative.subpopulation_sums import SubpopulationSteps
-from bayescal.stats.grid import GridSteps
-from bayescal.stats.ordered import Steps
+from bayescal.stats.ordered import GridSteps, Steps
 
 Floats = NDArray[np.float64]
 

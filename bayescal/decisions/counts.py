@@ -30,8 +30,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.frozen import Sums
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.framed import framed
-from bayescal.stats.row_counts import row_counts
-from bayescal.stats.sums import effective_number, sums_at
+from bayescal.stats.sums import effective_number, row_counts, sums_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

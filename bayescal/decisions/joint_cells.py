@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
-from bayescal.stats.row_counts import row_counts, summed_by_key
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import row_counts, summed_by_key, sums_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -3,11 +3,10 @@
 from functools import partial
 from typing import Any
 
-from bayescal.clinical.result import ClinicalSummary
 from bayescal.decisions.loss_ratio_plot import plot_loss_ratio
 from bayescal.decisions.loss_ratio_result import LossRatio
 from bayescal.decisions.plot import plot_decision_curve
-from bayescal.decisions.result import NetBenefit
+from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table
 from bayescal.report.page_content import Content, content, one_table
@@ -18,7 +17,7 @@ drawn_by_type.register(NetBenefit, plot_decision_curve)
 drawn_by_type.register(LossRatio, plot_loss_ratio)
 
 
-def decision_picture(result: NetBenefit | ClinicalSummary) -> Picture:
+def decision_picture(result: NetBenefit | HasDecisionCurve) -> Picture:
     """Return decision curves."""
     draw = partial(drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
     return Picture("Decision curves", draw, wide=True)

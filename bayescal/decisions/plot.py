@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import public
-from bayescal.clinical.result import ClinicalSummary
-from bayescal.decisions.result import NetBenefit
+from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.words import FEW, of_draws, ranges
 from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, is_dark, key_above, palette, titled
 from bayescal.report.room import is_small, keep_within, small_words
@@ -192,7 +191,7 @@ def _ended(points: DecisionCurvePoints, dc: NetBenefit) -> DecisionCurvePoints:
 
 @public
 def plot_decision_curve(
-    dc: NetBenefit | ClinicalSummary,
+    dc: NetBenefit | HasDecisionCurve,
     ax: "Axes | None" = None,
     *,
     at: Any = None,
@@ -247,7 +246,7 @@ def plot_decision_curve(
     ('threshold probability', 3)
     """
     prob, chosen_at, summary = _checks.fraction("prob", prob), None, None
-    if isinstance(dc, ClinicalSummary):
+    if isinstance(dc, HasDecisionCurve):
         summary, dc = dc, dc.decision_curve
         if at is not None:
             raise ValueError("`at` is for a NetBenefit; a summary marks its own `thresholds`.")

@@ -434,6 +434,13 @@ class NetBenefit(_presented.Presented):
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, (key,))
 
 
+class HasDecisionCurve:
+    """Base of results that contain decision curves, and the net benefit at thresholds that were chosen beforehand."""
+
+    decision_curve: NetBenefit
+    net_benefit: NetBenefit | None
+
+
 #: Meaning of the columns of the table.
 KEY = (
     "net benefit: true positives per row, less false positives times t / (1 - t); observed: in the rows, without a "

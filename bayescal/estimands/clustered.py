@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.stats.clusters import ClusterSums, clusters_of
+from bayescal.stats.clusters import ClusterSums, clusters_of, covariance_of_means
 from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.losses import LossSums
-from bayescal.stats.paired_clusters import covariance_of_means
 
 Floats = NDArray[np.float64]
 

@@ -260,6 +260,7 @@ COMMON = 0.1
     synonyms=("largest error of at least 10 % of the population", "maximum calibration error without rare bins"),
 )
 @_of_bins
+@public
 def e90_bins(bin_draws: BinDraws) -> Draws:
     r"""Draw the 90th percentile of the absolute error of the bins (E90 of bins).
 

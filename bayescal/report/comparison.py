@@ -7,7 +7,6 @@ from bayescal import _render
 from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.monitoring.change import Change
 from bayescal.report.comparison_panels import (
     EMPTY,
     WRITTEN,
@@ -35,7 +34,7 @@ from bayescal.report.forest import (
     rows_height,
 )
 from bayescal.report.room import TINY, add_part, cell, characters, is_small, keep_within, small_words
-from bayescal.results.comparison import Comparison
+from bayescal.results.compared import Compared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +45,7 @@ TABLE = 0.62
 
 @public
 def plot_comparison(
-    comparison: Comparison | Change,
+    comparison: Compared,
     ax: "Axes | None" = None,
     *,
     estimand: EstimandLike = "ece",

@@ -7,14 +7,12 @@ from numpy.typing import NDArray
 
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike
-from bayescal.monitoring.change import Change
 from bayescal.report.density import Density, density_of
 from bayescal.report.forest import (
     Forest,
     forest,
 )
 from bayescal.results.compared import Compared
-from bayescal.results.comparison import Comparison
 from bayescal.results.score_comparison import ScoreComparison
 
 Floats = NDArray[np.float64]
@@ -60,9 +58,7 @@ class ComparisonShapes:
     rope: float
 
 
-def comparison_shapes(
-    comparison: Comparison | Change, prob: float = 0.95, *, estimand: EstimandLike = "ece"
-) -> ComparisonShapes:
+def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> ComparisonShapes:
     """Compute what `plot_comparison` draws.
 
     Parameters

@@ -14,7 +14,6 @@ from bayescal.report.drawing import SMALL, background, is_dark, palette, require
 from bayescal.report.room import add_part
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
-from bayescal.survival.result import SurvivalEvaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +139,7 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
     counts = evaluation.counts
     keep = counts.occupied
     low, high = Draws(evaluation.bin_draws.accuracy[:, keep]).interval(prob)
-    edges = counts.bins.edges
+    edges, censored = counts.bins.edges, evaluation._censored_share
     return ReliabilityPoints(
         bin_low=edges[:-1][keep],
         bin_high=edges[1:][keep],
@@ -148,25 +147,11 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
         effective_n=counts.effective_n[keep],
         share=counts.share[keep],
         confidence=counts.mean_confidence[keep],
-        accuracy=observed_accuracy(evaluation)[keep],
+        accuracy=evaluation._observed_accuracy[keep],
         low=low,
         high=high,
-        censored=_censored(evaluation)[keep] if isinstance(evaluation, SurvivalEvaluation) else None,
+        censored=None if censored is None else censored[keep],
     )
-
-
-def observed_accuracy(evaluation: Evaluation) -> Floats:
-    """Return the observed accuracies; NaN in bins of censored rows whose data end before the horizon."""
-    accuracy = evaluation.counts.accuracy
-    if not isinstance(evaluation, SurvivalEvaluation):
-        return accuracy
-    return np.where(evaluation.counts.followed, accuracy, np.nan)
-
-
-def _censored(evaluation: SurvivalEvaluation) -> Floats:
-    """Return the share of the rows that are in each bin and censored before the horizon."""
-    counts = evaluation.counts
-    return counts.share * counts.n_censored / np.maximum(counts.n, 1)
 
 
 @dataclass(frozen=True)
@@ -218,11 +203,6 @@ def common_scales(points: Sequence[ReliabilityPoints]) -> Scales:
 def axis_words(target: str) -> tuple[str, str]:
     """Return the words for what a classifier states and for what is observed, with this target."""
     return AXES.get(target, ("confidence", "accuracy"))
-
-
-def target_rows(evaluation: Evaluation) -> NDArray[np.int64] | None:
-    """Return the rows of a target without labels in each bin; None if the rows have labels."""
-    return getattr(evaluation.counts, "target_rows", None)
 
 
 def one_problem(evaluation: Any) -> Evaluation:

@@ -11,7 +11,6 @@ from bayescal import _presented, _render
 from bayescal._version import __version__
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.diagram import observed_accuracy, target_rows
 from bayescal.report.topics import load_page_of
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
@@ -20,7 +19,6 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.wording import SMALL_ECE
-from bayescal.survival.result import SurvivalEvaluation
 
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"
@@ -230,10 +228,7 @@ def with_intervals(schema: str, result: Any, parameters: Parameters) -> dict[str
 
 def _of_ece(evaluation: Evaluation | ClasswiseEvaluation) -> dict[str, Any]:
     small = {"ece": SMALL_ECE, "probability": evaluation.ece.pr(lambda e: e < SMALL_ECE)}
-    found = {"question": evaluation.question, "table": evaluation.table(PROB), "probability_below": small}
-    if not isinstance(evaluation, SurvivalEvaluation):
-        return found
-    return {**found, "horizon": evaluation.horizon, "not_followed": evaluation.not_followed}
+    return {"question": evaluation.question, "table": evaluation.table(PROB), "probability_below": small}
 
 
 def whole_evaluation(evaluation: Evaluation) -> dict[str, Any]:
@@ -261,15 +256,10 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
         "n": counts.n,
         "k": counts.k,
         "mean_confidence": counts.mean_confidence,
-        "accuracy": counts.accuracy,
+        "accuracy": evaluation._observed_accuracy,
         "accuracy_low": ends[0],
         "accuracy_high": ends[1],
+        **evaluation._bin_columns(),
     }
-    if isinstance(evaluation, SurvivalEvaluation):
-        columns["accuracy"] = observed_accuracy(evaluation)
-        columns |= {name: getattr(evaluation.counts, name) for name in ("n_censored", "effective_n", "followed")}
-    of_target = target_rows(evaluation)
-    if of_target is not None:
-        columns["target_rows"] = of_target
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _packages, _render
 from bayescal._invalid import quoted
+from bayescal._presented import Presented
 from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.grouped import GroupedEvaluation
-from bayescal.shift.label_shift_result import LabelShiftClasses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,14 +139,9 @@ def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) ->
 def require_evaluation(evaluation: Any) -> None:
     """Raise TypeError unless the argument is an evaluation; the message says how to make one."""
     if not isinstance(evaluation, Evaluation | ClasswiseEvaluation):
-        if isinstance(evaluation, GroupedEvaluation):
-            raise TypeError(
-                "`evaluation` must be an Evaluation, not a GroupedEvaluation; use that of one group, "
-                "`grouped[label]`, or `grouped.overall`."
-            )
         instead = "make one with `bayescal.evaluate(y_true, y_prob)`."
-        if isinstance(evaluation, LabelShiftClasses):
-            instead = f"choose a class, as in `result[{evaluation.classes[0]!r}]`."
+        if isinstance(evaluation, Presented) and evaluation._one_evaluation:
+            instead = f"{evaluation._one_evaluation}."
         elif hasattr(evaluation, "to_datatree"):
             instead = "ArviZ plots its draws, as in `arviz.plot_dist(result.to_datatree())`."
         raise TypeError(f"`evaluation` must be an Evaluation, not {type(evaluation).__name__}; {instead}")

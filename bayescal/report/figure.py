@@ -1,14 +1,11 @@
-"""Whole figures of evaluations, of a comparison or of a clinical summary, which pyplot does not manage."""
+"""Whole figures of evaluations or of a comparison, which pyplot does not manage."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayescal import _packages, _render
-from bayescal.clinical.curve.plot import plot_calibration_curve
-from bayescal.clinical.result import ClinicalSummary
-from bayescal.decisions.plot import plot_decision_curve
+from bayescal import _packages
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.forest import forest_height, plot_forest, row_names, rows_height
 from bayescal.report.over_datasets import TOTALS, plot_over_datasets
@@ -22,9 +19,6 @@ from bayescal.results.over_datasets import ComparisonOverDatasets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: Pictures of a clinical summary in a row.
-PER_ROW = 3
 
 
 def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Figure":
@@ -91,37 +85,4 @@ def over_datasets_picture(result: ComparisonOverDatasets, estimand: str) -> "Fig
     rows = [*result.datasets, *TOTALS] if len(result) == 2 else list(result.names)
     figure = Figure(figsize=(6.6, 1.4 + forest_height(rows)), layout="tight")
     plot_over_datasets(result, figure.subplots(), estimand=estimand)
-    return figure
-
-
-def clinical_picture(summary: ClinicalSummary) -> "Figure":
-    """Draw the calibration curve of each model, and last the decision curves of all, in rows of three.
-
-    Parameters
-    ----------
-    summary : ClinicalSummary
-        The summary. Models with fewer than 100 (effective) rows have a reliability diagram in place of the curve.
-
-    Returns
-    -------
-    matplotlib Figure
-        A figure that pyplot does not manage.
-    """
-    _packages.require("matplotlib")
-    from matplotlib.figure import Figure
-
-    n = len(summary.models)
-    columns = min(n + 1, PER_ROW)
-    lines = -(-(n + 1) // columns)
-    figure = Figure(figsize=(6.4 * columns, 5.4 * lines), layout="constrained")
-    places = figure.subfigures(lines, columns, squeeze=False).ravel()
-    for name, place in zip(summary.models, places[:n], strict=True):
-        if n > 1:
-            place.suptitle(_render.cut(_render.name(name), 32), x=0.02, ha="left", fontsize="large", fontweight="bold")
-        curve = summary[name].calibration_curve
-        if curve is None:
-            plot_reliability(summary[name].evaluation, place.subplots())
-        else:
-            plot_calibration_curve(curve, place.subplots())
-    plot_decision_curve(summary, places[n].subplots())
     return figure

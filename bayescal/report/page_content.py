@@ -23,6 +23,7 @@ from bayescal.report.page_pictures import (
 )
 from bayescal.report.tables import Table
 from bayescal.report.topics import load_page_of
+from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
@@ -32,9 +33,6 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
-from bayescal.shift.shifted_bins import LabelShiftedCounts
-from bayescal.shift.target_counts import TargetCounts
-from bayescal.stats.contract import Counts
 
 #: Maximum number of classes in a forest plot, which needs the evaluation of each class, and of reliability diagrams.
 CLASSES_DRAWN, DIAGRAMS = 40, 6
@@ -78,17 +76,6 @@ def one_table(title: str, sheet: _render.Sheet) -> Table:
     return Table(title, sheet.header, sheet.rows)
 
 
-def row_numbers(counts: Counts) -> dict[str, object]:
-    """Return the numbers of rows, by their meaning."""
-    if isinstance(counts, LabelShiftedCounts):
-        return {"target rows": f"{counts.effective_rows:.0f}", "source rows": counts.n_rows}
-    rows: dict[str, object] = {"rows": counts.n_rows}
-    if isinstance(counts, TargetCounts):
-        labelled = {"source rows": counts.n_rows, "effective source rows": f"{counts.labelled_rows:.0f}"}
-        return {"target rows": counts.n_target_rows, **labelled}
-    return rows | ({"effective rows": f"{counts.effective_rows:.0f}"} if counts.weighted else {})
-
-
 @singledispatch
 def content(result: Any) -> Content:
     """Return the sentence, the table and the remarks of a result without pictures."""
@@ -101,10 +88,10 @@ def content(result: Any) -> Content:
 @content.register
 def _(result: Evaluation) -> Content:
     sheet = result.sheet(whole=True)
-    shown = [one_table("Calibration errors", sheet), *tables.discrimination(result), *tables.of_shift(result)]
+    shown = [one_table("Calibration errors", sheet), *tables.discrimination(result), *tables.further(result)]
     shown.append(tables.bins(result))
     pictures = [reliability_picture(result), posterior_picture(result)]
-    return Content("Calibration report", sheet, shown, row_numbers(result.counts), pictures)
+    return Content("Calibration report", sheet, shown, result._row_numbers(), pictures)
 
 
 @content.register
@@ -117,7 +104,7 @@ def _(result: ClasswiseEvaluation) -> Content:
         "Calibration report: all classes",
         sheet,
         [one_table("Classes", sheet)],
-        row_numbers(result.counts[0]),
+        wording.row_numbers(result.counts[0]),
         pictures,
     )
 
@@ -132,7 +119,7 @@ def _(result: GroupedEvaluation) -> Content:
         posterior_picture(result.overall, overall),
     ]
     shown = [one_table("Groups", sheet), tables.bins(result.overall)]
-    return Content("Calibration report: groups", sheet, shown, row_numbers(result.overall.counts), pictures)
+    return Content("Calibration report: groups", sheet, shown, result.overall._row_numbers(), pictures)
 
 
 @content.register
@@ -140,7 +127,7 @@ def _(result: BinSensitivity) -> Content:
     sheet = result.sheet(whole=True)
     first = next(iter(result.evaluations.values()))
     picture = Picture("Intervals by number of bins", partial(drawn, partial(plot_bin_sensitivity, result), WIDTH, 4.4))
-    return Content("Choice of bins", sheet, [one_table("Choices of bins", sheet)], row_numbers(first.counts), [picture])
+    return Content("Choice of bins", sheet, [one_table("Choices of bins", sheet)], first._row_numbers(), [picture])
 
 
 @content.register

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
 from bayescal.estimands.registry import EstimandLike
-from bayescal.monitoring.change import Change
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.forest import forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.comparison import Comparison
+from bayescal.results.compared import Compared
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def forest_picture(caption: str, evaluations: Mapping[Any, Evaluation] | Classwi
     return Picture(caption, partial(drawn, partial(plot_forest, evaluations), WIDTH, height))
 
 
-def comparison_picture(caption: str, result: Comparison | Change, estimand: EstimandLike) -> Picture:
+def comparison_picture(caption: str, result: Compared, estimand: EstimandLike) -> Picture:
     """Return the differences of a comparison, without the title, which is the sentence of the page."""
     names = [_render.name(name) for name in result.names]
     height, lines, two = rows_height(names), name_lines(names), len(names) == 2

@@ -24,7 +24,6 @@ from bayescal.report.diagram import (
     reliability_points,
     require_undivided,
     scale_histogram,
-    target_rows,
 )
 from bayescal.report.drawing import (
     axes_or_new,
@@ -245,7 +244,7 @@ def _plot_one(
     below.set_xlabel(stated)
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
     hatched = points.censored is not None and bool(points.censored.any())
-    dots = "observed" if target_rows(evaluation) is None else "from labelled rows"
+    dots = "from labelled rows" if evaluation._labelled_elsewhere else "observed"
     above = _reliability_key(ax, prob, main, dots, thin=scales.thin, small=small, hatched=hatched)
     note = outside_note(points, evaluation, scales.y)
     headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)

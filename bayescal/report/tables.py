@@ -7,7 +7,7 @@ from typing import Any
 from bayescal import _render
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import as_scalar
-from bayescal.report.diagram import axis_words, target_rows
+from bayescal.report.diagram import axis_words
 from bayescal.report.document import PROB, bin_table
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
@@ -15,9 +15,6 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.remarks import grid_remarks
 from bayescal.results.score_comparison import ScoreComparison
-from bayescal.shift.covariate_shift_result import CovariateShiftEvaluation
-from bayescal.shift.label_shift_result import LabelShiftEvaluation
-from bayescal.survival.result import SurvivalEvaluation
 
 #: Columns of the table of differences, after the pair.
 DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
@@ -47,15 +44,10 @@ class Table:
     note: str = ""
 
 
-def of_shift(result: Evaluation) -> list[Table]:
-    """Return the class frequencies or the weights on which the evaluation of a target without labels depends."""
-    if isinstance(result, LabelShiftEvaluation):
-        sheet = result.priors.sheet(whole=True)
-        return [Table("Class frequencies of the target", sheet.header, sheet.rows, sheet.sentence)]
-    if isinstance(result, CovariateShiftEvaluation) and result.weight_report is not None:
-        sheet = result.weight_report.sheet()
-        return [Table("Weights of the source", sheet.header, sheet.rows, sheet.sentence)]
-    return []
+def further(result: Evaluation) -> list[Table]:
+    """Return the tables on which an evaluation depends, such as the class frequencies of a target without labels."""
+    sheets = result._more_sheets().items()
+    return [Table(title, sheet.header, sheet.rows, sheet.sentence) for title, sheet in sheets]
 
 
 def difference_rows(comparison: Comparison, estimand: Estimand) -> list[tuple[str, str, list[str]]]:
@@ -159,30 +151,24 @@ def discrimination(evaluation: Evaluation) -> list[Table]:
 def bins(evaluation: Evaluation) -> Table:
     """Return the table of bins: edges, rows, what was observed, and the interval of the accuracy."""
     d, (stated, happened) = wording.decimals(evaluation.ece), axis_words(evaluation.counts.target)
-    censored, shifted = isinstance(evaluation, SurvivalEvaluation), target_rows(evaluation) is not None
-    counted = {"rows": "n"}
-    if censored:
-        counted |= {"censored": "n_censored"}
-    if shifted:
-        counted = {"labelled rows": "n", "rows of the target": "target_rows"}
-    share = f"{happened} by labels" if shifted else f"observed {happened}"
-    effective = ["effective rows"] if censored else []
-    header = ("bin", *counted, *effective, f"mean {stated}", share, "2.5 %", "97.5 %")
+    share = f"{happened} by labels" if evaluation._labelled_elsewhere else f"observed {happened}"
+    header = ("bin", *evaluation._bin_rows, f"mean {stated}", share, "2.5 %", "97.5 %")
     edges = _edges(evaluation.counts.bins.edges.tolist())
     rows = [
         [
             f"{low} to {high}",
-            *(str(row[column]) for column in counted.values()),
-            *([f"{row['effective_n']:.1f}"] if censored else []),
+            *(_rows_in_bin(row[column]) for column in evaluation._bin_rows.values()),
             *(_render.number(row[c], d) for c in ("mean_confidence", "accuracy", "accuracy_low", "accuracy_high")),
         ]
         for row, low, high in zip(bin_table(evaluation), edges[:-1], edges[1:], strict=True)
     ]
-    dash = "no rows of the target in the bin" if shifted else "no rows in the bin"
-    if censored:
-        dash += ", or its last row is censored before the horizon"
-    note = f"2.5 % and 97.5 %: ends of the 95 % credible interval of the {happened}. A dash: {dash}."
-    return Table("Bins", header, rows, note)
+    meaning = f"ends of the 95 % credible interval of the {happened}"
+    return Table("Bins", header, rows, f"2.5 % and 97.5 %: {meaning}. A dash: {evaluation._bin_dash}.")
+
+
+def _rows_in_bin(number: float) -> str:
+    """Write a number of rows; effective rows have a decimal."""
+    return f"{number:.1f}" if isinstance(number, float) else str(number)
 
 
 def _edges(edges: Sequence[float]) -> list[str]:

@@ -131,7 +131,7 @@ def same_spec(evaluations: Mapping[str, Evaluation], argument: str = "evaluation
 
 _MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
     "target": lambda e: e.counts.target,
-    "horizon": lambda e: getattr(e.counts, "horizon", None),
+    "horizon": lambda e: e._horizon,
     "model": lambda e: f"{e.model} {e.posterior.prior}".strip(),
     "number of bins": lambda e: len(e.counts.bins),
     "kind of bins": lambda e: e.counts.bins.kind,

@@ -83,14 +83,15 @@ class Compared(Evaluations):
         record = as_estimand(estimand)
         return [name for name, each in self.evaluations.items() if not record.available(each.counts)]
 
-    def _pair_values(self, i: int, j: int, estimand: EstimandLike) -> Floats:
+    def _pair_values(self, i: int, j: int, estimand: EstimandLike | None) -> Floats:
         """Draw two evaluations of all; if others lack what the estimand needs, only these two."""
-        if {self.names[i], self.names[j]}.intersection(lacking := self._lacking(estimand)) or not lacking:
+        record = self._record(estimand)
+        if {self.names[i], self.names[j]}.intersection(lacking := self._lacking(record)) or not lacking:
             return super()._pair_values(i, j, estimand)
         if i > j:
             return self._pair_values(j, i, estimand)[:, ::-1]
         both = [self.evaluations[self.names[at]] for at in (i, j)]
-        return joint_values(both, self.pairs and {(0, 1): self.pairs[i, j]}, estimand, self.order_seed)
+        return joint_values(both, self.pairs and {(0, 1): self.pairs[i, j]}, record, self.order_seed)
 
     def _rope(self) -> float:
         return self.rope
@@ -146,6 +147,10 @@ class Compared(Evaluations):
             coords={self.axis: np.array(self.names)},
             attrs={"spec": self.spec, "rope": self.rope, "same_rows": int(self.pairs is not None)},
         )
+
+    def verdict(self, *, estimand: EstimandLike = "ece") -> str:
+        """Return the result in words without its numbers, for a title."""
+        raise NotImplementedError
 
     def quantity(self, estimand: EstimandLike = "ece") -> str:
         """Return the words for the compared quantity: the estimand, or its absolute value if draws can be negative.

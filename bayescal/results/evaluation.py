@@ -1,11 +1,12 @@
 """Evaluation: the result for one classifier and one binary problem."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._meant import no_attribute, public
@@ -292,6 +293,40 @@ class Evaluation(_presented.Presented):
 
     #: Words such as " in a target under label shift"; empty if the rows are those of the question.
     population: ClassVar[str] = ""
+    #: Function that compares classifiers on the same rows, which a warning names.
+    _compared_by: ClassVar[str] = "compare"
+    #: Whether the accuracies of the bins are those of labelled rows of another population.
+    _labelled_elsewhere: ClassVar[bool] = False
+    #: Table of bins: columns of numbers of rows, title -> name in the records; the meaning of a dash.
+    _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n"}
+    _bin_dash: ClassVar[str] = "no rows in the bin"
+
+    @property
+    def _horizon(self) -> float | None:
+        """Time by which the outcome has occurred; None if all outcomes are known."""
+        return None
+
+    @property
+    def _observed_accuracy(self) -> NDArray[np.float64]:
+        """Observed accuracy per bin; NaN where it is unknown."""
+        return self.counts.accuracy
+
+    @property
+    def _censored_share(self) -> NDArray[np.float64] | None:
+        """Share of all rows that are in a bin and whose outcome is unknown, per bin; None if all outcomes are known."""
+        return None
+
+    def _bin_columns(self) -> dict[str, NDArray[Any]]:
+        """Return columns of the records of bins in addition to those of every evaluation."""
+        return {}
+
+    def _row_numbers(self) -> dict[str, object]:
+        """Return numbers of rows by their meaning, for the page."""
+        return wording.row_numbers(self.counts)
+
+    def _more_sheets(self) -> dict[str, _render.Sheet]:
+        """Return further tables of the page, by title."""
+        return {}
 
     @property
     def question(self) -> str:

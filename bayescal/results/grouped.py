@@ -75,6 +75,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     axis = "group"
     _index = ("group",)
+    _one_evaluation = "use that of one group, `grouped[label]`, or `grouped.overall`"
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -88,8 +89,9 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         """Groups have no row in common: their draws are independent, or, if they are pooled, joint."""
         return np.stack([values_of(evaluation, estimand) for evaluation in self.groups.values()], axis=1)
 
-    def _pair_values(self, i: int, j: int, estimand: EstimandLike) -> Floats:
-        return np.stack([values_of(self.groups[self.labels[at]], estimand) for at in (i, j)], axis=1)
+    def _pair_values(self, i: int, j: int, estimand: EstimandLike | None) -> Floats:
+        record = self._record(estimand)
+        return np.stack([values_of(self.groups[self.labels[at]], record) for at in (i, j)], axis=1)
 
     @property
     def n_with_rows(self) -> int:

@@ -2,15 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _presented
 from bayescal.draws import Draws
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
 
 Floats = NDArray[np.float64]
+#: Default half-width of the region of practical equivalence, in units of the estimand.
+ROPE = 0.01
 
 
 class Labelled(ABC):
@@ -219,3 +224,266 @@ def pair_row(first: Any, second: Any, difference: Draws, decision: dict[str, flo
     low, high = difference.interval(prob)
     row = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
     return {**row, "low": low, "high": high, **decision}
+
+
+class Joint(Labelled, _presented.Presented):
+    """Joint draws of quantities along one axis: differences, decisions between two, and ranks of all.
+
+    Subclasses state the labels and the joint draws of an estimand.
+    """
+
+    @abstractmethod
+    def draws(self, estimand: EstimandLike | None = None) -> Draws:
+        """Joint draws of an estimand, shape (n_draws, n), in the order of `labels`."""
+
+    @abstractmethod
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the rows of the printed table, as data."""
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def _record(self, estimand: EstimandLike | None) -> Estimand:
+        """Return the record of an estimand; by default of the ECE."""
+        return as_estimand("ece" if estimand is None else estimand)
+
+    def _rope(self) -> float:
+        return ROPE
+
+    def _pair_values(self, i: int, j: int, estimand: EstimandLike | None) -> Floats:
+        """Draw an estimand of two labels jointly, shape (n_draws, 2), given their positions."""
+        return self.draws(estimand).values[:, [i, j]]
+
+    def badness(self, estimand: EstimandLike | None = None) -> Floats:
+        """Joint draws on a scale on which smaller is better.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        ndarray, shape (n_draws, n)
+            The draws if smaller is better, their negatives if larger is better, their absolute values if the value
+            nearest zero is the best.
+        """
+        return self._record(estimand).badness(self.draws(estimand).values)
+
+    def _ranked(self, estimand: EstimandLike | None) -> Floats:
+        """Draws of which the smallest is the best, shape (n_draws, n)."""
+        return self.badness(estimand)
+
+    def difference(self, first: Any = None, second: Any = None, estimand: EstimandLike | None = None) -> Draws:
+        """Draws of an estimand of the first evaluation minus that of the second.
+
+        Parameters
+        ----------
+        first, second : label, optional
+            Labels of two evaluations; may be omitted if there are only two.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,); negative means that the first value is smaller. A signed estimand keeps its sign here.
+            Decisions, tables, sentences and pictures compare its absolute values: ``abs(result.draws(name).values)``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such label, or more than two evaluations and no labels are given.
+        """
+        i, j = self._pair(first, second)
+        values = self._pair_values(i, j, estimand)
+        return Draws(values[:, 0] - values[:, 1], f"{self._record(estimand).name}: {self.names[i]} - {self.names[j]}")
+
+    def decide(
+        self, first: Any = None, second: Any = None, *, rope: float | None = None, estimand: EstimandLike | None = None
+    ) -> dict[str, float]:
+        """Probabilities that one evaluation is better, that the other is, and that they are practically equal.
+
+        Parameters
+        ----------
+        first, second : label, optional
+            Labels of two evaluations; may be omitted if there are only two.
+        rope : float, optional
+            Half-width of the region of practical equivalence [1]_ [2]_. The default is the attribute `rope` of a
+            `Comparison` or `Change`, and 0.01 for other results.
+        estimand : str, Estimand or callable, optional
+            The estimand, see `draws`; absolute values are compared if the value nearest zero is the best.
+
+        Returns
+        -------
+        dict of str to float
+            ``p_left`` (the first is better by more than the rope), ``p_rope`` (the difference is within the rope),
+            ``p_right`` (the second is better by more than the rope), which add up to 1; and ``p_left_mcse``,
+            ``p_rope_mcse`` and ``p_right_mcse``, their Monte Carlo standard errors.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label, or `rope` is negative.
+
+        References
+        ----------
+        .. [1] A. Benavoli, G. Corani, J. Demsar and M. Zaffalon (2017), "Time for a change: a tutorial for comparing
+           multiple classifiers through Bayesian analysis", Journal of Machine Learning Research 18(77), 1-36.
+        .. [2] J. K. Kruschke (2018), "Rejecting or accepting parameter values in Bayesian estimation", Advances in
+           Methods and Practices in Psychological Science 1, 270-280.
+        """
+        width = self._rope() if rope is None else checked_rope(rope)
+        i, j = self._pair(first, second)
+        return decided(self._gap(i, j, estimand), width)
+
+    def rope_curve(
+        self, ropes: ArrayLike, first: Any = None, second: Any = None, estimand: EstimandLike | None = None
+    ) -> Floats:
+        """Probability of practical equivalence as a function of the half-width of its region.
+
+        Parameters
+        ----------
+        ropes : array-like
+            Half-widths, >= 0, in units of the estimand.
+        first, second : label, optional
+            Labels of two evaluations; may be omitted if there are only two.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        ndarray
+            Probability that the absolute difference is at most each half-width.
+
+        Raises
+        ------
+        ValueError
+            If a half-width is negative or not finite.
+        """
+        i, j = self._pair(first, second)
+        return p_within(self._gap(i, j, estimand), ropes)
+
+    def p_best(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
+        """Probability that each evaluation is the best; those that tie in a draw share it equally.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        dict of label to float
+            Probabilities that add up to 1.
+        """
+        return self._by_label(p_smallest(self._ranked(estimand)))
+
+    def p_worst(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
+        """Probability that each evaluation is the worst; those that tie in a draw share it equally.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        dict of label to float
+            Probabilities that add up to 1.
+        """
+        return self._by_label(p_smallest(-self._ranked(estimand)))
+
+    def expected_ranks(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
+        """Posterior mean of the rank of each evaluation, 1 being the best; those that tie share their mean rank.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        dict of label to float
+            Mean ranks from 1 to the number of evaluations.
+        """
+        return self._by_label(mean_ranks(self._ranked(estimand)))
+
+    def rank_probabilities(self, estimand: EstimandLike | None = None) -> Floats:
+        """Probability of every rank of every evaluation; those that tie in a draw share their ranks equally.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        ndarray, shape (n, n)
+            Row: an evaluation, in the order of `labels`. Column: a rank, the first being the best. Rows and columns
+            add up to 1.
+        """
+        return rank_shares(self._ranked(estimand))
+
+    def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
+        """Return one dict per evaluation, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        list of dict
+            Keys ``classifier``, ``group``, ``class`` or ``period`` (the label), mean, sd, low, high, p_best and rank.
+        """
+        return label_rows(self.axis, self.labels, self.draws(estimand), self._ranked(estimand), prob)
+
+    def pairs_table(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
+        """Return the decision table as data: one dict per pair.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare; see `draws`.
+
+        Returns
+        -------
+        list of dict
+            Keys first, second, mean, sd, low, high (of the difference first - second; of absolute values if the value
+            nearest zero is the best), and those of `decide`. Two evaluations keep the order in which they were given;
+            of three or more, ``first`` has the better expected rank.
+        """
+        return self._rows(combinations(self._listed(estimand), 2), prob, estimand)
+
+    def _rows(
+        self, pairs: Iterable[tuple[Any, Any]], prob: float, estimand: EstimandLike | None
+    ) -> list[dict[str, Any]]:
+        return [
+            pair_row(*pair, self._compared_difference(*pair, estimand), self.decide(*pair, estimand=estimand), prob)
+            for pair in pairs
+        ]
+
+    def _compared_difference(self, first: Any, second: Any, estimand: EstimandLike | None) -> Draws:
+        """Draws of the first value minus the second, as they are compared; see `Estimand.compared`."""
+        record, (i, j) = self._record(estimand), self._pair(first, second)
+        values = record.compared(self._pair_values(i, j, estimand))
+        return Draws(values[:, 0] - values[:, 1], f"{record.compared_name}: {self.names[i]} - {self.names[j]}")
+
+    def _gap(self, i: int, j: int, estimand: EstimandLike | None) -> Floats:
+        """Return draws of the difference of two evaluations; negative means that the first is better."""
+        badness = self._record(estimand).badness(self._pair_values(i, j, estimand))
+        return badness[:, 0] - badness[:, 1]
+
+    def _in_order(self, estimand: EstimandLike | None) -> tuple[Any, ...]:
+        """Return the labels from the best expected rank to the worst; ties keep the given order."""
+        return tuple(sorted(self.labels, key=self.expected_ranks(estimand).__getitem__))
+
+    def _listed(self, estimand: EstimandLike | None) -> tuple[Any, ...]:
+        """Return the labels in the order in which pairs are subtracted."""
+        return listed(self.labels, self._in_order(estimand))

@@ -1,5 +1,6 @@
 """ComparisonOverDatasets: several classifiers on several data sets, and how it prints."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -54,9 +55,10 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def _instead(self, name: str) -> str:
         """Say where means of an estimand over the data sets are; may be empty."""
-        return hint(name, "result.average('{}')")
+        said = hint(name, "result.average('{}')")
+        return said and f"{said[:-1]}, its mean over the data sets."
 
-    def each(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+    def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.
 
         Parameters
@@ -102,13 +104,16 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             Two classifiers keep the order in which they were given; of three or more, ``first`` has the better mean
             rank.
         """
-        return self._rows(list(combinations(self._listed(estimand), 2)), prob, estimand)
+        return self._rows(combinations(self._listed(estimand), 2), prob, estimand)
 
-    def _rows(self, pairs: list[tuple[str, str]], prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
+    def _rows(
+        self, pairs: Iterable[tuple[str, str]], prob: float, estimand: EstimandLike | None
+    ) -> list[dict[str, Any]]:
+        pairs = list(pairs)
         populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
         return [self._row(pair, of, prob, estimand) for pair, of in zip(pairs, populations, strict=True)]
 
-    def _row(self, pair: tuple[str, str], of: Population, prob: float, estimand: EstimandLike) -> dict[str, Any]:
+    def _row(self, pair: tuple[str, str], of: Population, prob: float, estimand: EstimandLike | None) -> dict[str, Any]:
         difference = self.difference(*pair, estimand)
         new = decided(self._sign(estimand) * of.new.values, self.rope)
         return {

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented
+from bayescal import _checks
 from bayescal.draws import Draws
-from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar
+from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.posterior.random_effects import RandomEffectsPosterior
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.joint import Labelled, checked_rope, decided, listed, p_smallest, ranks_of
+from bayescal.results.joint import Joint, p_smallest, ranks_of
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Population(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OverDatasets(Labelled, _presented.Presented):
+class OverDatasets(Joint):
     """Comparisons of the same classifiers on several data sets; see `ComparisonOverDatasets`."""
 
     comparisons: dict[str, Comparison]
@@ -67,8 +67,8 @@ class OverDatasets(Labelled, _presented.Presented):
         """Target of the probabilities, the same for all data sets."""
         return self._first.counts.target
 
-    def _words(self, estimand: EstimandLike) -> str:
-        return as_estimand(estimand).words(self.target)
+    def _words(self, estimand: EstimandLike | None) -> str:
+        return self._record(estimand).words(self.target)
 
     @cached_property
     def _cache(self) -> dict[str, Floats]:
@@ -77,21 +77,22 @@ class OverDatasets(Labelled, _presented.Presented):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_cache"}
 
-    def draws(self, estimand: EstimandLike = "ece") -> Draws:
+    def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of an estimand of all classifiers on all data sets.
 
         Parameters
         ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare, by default the ECE.
 
         Returns
         -------
         Draws
             Shape (n_draws, n_datasets, n_classifiers).
         """
-        record = as_scalar(estimand)
-        if record.name in self._cache and isinstance(estimand, str):
+        record = as_scalar(self._record(estimand))
+        named = estimand is None or isinstance(estimand, str)
+        if record.name in self._cache and named:
             return Draws(self._cache[record.name], record.name)
         streams = _checks.generator(self.order_seed).spawn(len(self.comparisons))
         values = np.stack(
@@ -101,11 +102,11 @@ class OverDatasets(Labelled, _presented.Presented):
             ],
             axis=1,
         )
-        if isinstance(estimand, str):
+        if named:
             self._cache[record.name] = values
         return Draws(values, record.name)
 
-    def _of_one(self, dataset: str, estimand: EstimandLike) -> Floats:
+    def _of_one(self, dataset: str, estimand: EstimandLike | None) -> Floats:
         comparison = self.comparisons[dataset]
         try:
             values = comparison.draws(estimand).values
@@ -113,49 +114,51 @@ class OverDatasets(Labelled, _presented.Presented):
             raise ValueError(f"data set {dataset!r}: {problem}") from problem
         return values[:, [comparison.labels.index(name) for name in self.labels]]
 
-    def badness(self, estimand: EstimandLike = "ece") -> Floats:
+    def badness(self, estimand: EstimandLike | None = None) -> Floats:
         """Joint draws on a scale on which smaller is better.
 
         Parameters
         ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare, by default the ECE.
 
         Returns
         -------
         ndarray, shape (n_draws, n_datasets, n_classifiers)
             As `Comparison.badness`.
         """
-        return as_estimand(estimand).badness(self.draws(estimand).values)
+        return self._record(estimand).badness(self.draws(estimand).values)
 
-    def average(self, estimand: EstimandLike = "ece") -> Draws:
+    def average(self, estimand: EstimandLike | None = None) -> Draws:
         """Draws of the mean of an estimand over these data sets, each with the same weight.
 
         Parameters
         ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare, by default the ECE.
 
         Returns
         -------
         Draws
             Shape (n_draws, n_classifiers); for an estimand whose best value is nearest zero, of absolute values.
         """
-        return Draws(self._sizes(estimand).mean(axis=1), f"mean {as_estimand(estimand).compared_name}")
+        return Draws(self._sizes(estimand).mean(axis=1), f"mean {self._record(estimand).compared_name}")
 
-    def _sizes(self, estimand: EstimandLike) -> Floats:
+    def _sizes(self, estimand: EstimandLike | None) -> Floats:
         """Values that are averaged and ranked: absolute values if the value nearest zero is the best."""
-        return as_estimand(estimand).compared(self.draws(estimand).values)
+        return self._record(estimand).compared(self.draws(estimand).values)
 
-    def differences(self, first: str | None = None, second: str | None = None, estimand: EstimandLike = "ece") -> Draws:
+    def differences(
+        self, first: str | None = None, second: str | None = None, estimand: EstimandLike | None = None
+    ) -> Draws:
         """Draws of the value of the first classifier minus that of the second on each data set.
 
         Parameters
         ----------
         first, second : str, optional
             Names of two classifiers; may be omitted if there are only two.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare; absolute values if the value nearest zero is the best.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare, by default the ECE; absolute values if the value nearest zero is the best.
 
         Returns
         -------
@@ -163,10 +166,12 @@ class OverDatasets(Labelled, _presented.Presented):
             Shape (n_draws, n_datasets).
         """
         i, j = self._pair(first, second)
-        sizes, name = self._sizes(estimand), as_estimand(estimand).compared_name
+        sizes, name = self._sizes(estimand), self._record(estimand).compared_name
         return Draws(sizes[..., i] - sizes[..., j], f"{name}: {self.names[i]} - {self.names[j]}")
 
-    def difference(self, first: str | None = None, second: str | None = None, estimand: EstimandLike = "ece") -> Draws:
+    def difference(
+        self, first: str | None = None, second: str | None = None, estimand: EstimandLike | None = None
+    ) -> Draws:
         """Draws of the mean difference over these data sets.
 
         Parameters
@@ -183,7 +188,7 @@ class OverDatasets(Labelled, _presented.Presented):
         return Draws(each.values.mean(axis=1), f"mean {each.name}")
 
     def population(
-        self, first: str | None = None, second: str | None = None, estimand: EstimandLike = "ece"
+        self, first: str | None = None, second: str | None = None, estimand: EstimandLike | None = None
     ) -> Population:
         """Draws of the difference over a population of data sets, of which these are taken as a random sample.
 
@@ -204,7 +209,7 @@ class OverDatasets(Labelled, _presented.Presented):
         """
         return self._populations([self._pair(first, second)], estimand)[0]
 
-    def _populations(self, pairs: list[tuple[int, int]], estimand: EstimandLike) -> list[Population]:
+    def _populations(self, pairs: list[tuple[int, int]], estimand: EstimandLike | None) -> list[Population]:
         """Draw the populations of several pairs, given their positions; a pair has the same draws in any list."""
         sizes = self._sizes(estimand)
         first, second = np.array(pairs).T
@@ -218,44 +223,27 @@ class OverDatasets(Labelled, _presented.Presented):
             for k in range(len(pairs))
         ]
 
-    def decide(
-        self,
-        first: str | None = None,
-        second: str | None = None,
-        *,
-        rope: float | None = None,
-        estimand: EstimandLike = "ece",
-    ) -> dict[str, float]:
-        """Probabilities that the first classifier is better on average over these data sets, the second, or neither.
+    def _rope(self) -> float:
+        return self.rope
 
-        Parameters
-        ----------
-        first, second : str, optional
-            Names of two classifiers; may be omitted if there are only two.
-        rope : float, optional
-            Half-width of the region of practical equivalence; by default the attribute `rope`.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+    def _gap(self, i: int, j: int, estimand: EstimandLike | None) -> Floats:
+        """Return draws of the mean difference of two classifiers; negative means that the first is better."""
+        return self._sign(estimand) * self.difference(self.labels[i], self.labels[j], estimand).values
 
-        Returns
-        -------
-        dict of str to float
-            Keys as for `Comparison.decide`.
-        """
-        width = self.rope if rope is None else checked_rope(rope)
-        return decided(self._sign(estimand) * self.difference(first, second, estimand).values, width)
+    def _ranked(self, estimand: EstimandLike | None) -> Floats:
+        return self._sign(estimand) * self.average(estimand).values
 
-    def _sign(self, estimand: EstimandLike) -> int:
+    def _sign(self, estimand: EstimandLike | None) -> int:
         """Return -1 if larger values are better."""
-        return -1 if as_estimand(estimand).better == "larger" else 1
+        return -1 if self._record(estimand).better == "larger" else 1
 
-    def ranks(self, estimand: EstimandLike = "ece") -> Draws:
+    def ranks(self, estimand: EstimandLike | None = None) -> Draws:
         """Draws of the mean rank of each classifier over these data sets, 1 being the best.
 
         Parameters
         ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare, by default the ECE.
 
         Returns
         -------
@@ -266,28 +254,13 @@ class OverDatasets(Labelled, _presented.Presented):
         ranks = ranks_of(badness.reshape(-1, len(self))).reshape(badness.shape)
         return Draws(ranks.mean(axis=1), "mean rank")
 
-    def p_best(self, estimand: EstimandLike = "ece") -> dict[str, float]:
-        """Probability that each classifier has the best mean over these data sets; those that tie share it equally.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        dict of str to float
-            Probabilities that add up to 1.
-        """
-        return self._by_label(p_smallest(self._sign(estimand) * self.average(estimand).values))
-
-    def p_best_by_dataset(self, estimand: EstimandLike = "ece") -> dict[str, dict[str, float]]:
+    def p_best_by_dataset(self, estimand: EstimandLike | None = None) -> dict[str, dict[str, float]]:
         """Probability that each classifier is the best on each data set.
 
         Parameters
         ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare, by default the ECE.
 
         Returns
         -------
@@ -297,25 +270,35 @@ class OverDatasets(Labelled, _presented.Presented):
         badness = self.badness(estimand)
         return {name: self._by_label(p_smallest(badness[:, d])) for d, name in enumerate(self.datasets)}
 
-    def in_order(self, estimand: EstimandLike = "ece") -> tuple[str, ...]:
+    def expected_ranks(self, estimand: EstimandLike | None = None) -> dict[str, float]:
+        """Posterior mean of the mean rank of each classifier over these data sets, 1 being the best; see `ranks`.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, optional
+            The estimand to compare, by default the ECE.
+
+        Returns
+        -------
+        dict of str to float
+            Mean ranks from 1 to the number of classifiers.
+        """
+        return self._by_label(self.ranks(estimand).values.mean(axis=0))
+
+    def in_order(self, estimand: EstimandLike | None = None) -> tuple[str, ...]:
         """Return the names of the classifiers from the best expected mean rank to the worst.
 
         Parameters
         ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        estimand : str, Estimand or callable, optional
+            The estimand to compare, by default the ECE.
 
         Returns
         -------
         tuple of str
             The names; ties keep the given order.
         """
-        ranks = self._by_label(self.ranks(estimand).values.mean(axis=0))
-        return tuple(sorted(self.labels, key=ranks.__getitem__))
-
-    def _listed(self, estimand: EstimandLike) -> tuple[str, ...]:
-        """Return the names in the order in which pairs are subtracted."""
-        return listed(self.labels, self.in_order(estimand))
+        return self._in_order(estimand)
 
     @property
     def n_rows(self) -> dict[str, int]:

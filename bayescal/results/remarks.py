@@ -1,7 +1,6 @@
 """Remarks: warnings about the interval of a result, derived from its counts and its model."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, HasSpread
 from bayescal.stats.ranks import Ranks
-
-if TYPE_CHECKING:
-    from bayescal.shift.counts import ShiftCounts
 
 #: Error of the AUC up to which no remedy is named.
 SMALL_GRID_ERROR = 0.001
@@ -118,20 +114,6 @@ def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:
     if n >= ROWS_JUDGED and reading.like_probabilities == n:
         texts.append("All logits lie in [0, 1], as probabilities do; as logits, they are probabilities of 0.5 to 0.73.")
     return tuple(texts)
-
-
-def readings_of(counts: "ShiftCounts") -> list[str]:
-    """State how the probabilities of source and target were read; see `reading_remarks`.
-
-    Examples
-    --------
-    >>> from bayescal import ShiftCells, ShiftCounts
-    >>> cells = ShiftCells.predicted_class(3)
-    >>> readings_of(ShiftCounts.of_target([[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]], cells=cells))
-    ['Target: 1 of 2 rows sum to 1 only up to rounding (largest deviation 0.01); the rows were divided by their sums.']
-    """
-    sides = zip(("Source", "Target"), counts.readings, (counts.n_source, counts.n_target), strict=True)
-    return [f"{side}: {text}" for side, reading, n in sides for text in reading_remarks(reading, n)]
 
 
 def mistake_remarks(counts: Counts) -> tuple[str, ...]:
@@ -307,22 +289,6 @@ def _many_bins(counts: Counts) -> str | None:
         f"There are fewer than {ROWS_PER_BIN} effective rows per occupied bin. With so few rows, errors that vary from "
         "bin to bin cannot be distinguished from noise. Use fewer bins."
     )
-
-
-def few_labelled_rows(labelled: float, counts: Counts, model: str) -> list[str]:
-    """Warn about few labelled rows of a source; the effective rows of counts of a target are those of its masses."""
-    bins = int(counts.occupied.sum())
-    texts: list[str] = []
-    if model != "shrinkage":
-        return texts
-    if labelled < ROWS_PER_BIN * bins and bins > 1:
-        texts.append(
-            f"There are fewer than {ROWS_PER_BIN} effective source rows per bin of the target. With so few rows, "
-            "errors that vary from bin to bin cannot be distinguished from noise. Use fewer bins."
-        )
-    if labelled < ROWS:
-        texts.append(f"With fewer than {ROWS} labelled rows the interval depends mostly on the prior.")
-    return texts
 
 
 def few_rows(counts: Counts) -> str | None:

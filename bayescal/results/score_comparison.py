@@ -6,26 +6,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from bayescal import _arviz, _checks, _presented, _render
+from bayescal import _arviz, _checks, _render
 from bayescal._meant import public
-from bayescal.draws import Draws
+from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.names import estimand_called
+from bayescal.estimands.registry import EstimandLike
 from bayescal.posterior.joint import symmetric_root
-from bayescal.results.joint import (
-    Labelled,
-    checked_rope,
-    decided,
-    label_rows,
-    listed,
-    mean_ranks,
-    p_smallest,
-    p_within,
-    pair_row,
-    rank_shares,
-)
+from bayescal.results.joint import Joint
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.remarks import of_several
 from bayescal.results.verdict import HEADER, Verdict, label_lines, pair_cells, pair_key, shown_pairs
@@ -39,7 +30,7 @@ Floats = NDArray[np.float64]
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreComparison(Labelled, _presented.Presented):
+class ScoreComparison(Joint):
     r"""The joint posterior of a proper score of several classifiers on the same rows; smaller is better.
 
     Returned by `bayescal.scores.compare`.
@@ -117,137 +108,45 @@ class ScoreComparison(Labelled, _presented.Presented):
         shares = ndtr(normal[:, twins])
         return np.stack([each.quantile(p) for each, p in zip(self.scores.values(), shares.T, strict=True)], axis=1)
 
-    def draws(self) -> Draws:
+    def _record(self, estimand: EstimandLike | None) -> Estimand:
+        """Return the score as a record; there is no other estimand."""
+        if estimand is not None:
+            raise TypeError(
+                f"A ScoreComparison has one quantity, the {self._first.name}, and takes no `estimand`; errors of "
+                "calibration are compared by `bayescal.compare`."
+            )
+        return Estimand(self._first.name, _of_bins, self._first.name)
+
+    def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of the scores of all classifiers.
 
+        Parameters
+        ----------
+        estimand : None
+            The score is the only estimand.
+
         Returns
         -------
         Draws
-            Shape (n_draws, n_classifiers), in the order of `labels`.
+            Shape (n_draws, n_classifiers), in the order of `labels`. Two names of one classifier have the same draws.
+
+        Raises
+        ------
+        TypeError
+            If an estimand is given.
         """
+        self._record(estimand)
         return Draws(self._values, f"{self._first.name} by {self.axis}")
 
-    def difference(self, first: str | None = None, second: str | None = None) -> Draws:
-        """Draws of the score of the first classifier minus that of the second.
-
-        Parameters
-        ----------
-        first, second : str, optional
-            Names of two classifiers; may be omitted if there are only two.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,); negative means that the first classifier is better. Exactly 0 in every draw for two names
-            of one classifier.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If there is no such name, or more than two classifiers and no names are given.
-        """
-        i, j = self._pair(first, second)
-        return Draws(self._gap(i, j), f"{self._first.name}: {self.names[i]} - {self.names[j]}")
-
-    def _gap(self, i: int, j: int) -> Floats:
-        gap: Floats = self._values[:, i] - self._values[:, j]
-        return gap
-
-    def decide(
-        self, first: str | None = None, second: str | None = None, *, rope: float | None = None
-    ) -> dict[str, float]:
-        """Probabilities that one classifier is better, that the other is, and that they are practically equal.
-
-        Parameters
-        ----------
-        first, second : str, optional
-            Names of two classifiers; may be omitted if there are only two.
-        rope : float, optional
-            Half-width of the region of practical equivalence; by default the attribute `rope`.
-
-        Returns
-        -------
-        dict of str to float
-            Keys as for `Comparison.decide`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such name, or `rope` is negative.
-        """
-        width = self.rope if rope is None else checked_rope(rope)
-        return decided(self._gap(*self._pair(first, second)), width)
-
-    def rope_curve(self, ropes: ArrayLike, first: str | None = None, second: str | None = None) -> Floats:
-        """Probability of practical equivalence as a function of the half-width of its region.
-
-        Parameters
-        ----------
-        ropes : array-like
-            Half-widths, >= 0, in units of the score.
-        first, second : str, optional
-            Names of two classifiers; may be omitted if there are only two.
-
-        Returns
-        -------
-        ndarray
-            Probability that the absolute difference is at most each half-width.
-
-        Raises
-        ------
-        ValueError
-            If a half-width is negative or not finite.
-        """
-        return p_within(self._gap(*self._pair(first, second)), ropes)
-
-    def p_best(self) -> dict[str, float]:
-        """Probability that each classifier has the smallest score; those that tie in a draw share it equally.
-
-        Returns
-        -------
-        dict of str to float
-            Probabilities that add up to 1.
-        """
-        return self._by_label(p_smallest(self._values))
-
-    def p_worst(self) -> dict[str, float]:
-        """Probability that each classifier has the largest score; those that tie in a draw share it equally.
-
-        Returns
-        -------
-        dict of str to float
-            Probabilities that add up to 1.
-        """
-        return self._by_label(p_smallest(-self._values))
-
-    def expected_ranks(self) -> dict[str, float]:
-        """Posterior mean of the rank of each classifier, 1 being the best; those that tie share their mean rank.
-
-        Returns
-        -------
-        dict of str to float
-            Mean ranks from 1 to the number of classifiers.
-        """
-        return self._by_label(mean_ranks(self._values))
-
-    def rank_probabilities(self) -> Floats:
-        """Probability of every rank of every classifier; those that tie in a draw share their ranks equally.
-
-        Returns
-        -------
-        ndarray, shape (n_classifiers, n_classifiers)
-            Row: a classifier, in the order of `labels`. Column: a rank, the first being the best. Rows and columns add
-            up to 1.
-        """
-        return rank_shares(self._values)
-
-    def each(self, prob: float = 0.95) -> list[dict[str, Any]]:
+    def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.
 
         Parameters
         ----------
         prob : float, default 0.95
             Probability of the intervals.
+        estimand : None
+            The score is the only estimand.
 
         Returns
         -------
@@ -255,31 +154,17 @@ class ScoreComparison(Labelled, _presented.Presented):
             Keys classifier, mean, sd, low, high, p_best, rank and observed (the mean loss of the rows). Mean, sd and
             interval are those of `MultiClassScore`, without Monte Carlo error.
         """
-        rows = label_rows(self.axis, self.labels, self.draws(), self._values, prob)
+        rows = super().each(prob, estimand=estimand)
         for row, score in zip(rows, self.scores.values(), strict=True):
             low, high = score.interval(prob)
             row |= {"mean": score.mean, "sd": score.sd, "low": low, "high": high, "observed": score.observed}
         return rows
 
-    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
-        """Return the decision table as data: one dict per pair.
+    #: The decision table.
+    table = Joint.pairs_table
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
-        Returns
-        -------
-        list of dict
-            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. Two
-            classifiers keep the order in which they were given; of three or more, ``first`` has the better expected
-            rank.
-        """
-        return [self._row(*pair, prob) for pair in combinations(self._listed(), 2)]
-
-    def _row(self, first: str, second: str, prob: float) -> dict[str, Any]:
-        return pair_row(first, second, self.difference(first, second), self.decide(first, second), prob)
+    def _rope(self) -> float:
+        return self.rope
 
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every score and every difference.
@@ -296,7 +181,7 @@ class ScoreComparison(Labelled, _presented.Presented):
         pandas.DataFrame
             Rows ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
         """
-        prob, pairs = _checks.fraction("prob", prob), list(combinations(self._listed(), 2))
+        prob, pairs = _checks.fraction("prob", prob), list(combinations(self._listed(None), 2))
         differences = np.stack([self.difference(*pair).values for pair in pairs], axis=1)
         labels = {"score": self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
         return _arviz.summary({"score": self._values, "difference": differences}, prob, labels, **options)
@@ -319,17 +204,6 @@ class ScoreComparison(Labelled, _presented.Presented):
             coords={self.axis: np.array(self.names)},
             attrs={"spec": self.spec, "score": self._first.name, "rope": self.rope},
         )
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
-    def _in_order(self) -> tuple[str, ...]:
-        """Return the names from the best expected rank to the worst; ties keep the given order."""
-        return tuple(sorted(self.labels, key=self.expected_ranks().__getitem__))
-
-    def _listed(self) -> tuple[str, ...]:
-        """Return the names in the order in which pairs are subtracted."""
-        return listed(self.labels, self._in_order())
 
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words: the best classifier and the second best.
@@ -359,7 +233,7 @@ class ScoreComparison(Labelled, _presented.Presented):
 
     @property
     def _verdict(self) -> Verdict:
-        (better, worse), (first, second) = self._in_order()[:2], self._listed()[:2]
+        (better, worse), (first, second) = self._in_order(None)[:2], self._listed(None)[:2]
         difference, words = self.difference(first, second), self._first.name
         return Verdict(
             better,
@@ -387,7 +261,7 @@ class ScoreComparison(Labelled, _presented.Presented):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        rows = [self._row(*pair, 0.95) for pair in shown_pairs(self._listed(), whole=whole)]
+        rows = self._rows(shown_pairs(self._listed(None), whole=whole), 0.95, None)
         narrowest = min((row["high"] - row["low"] for row in rows if row["high"] > row["low"]), default=0.0)
         d = max(4, _render.decimals(narrowest) + 1)
         lines = label_lines(self.each(), self.axis, self._first.name, d)
@@ -399,3 +273,8 @@ def _decimals(difference: Draws) -> int:
     """Return the number of decimals that shows two digits of the width of an interval; at least three."""
     low, high = difference.interval(0.95)
     return max(3, _render.decimals(high - low) + 1, _render.places(low, high))
+
+
+def _of_bins(bin_draws: BinDraws) -> Draws:
+    """Refuse: a score of all classes is no function of the bins."""
+    raise TypeError("A score of all classes is no function of the bins; draw it by `ScoreComparison.draws`.")

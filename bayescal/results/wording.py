@@ -51,6 +51,19 @@ _OF_CONFIDENCE = ("over-confident", "under-confident")
 _OF_PROBABILITY = ("stated too high", "stated too low")
 
 
+def row_numbers(counts: Counts) -> dict[str, object]:
+    """Return numbers of rows by their meaning, for pages.
+
+    Examples
+    --------
+    >>> from bayescal import BinnedCounts
+    >>> row_numbers(BinnedCounts.from_arrays([0, 1], [0.2, 0.7], weights=[1, 3]))
+    {'rows': 2, 'effective rows': '2'}
+    """
+    rows: dict[str, object] = {"rows": counts.n_rows}
+    return rows | ({"effective rows": f"{counts.effective_rows:.0f}"} if counts.weighted else {})
+
+
 def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: float) -> dict[str, Any]:
     """Return one row of a table, as data."""
     low, high = draws.interval(prob)

@@ -12,8 +12,8 @@ from bayescal import _arviz, _checks, _render
 from bayescal._meant import public
 from bayescal._presented import Presented, shortened
 from bayescal.draws import Draws, fingerprint
-from bayescal.results.remarks import readings_of
 from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.target_result import readings_of
 
 if TYPE_CHECKING:
     import pandas as pd

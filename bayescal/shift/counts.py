@@ -25,7 +25,7 @@ from bayescal.shift.rows import (
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.bins import make_bins
 from bayescal.stats.frozen import Sums
-from bayescal.stats.row_counts import added, row_counts
+from bayescal.stats.sums import added, row_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 from bayescal import _render
 from bayescal._meant import public
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import few_labelled_rows, mistake_remarks, reading_remarks, remarks_of
+from bayescal.results.remarks import mistake_remarks, reading_remarks, remarks_of
 from bayescal.shift.target_counts import TargetCounts
+from bayescal.shift.target_result import TargetEvaluation, few_labelled_rows
 from bayescal.shift.weights_result import WeightReport
 
 #: Share of the target rows in bins without source rows above which the interval is doubtful.
@@ -16,7 +17,7 @@ MOST_UNCOVERED = 0.05
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class CovariateShiftEvaluation(Evaluation):
+class CovariateShiftEvaluation(TargetEvaluation):
     """The posterior of how well a classifier is calibrated in a target population under covariate shift.
 
     Returned by `bayescal.shift.covariate`. It is an `Evaluation` whose bins have the masses and mean
@@ -63,6 +64,14 @@ class CovariateShiftEvaluation(Evaluation):
 
     def _more(self, prob: float) -> dict[str, Any]:
         return {"weight_report": None if self.weight_report is None else self.weight_report.table()}
+
+    def _more_sheets(self) -> dict[str, _render.Sheet]:
+        return {} if self.weight_report is None else {"Weights of the source": self.weight_report.sheet()}
+
+    def _row_numbers(self) -> dict[str, object]:
+        counts = self.counts
+        labelled = {"source rows": counts.n_rows, "effective source rows": f"{counts.labelled_rows:.0f}"}
+        return {"target rows": counts.n_target_rows, **labelled}
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -12,12 +12,11 @@ from bayescal.shift.cells import ShiftCells
 from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.classes import labels_document, labels_from_document
 from bayescal.stats.documents.sums import read_reading, sums_document, sums_from_document
-from bayescal.stats.documents.values import floats, integers, require_total
+from bayescal.stats.documents.values import bins_document, bins_from_document, floats, integers, require_total
 from bayescal.stats.kinds import CountsKind, register
-from bayescal.stats.row_counts import row_counts
+from bayescal.stats.sums import row_counts
 
 NEEDED = ("classes", "cuts", "source_rows", "source", "target_rows", "target", "binned")
 #: Readings of probabilities that were used as they are.

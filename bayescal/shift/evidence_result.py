@@ -13,11 +13,11 @@ from bayescal import _arviz, _render
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
-from bayescal.results.remarks import readings_of
 from bayescal.results.wording import p_words
 from bayescal.shift.cell_shift import total_variation
 from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.statistics import ShiftTest
+from bayescal.shift.target_result import readings_of
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -16,10 +16,11 @@ from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import few_labelled_rows, mistake_remarks, of_several
+from bayescal.results.remarks import mistake_remarks, of_several
 from bayescal.shift.class_frequencies_result import UNLABELLED, ClassPriors
 from bayescal.shift.over_priors import OverPriors, over_priors
 from bayescal.shift.shifted_bins import LabelShiftedCounts
+from bayescal.shift.target_result import TargetEvaluation, few_labelled_rows
 from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]
@@ -33,7 +34,7 @@ HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelShiftEvaluation(Evaluation):
+class LabelShiftEvaluation(TargetEvaluation):
     """The posterior of how well a classifier is calibrated in a target without labels, under label shift.
 
     Returned by `bayescal.shift.label`. It is an `Evaluation` of the target: its estimands, tables and
@@ -129,6 +130,12 @@ class LabelShiftEvaluation(Evaluation):
 
     def _more(self, prob: float) -> dict[str, Any]:
         return {"class_frequencies": self.priors.table(prob)}
+
+    def _more_sheets(self) -> dict[str, _render.Sheet]:
+        return {"Class frequencies of the target": self.priors.sheet(whole=True)}
+
+    def _row_numbers(self) -> dict[str, object]:
+        return {"target rows": f"{self.counts.effective_rows:.0f}", "source rows": self.counts.n_rows}
 
     def _lacks(self, name: str) -> AttributeError:
         if self.model != "shrinkage":
@@ -244,6 +251,10 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
     def classes(self) -> tuple[Any, ...]:
         """The classes, in the order of the columns."""
         return tuple(self.evaluations)
+
+    @property
+    def _one_evaluation(self) -> str:
+        return f"choose a class, as in `result[{self.classes[0]!r}]`"
 
     def adapt(self, y_prob: Any) -> Floats:
         """Adapt probabilities to the class frequencies of the target; see `ClassPriors.adapt`."""

@@ -1,7 +1,7 @@
 """Pages and documents of the results of this folder."""
 
 from bayescal.report.forest import plot_forest
-from bayescal.report.page_content import Content, content, one_table, row_numbers
+from bayescal.report.page_content import Content, content, one_table
 from bayescal.report.plot import drawn_by_type
 from bayescal.shift.evidence_result import ShiftEvidence
 from bayescal.shift.label_shift_result import LabelShiftClasses
@@ -13,9 +13,7 @@ drawn_by_type.register(LabelShiftClasses, plot_forest)
 def _(result: LabelShiftClasses) -> Content:
     sheet = result.sheet(whole=True)
     shown = [one_table("Classes", sheet), one_table("Class frequencies of the target", result.priors.sheet(whole=True))]
-    return Content(
-        "Calibration of all classes in a target", sheet, shown, row_numbers(next(iter(result.values())).counts)
-    )
+    return Content("Calibration of all classes in a target", sheet, shown, next(iter(result.values()))._row_numbers())
 
 
 @content.register

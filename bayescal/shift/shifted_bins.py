@@ -16,7 +16,7 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
-from bayescal.stats.row_counts import added, row_counts
+from bayescal.stats.sums import added, row_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

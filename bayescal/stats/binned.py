@@ -20,8 +20,7 @@ from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
 from bayescal.stats.query.framed import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
-from bayescal.stats.row_counts import added, row_counts, unit_weights
-from bayescal.stats.sums import effective_number
+from bayescal.stats.sums import added, effective_number, row_counts, unit_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

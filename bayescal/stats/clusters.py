@@ -1,5 +1,6 @@
-"""ClusterSums: sums over clusters of rows, which give the intra-cluster correlation and design effects. Addable."""
+"""Sums over clusters of rows: intra-cluster correlation, design effects, and correlation of two classifiers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -9,18 +10,138 @@ from numpy.typing import NDArray
 
 from bayescal._meant import public
 from bayescal.data.predictions import Columns, Predictions
+from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
-from bayescal.stats.cluster_cells import ClusterCells
 from bayescal.stats.frozen import Sums, read_only
-from bayescal.stats.sums import effective_number
+from bayescal.stats.losses import log_losses
+from bayescal.stats.sums import effective_number, sums_at
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: Largest number of bins whose matrices are kept: 2 MB each.
 MOST_BINS = 512
 #: Share of the pairs of rows of one cluster that must remain after the gaps of the bins were estimated.
 LEAST_PAIRS = 0.02
+#: Rows per chunk.
+CHUNK = 262_144
+#: Blocks that are joined at a time.
+MOST_PARTS = 16
+#: Sums of a cell: weight, weight * residual, weight * squared error, weight * log loss.
+SUMS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterCells:
+    """Sums over the rows of one cluster in one bin.
+
+    Parameters
+    ----------
+    key : ndarray of int64, shape (n_cells,)
+        Code of the cluster times the number of bins, plus the bin; each once.
+    sums : ndarray, shape (4, n_cells)
+        Sums of weight, of weight times residual (outcome - confidence), times squared error, and times log loss, which
+        is 0 for rows where it is infinite.
+    weight_sq, own, own_sq : ndarray, shape (n_bins,)
+        Sums over all rows of a bin of squared weights, times residual, and times squared residual.
+    """
+
+    key: Ints
+    sums: Floats
+    weight_sq: Floats
+    own: Floats
+    own_sq: Floats
+
+    @classmethod
+    def of_rows(cls, rows: Predictions | Columns, of_row: Array, bins: Bins) -> "ClusterCells":
+        """Sum validated rows, given the code of the cluster of each."""
+        size = len(bins)
+        parts = []
+        for start in range(0, len(rows), CHUNK):
+            part = slice(start, start + CHUNK)
+            confidence, outcome = np.clip(rows.confidence[part], 0, 1), rows.outcome[part]
+            place = bin_index(confidence, bins)
+            residual = outcome - confidence.astype(np.float64)
+            losses = residual * residual, log_losses(confidence, outcome)[0]
+            weight = np.ones(len(residual)) if rows.weight is None else rows.weight[part].astype(np.float64)
+            parts.append(cls.of_residuals(of_row[part], place, size, weight, residual, losses))
+        return cls.joined(parts)
+
+    @classmethod
+    def of_residuals(
+        cls, of_row: Array, place: Ints, n_bins: int, weight: Floats, residual: Floats, losses: tuple[Floats, Floats]
+    ) -> "ClusterCells":
+        """Sum rows with given residuals and losses.
+
+        Parameters
+        ----------
+        of_row, place : ndarray of int64, shape (n_rows,)
+            Code of the cluster, and bin, of each row.
+        n_bins : int
+            Number of bins.
+        weight, residual : ndarray, shape (n_rows,)
+            Weight and residual of each row.
+        losses : pair of ndarray, shape (n_rows,)
+            Squared error and log loss of each row, or values that replace them.
+        """
+        key, cell = np.unique(of_row * n_bins + place, return_inverse=True)
+        sums = (sums_at(cell, weight * values, len(key)) for values in (1.0, residual, *losses))
+        own = (sums_at(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
+        return cls(key, np.stack(list(sums)), *own)
+
+    @classmethod
+    def joined(cls, parts: Sequence["ClusterCells"]) -> "ClusterCells":
+        """Join the cells of blocks of rows; the cells of a cluster with rows in several blocks are added."""
+        if len(parts) == 1:
+            return parts[0]
+        key, cell = np.unique(np.concatenate([part.key for part in parts]), return_inverse=True)
+        sums = np.concatenate([part.sums for part in parts], axis=1)
+        joined = np.stack([sums_at(cell, values, len(key)) for values in sums])
+        by_bin = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("weight_sq", "own", "own_sq"))
+        return cls(key, joined, *by_bin)
+
+    def matrices(self) -> tuple[int, Any, Any, tuple[Floats, Floats, Floats]]:
+        """Return the number of clusters, sparse matrices of weight and residual, and sums of each cluster.
+
+        The matrices have shape (n_clusters, n_bins); the sums of clusters are weight, squared error and log loss.
+        """
+        from scipy.sparse import csr_array
+
+        kept = self.sums[0] > 0
+        code, place = np.divmod(self.key[kept], len(self.weight_sq))
+        distinct, row = np.unique(code, return_inverse=True)
+        shape = len(distinct), len(self.weight_sq)
+        weight, residual = (csr_array((values[kept], (row, place)), shape=shape) for values in self.sums[:2])
+        whole = tuple(sums_at(row, values[kept], shape[0]) for values in self.sums[[0, 2, 3]])
+        return shape[0], weight, residual, whole  # type: ignore[return-value]  # three of them
+
+
+class CollectedCells:
+    """Cells of blocks of rows, in which clusters may be split.
+
+    Memory grows with the number of cells that have rows, and not with that of rows.
+
+    Parameters
+    ----------
+    bins : Bins
+        The bins.
+    """
+
+    def __init__(self, bins: Bins) -> None:
+        self.bins = bins
+        self._parts: list[ClusterCells] = []
+
+    def add(self, rows: Predictions | Columns, of_row: Array) -> None:
+        """Add a block of validated rows, given the code of the cluster of each, the same in all blocks."""
+        self._parts.append(ClusterCells.of_rows(rows, of_row, self.bins))
+        if len(self._parts) == MOST_PARTS:
+            self._parts = [ClusterCells.joined(self._parts)]
+
+    @property
+    def joined(self) -> ClusterCells:
+        """The cells of all blocks, of which there is at least one."""
+        return ClusterCells.joined(self._parts)
 
 
 @public
@@ -337,3 +458,84 @@ def clusters_of(counts: Any) -> ClusterSums | None:
 def _ratio(top: Floats, bottom: Floats, empty: float = 0.0) -> Floats:
     """Divide; `empty` where the denominator is 0."""
     return np.divide(top, bottom, out=np.full(np.shape(top), empty), where=bottom > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedClusters(Sums):
+    r"""Sums over clusters, by bin b of the first and bin c of the second classifier.
+
+    As for `ClusterSums`, sums of two batches can be added if no cluster has rows in both.
+
+    Parameters
+    ----------
+    rr, rn, nr, nn : ndarray, shape (n_first, n_second)
+        Sums over clusters j of :math:`r_{jb} s_{jc}`, :math:`r_{jb} m_{jc}`, :math:`n_{jb} s_{jc}` and :math:`n_{jb}
+        m_{jc}`, with sums of residuals r, s and of weights n, m of the first and the second classifier.
+    losses, log_losses : ndarray, shape ()
+        Sums over clusters of the product of the sums of squared errors, and of log losses, of both classifiers.
+    """
+
+    rr: Floats
+    rn: Floats
+    nr: Floats
+    nn: Floats
+    losses: Floats
+    log_losses: Floats
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, read_only(getattr(self, field.name), np.float64))
+
+    @classmethod
+    def from_cells(cls, first: ClusterCells, second: ClusterCells) -> "PairedClusters":
+        """Sum the cells of two classifiers on the same rows."""
+        _, n, r, (_, loss, log_loss) = first.matrices()
+        _, m, s, (_, other_loss, other_log_loss) = second.matrices()
+        products = ((r.T @ s).toarray(), (r.T @ m).toarray(), (n.T @ s).toarray(), (n.T @ m).toarray())
+        return cls(*products, np.asarray(loss @ other_loss), np.asarray(log_loss @ other_log_loss))
+
+    def _plus(self, other: "PairedClusters") -> "PairedClusters":
+        return PairedClusters(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    def swapped(self) -> "PairedClusters":
+        """Return the sums with the two classifiers exchanged."""
+        return PairedClusters(self.rr.T, self.nr.T, self.rn.T, self.nn.T, self.losses, self.log_losses)
+
+    def product(self, of_gap: tuple[Floats, Floats], of_mass: tuple[Floats, Floats]) -> float:
+        """Sum over clusters of the product of two linear functions of residuals and weights by bin.
+
+        Parameters
+        ----------
+        of_gap, of_mass : pair of ndarray, shape (n_first,) and (n_second,)
+            Coefficients of the residuals and of the weights, for the first and for the second classifier.
+        """
+        (a, b), (c, d) = of_gap, of_mass
+        return float(a @ self.rr @ b + a @ self.rn @ d + c @ self.nr @ b + c @ self.nn @ d)
+
+
+def square(clusters: ClusterSums, of_gap: Floats, of_mass: Floats) -> float:
+    """Sum over clusters of the square of a linear function of residuals and weights by bin."""
+    mixed = 2 * float(of_gap @ clusters.rn @ of_mass)
+    return float(of_gap @ clusters.rr @ of_gap + of_mass @ clusters.nn @ of_mass) + mixed
+
+
+def covariance_of_means(
+    first: ClusterSums, second: ClusterSums, means: tuple[float, float], member: str, product: float
+) -> float:
+    """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`.
+
+    Parameters
+    ----------
+    first, second : ClusterSums
+        Sums of each classifier on the same rows.
+    means : (float, float)
+        The mean loss of each.
+    member : {"losses", "log_losses"}
+        The kind of losses.
+    product : float
+        The sum over clusters of the product of both losses.
+    """
+    weight, number = float(first.weight.sum()), first.effective_number
+    one, other = means
+    mixed = one * float(getattr(second, member)[1]) + other * float(getattr(first, member)[1])
+    return (product - mixed + one * other * float(first.nn.sum())) / weight**2 * number / (number - 1)

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.stats.bins import Bins
+from bayescal.stats.clusters import PairedClusters
 from bayescal.stats.losses import LossSums
-from bayescal.stats.paired_clusters import PairedClusters
 from bayescal.stats.ranks import Ranks
-from bayescal.stats.similarity import Coefficients
+from bayescal.stats.sums import Coefficients
 
 Floats = NDArray[np.float64]
 

@@ -25,8 +25,7 @@ from bayescal.data.reading import Reading
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import BINNINGS, Bins, make_bins
 from bayescal.stats.classwise import ClasswiseCounts
-from bayescal.stats.cluster_cells import CollectedCells
-from bayescal.stats.clusters import ClusterSums, require_few
+from bayescal.stats.clusters import ClusterSums, CollectedCells, require_few
 from bayescal.stats.losses import KINDS, applied_by_name
 
 Floats = NDArray[np.float64]

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import Bins, equal_width_edges
-from bayescal.stats.effective_mass import equalised
+from bayescal.stats.bins import Bins, equal_width_edges, equalised
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

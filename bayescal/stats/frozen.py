@@ -1,7 +1,7 @@
 """What all counts share: read-only arrays, equality by content, and addition."""
 
 from dataclasses import fields
-from typing import Any, Self, get_origin
+from typing import Any, ClassVar, Self, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ def read_only(values: Any, dtype: Any = None) -> np.ndarray:
 
 class Frozen:
     """Base of frozen dataclasses whose arrays are read-only, also after copying and unpickling."""
+
+    #: For counts of one model that cannot be compared with those of another: why, and what to use.
+    not_paired: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses

@@ -14,15 +14,12 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
-from bayescal.stats.cluster_cells import ClusterCells
-from bayescal.stats.frozen import Sums
+from bayescal.stats.clusters import ClusterCells, PairedClusters, square
+from bayescal.stats.frozen import Frozen, Sums
 from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_name, applied_by_name
-from bayescal.stats.paired_clusters import PairedClusters, square
 from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
 from bayescal.stats.ranks import correlation_of_areas
-from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
-from bayescal.stats.similarity import Coefficients, cosine, cosine_of
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import Coefficients, cosine, cosine_of, row_counts, summed_by_key, sums_at, unit_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -426,7 +423,7 @@ def _unpacked(keys: Ints, n_others: int) -> Ints:
 def require_paired(counts: Any) -> PairedCounts:
     """Return `PairedCounts`; of other types, raise TypeError with a message that says how to make them."""
     if not isinstance(counts, PairedCounts):
-        raise TypeError(
-            f"`pairs` must hold PairedCounts, not {type(counts).__name__}; make them with `PairedCounts.from_arrays`."
-        )
+        why = counts.not_paired if isinstance(counts, Frozen) else ""
+        instead = f". {why}" if why else "; make them with `PairedCounts.from_arrays`."
+        raise TypeError(f"`pairs` must hold PairedCounts, not {type(counts).__name__}{instead}")
     return counts

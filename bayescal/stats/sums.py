@@ -1,8 +1,20 @@
-"""Sums of values by index, as floats; effective numbers of rows."""
+"""Sums over rows: floats by index, exact numbers of rows, effective numbers of rows, cosine similarity."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._rules import NOT_NEGATIVE
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+TINY = float(np.finfo(np.float64).tiny)
+#: Coefficients by bin, for the first and for the second classifier.
+Coefficients = tuple[Floats, Floats]
+#: Numbers of rows are non-negative integers whose sum is at most this: sums are exact, or raise an error.
+MOST_ROWS = 2**63 - 1
 
 
 def sums_at(index: Any, values: Any, size: int = 0) -> np.ndarray:
@@ -54,3 +66,85 @@ def effective_number(weight: np.ndarray, weight_sq: Any = None) -> float:
     """
     squares = float(np.sum(weight**2 if weight_sq is None else weight_sq))
     return float(np.sum(weight)) ** 2 / squares if squares > 0 else 0.0
+
+
+def cosine(xx: float, yy: float, xy: float, *, same: bool) -> float:
+    """Return xy / sqrt(xx yy), which is at most 1; if a square is 0, 1 for the same classifier and 0 otherwise.
+
+    Examples
+    --------
+    >>> cosine(4.0, 9.0, 3.0, same=False), cosine(0.0, 9.0, 0.0, same=True)
+    (0.5, 1.0)
+    """
+    if xx <= 0 or yy <= 0:
+        return 1.0 if same else 0.0
+    # the product is 0 or infinite if weights are far from 1
+    root = np.sqrt(xx * yy) if TINY < xx * yy < np.inf else np.sqrt(xx) * np.sqrt(yy)
+    return float(np.clip(xy / root, -1.0, 1.0))
+
+
+def cosine_of(x: Floats, y: Floats, weight: Floats, *, same: bool) -> float:
+    """Weighted cosine similarity of two vectors."""
+    return cosine(*(float((weight * p).sum()) for p in (x * x, y * y, x * y)), same=same)
+
+
+def row_counts(name: str, values: Array) -> Ints:
+    """Require valid numbers of rows.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for messages.
+    values : ndarray of integers
+        Signed or unsigned integers of any shape.
+
+    Returns
+    -------
+    ndarray of int64
+        The same numbers; `values` itself if it is int64.
+
+    Raises
+    ------
+    TypeError
+        If the array does not hold integers.
+    ValueError
+        If a number is negative, or their sum is 2^63 or more.
+
+    Examples
+    --------
+    >>> row_counts("n", np.array([2**63 - 1, 1], np.uint64))
+    Traceback (most recent call last):
+    ...
+    ValueError: `n` must add up to less than 2^63 rows; the sum is 9223372036854775808.
+    """
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"`{name}` must hold numbers of rows, which are integers, not dtype {values.dtype}.")
+    if values.size and values.min() < 0:
+        NOT_NEGATIVE.require(name, values)
+    if values.sum(dtype=np.float64) >= 2.0**62:  # otherwise no entry and no sum can reach 2^63
+        total = sum(map(int, values.ravel()))
+        if total > MOST_ROWS:
+            raise ValueError(f"`{name}` must add up to less than 2^63 rows; the sum is {total}.")
+    return values.astype(np.int64, copy=False)
+
+
+def added(one: Ints, other: Ints) -> NDArray[np.uint64]:
+    """Add two arrays of row counts; the sum is unsigned so that it cannot wrap before `row_counts` checks it."""
+    return one.astype(np.uint64) + other.astype(np.uint64)
+
+
+def summed_by_key(key: Ints, rows: Ints, size: int) -> NDArray[np.uint64]:
+    """Sum the rows per key from 0 to `size` - 1; the sums are unsigned, as in `added`."""
+    sums = np.zeros(size, np.uint64)
+    np.add.at(sums, key, rows.astype(np.uint64))
+    return sums
+
+
+def unit_weights(rows: Ints) -> tuple[Floats, Floats]:
+    """Return the sums of weights (by outcome) and of squared weights (by bin) if every weight is 1."""
+    return rows.astype(np.float64), by_bin(rows).astype(np.float64)
+
+
+def by_bin(values: Array) -> Array:
+    """Sum an array of shape (2, n_bins) over outcomes; return one-dimensional joint cells unchanged."""
+    return values.sum(axis=0) if values.ndim == 2 else values

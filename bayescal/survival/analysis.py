@@ -282,12 +282,12 @@ def edges_of_risks(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
 
 
 def _evaluate_rows(
-    rows: SurvivalRows, horizon: float, edges: Bins, *, clusters: Clusters | None, **arguments: Any
+    rows: SurvivalRows, horizon: float, edges: Bins, /, *, clusters: Clusters | None, **arguments: Any
 ) -> SurvivalEvaluation:
     return _evaluate(HorizonCounts.from_rows(rows, horizon, edges, clusters), **arguments)
 
 
-def _evaluate(counts: HorizonCounts, **arguments: Any) -> SurvivalEvaluation:
+def _evaluate(counts: HorizonCounts, /, **arguments: Any) -> SurvivalEvaluation:
     return SurvivalEvaluation.of(evaluate_one(require_followed(counts), **arguments))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import LossSums, total_loss
-from bayescal.stats.row_counts import added, row_counts, summed_by_key
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import added, row_counts, summed_by_key, sums_at
 from bayescal.survival.curves import Exits
 from bayescal.survival.horizon_counts import HorizonCounts, Known, censored_counts, uncensored_counts
 from bayescal.survival.query import survival_sums
@@ -73,6 +72,11 @@ class SurvivalCounts(Sums):
     >>> (counts + counts).n_rows
     6
     """
+
+    not_paired: ClassVar[str] = (
+        "They are counts of one model, and a difference also depends on the joint distribution of the risks of both "
+        "models: compare rows, with `bayescal.survival.compare(time, event, {'A': a, 'B': b}, horizon=5)`."
+    )
 
     bins: Bins
     times: Floats

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
-from bayescal.stats.documents.bins import bins_document, bins_from_document
-from bayescal.stats.documents.values import floats, integers, require_total, within
-from bayescal.stats.documents.weights import WEIGHTS, require_possible_weights
+from bayescal.stats.documents.sums import WEIGHTS, require_possible_weights
+from bayescal.stats.documents.values import bins_document, bins_from_document, floats, integers, require_total, within
 from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.sums import sums_at
 from bayescal.survival.counts import SurvivalCounts, checked_times

@@ -11,8 +11,7 @@ from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
-from bayescal.stats.cluster_cells import ClusterCells
-from bayescal.stats.clusters import ClusterSums, require_few
+from bayescal.stats.clusters import ClusterCells, ClusterSums, require_few
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.sums import sums_at

@@ -11,8 +11,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.similarity import Coefficients, cosine
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import Coefficients, cosine, sums_at
 from bayescal.survival.horizon_counts import HorizonCounts, observed_rows
 from bayescal.survival.horizon_rows import HorizonRows
 from bayescal.survival.rows import SurvivalRows

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,10 +66,35 @@ class SurvivalEvaluation(Evaluation):
     def _observed_bins(self) -> BinDraws:
         return _of_followed(super()._observed_bins, self.counts)
 
+    _compared_by: ClassVar[str] = "bayescal.survival.compare"
+    _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n", "censored": "n_censored", "effective rows": "effective_n"}
+    _bin_dash: ClassVar[str] = "no rows in the bin, or its last row is censored before the horizon"
+
     @property
     def horizon(self) -> float:
         """The horizon, in the unit of the times."""
         return self.counts.horizon
+
+    @property
+    def _horizon(self) -> float:
+        return self.horizon
+
+    @property
+    def _observed_accuracy(self) -> Floats:
+        """Observed accuracy per bin; NaN in bins whose data end before the horizon."""
+        return np.where(self.counts.followed, self.counts.accuracy, np.nan)
+
+    @property
+    def _censored_share(self) -> Floats:
+        """Share of all rows that are in a bin and censored before the horizon, per bin."""
+        return self.counts.share * self.counts.n_censored / np.maximum(self.counts.n, 1)
+
+    def _bin_columns(self) -> dict[str, NDArray[Any]]:
+        counts = self.counts
+        return {"n_censored": counts.n_censored, "effective_n": counts.effective_n, "followed": counts.followed}
+
+    def _more(self, prob: float) -> dict[str, Any]:
+        return {"horizon": self.horizon, "not_followed": self.not_followed}
 
     @property
     def not_followed(self) -> float:

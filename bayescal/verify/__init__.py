@@ -1,1 +1,1 @@
-"""How we know that it is right; nothing above imports this."""
+"""What `bayescal verify` runs, and every model a second time in PyMC; nothing above imports this."""

@@ -10,10 +10,9 @@ from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of
 from bayescal.datasets.simulate import CURVES, POPULATIONS
 from bayescal.estimands.registry import meant, registered
+from bayescal.verify.coverage import CoverageStudy, coverage_study, standard_error
+from bayescal.verify.methods import methods_of
 from bayescal.verify.options import StudyOptions, VerifyOptions
-from bayescal.verify.studies.coverage import CoverageStudy, coverage_study
-from bayescal.verify.studies.methods import methods_of
-from bayescal.verify.studies.study import standard_error
 
 if TYPE_CHECKING:
     from rich.console import Console

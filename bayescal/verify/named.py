@@ -1,6 +1,5 @@
-"""Posteriors of named scalar quantities: in closed form and in PyMC for `agreement`, with known truths for `sbc`."""
+"""Posteriors of named scalar quantities: in closed form and in PyMC, for `agreement`."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -79,41 +78,3 @@ def below(name: str, values: Any, thresholds: Sequence[float]) -> dict[str, NDAr
     {'P(slope <= 1)': array([ True, False])}
     """
     return {f"P({name} <= {t:.6g})": values <= t for t in thresholds}
-
-
-class NamedSimulator(ABC):
-    """Base class of simulators for `sbc` whose truths are named quantities; it loops over the data sets.
-
-    A subclass draws one truth and its data, and samples one posterior. `sbc` ranks every quantity that truths and draws
-    both have, and the log likelihood.
-    """
-
-    #: Quantities with an axis of their own that are independent given the data; see `Ranks`.
-    independent: tuple[str, ...] = ()
-
-    @abstractmethod
-    def simulate_one(self, rng: np.random.Generator) -> tuple[Mapping[str, Any], Any]:
-        """Draw the parameters from the prior, and a data set given them: numbers, or arrays of shape (k,), by name."""
-
-    @abstractmethod
-    def sample_one(self, data: Any, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
-        """Draw independently from the posterior of one data set: arrays of shape (n_draws,) or (n_draws, k) by name."""
-
-    @abstractmethod
-    def log_likelihood_one(self, values: Mapping[str, Any], data: Any) -> Floats:
-        """Compute the log likelihood of one data set, up to a constant, at parameters with draws on axis 0."""
-
-    def simulate(self, n_sets: int, rng: np.random.Generator) -> tuple[dict[str, Any], list[Any]]:
-        """Draw truths of shape (1, n_sets) or (1, n_sets, k), and a list of data sets."""
-        truths, data = zip(*(self.simulate_one(rng) for _ in range(n_sets)), strict=True)
-        return {name: np.array([truth[name] for truth in truths])[None] for name in truths[0]}, list(data)
-
-    def sample(self, data: Sequence[Any], n_draws: int, rng: np.random.Generator) -> dict[str, Any]:
-        """Draw with the package's sampler: arrays of shape (n_draws, n_sets) or (n_draws, n_sets, k) by name."""
-        drawn = [self.sample_one(one, n_draws, rng) for one in data]
-        return {name: np.stack([each[name] for each in drawn], axis=1) for name in drawn[0]}
-
-    def log_likelihood(self, values: Mapping[str, Any], data: Sequence[Any]) -> Floats:
-        """Compute the log likelihood of every data set, of shape (n_draws, n_sets)."""
-        each = ({name: drawn[:, i] for name, drawn in values.items()} for i in range(len(data)))
-        return np.stack([self.log_likelihood_one(one, of) for one, of in zip(each, data, strict=True)], axis=1)

@@ -38,12 +38,13 @@ from bayescal.posterior.shrinkage.prior import (
 )
 from bayescal.stats.contract import Counts, require_counts
 from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
-from bayescal.verify.studies.truncation import TRUNCATIONS
 
 Floats = NDArray[np.float64]
 #: A symbolic value in the graph of a model.
 Tensor = Any
 
+#: Variables that may be truncated to their bin.
+TRUNCATIONS = ("mean", "confidences")
 #: The share of small errors in the pool fades if another family has more evidence than theirs times exp(FADE_FROM).
 FADE_FROM = 8.0
 #: Logarithms of rates are bounded below by this.

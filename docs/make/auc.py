@@ -18,7 +18,7 @@ from bayescal import BinDraws, BinnedCounts, PairedCounts, Predictions, auc
 from bayescal.estimands.area_under_roc import correlation_of_aucs, delong_variance, ranks_of
 from bayescal.posterior.copula import reorder
 from bayescal.stats.ranks import Ranks
-from bayescal.verify.studies.study import stacked
+from bayescal.verify.coverage import stacked
 
 SEED, PROB = 1, 0.95
 Z = float(ndtri((1 + PROB) / 2))

@@ -36,7 +36,7 @@ from bayescal.draws import Draws
 from bayescal.estimands.errors import ece, largest_error
 from bayescal.posterior.many import compiled_form, compiled_form_pays
 from bayescal.stats.ordered import OrderedSums
-from bayescal.verify.studies.study import stacked
+from bayescal.verify.coverage import stacked
 
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]

@@ -13,7 +13,7 @@ from scipy.special import softmax
 from studies import coverage_rows, errors_near, jobs_of, measured, one_line_per_cell, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.verify.studies.study import stacked
+from bayescal.verify.coverage import stacked
 
 SEED, PROB, BINS = 6, 0.95, 15
 #: Number of classes, rows, and how much the stated logits are stretched: 1 is calibrated.

@@ -23,7 +23,7 @@ from studies import (
 )
 
 import bayescal as bc
-from bayescal.verify.studies.study import stacked
+from bayescal.verify.coverage import stacked
 
 SEED, PROB, BINS = 15, 0.95, 15
 #: Populations: how much the stated logits are stretched, and the share of labels that are replaced at random.

@@ -18,7 +18,7 @@ from studies import FEWER_DRAWS, conditions, jobs_of, measured, rows_of_jobs, ru
 import bayescal as bc
 from bayescal.shift.covariate_shift import WeightsWarning
 from bayescal.stats.ranks import Ranks
-from bayescal.verify.studies.study import contains, stacked
+from bayescal.verify.coverage import contains, stacked
 
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.draws import Draws
 from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
-from bayescal.verify.studies.coverage import STUDY_CURVES
-from bayescal.verify.studies.study import basic_interval, name_of, stacked
+from bayescal.verify.coverage import STUDY_CURVES, name_of, stacked
+from bayescal.verify.methods import basic_interval
 
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]

@@ -15,7 +15,7 @@ from studies import coverage_rows, errors_near, jobs_of, measured, rows_of_jobs,
 
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
-from bayescal.verify.studies.study import stacked
+from bayescal.verify.coverage import stacked
 
 SEED, PROB = 7, 0.95
 Floats = NDArray[np.float64]

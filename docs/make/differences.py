@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from pages import cells, rows_again, table
 from studies import conditions, coverages, measured, one_line_per_cell, run_study
-
-from bayescal.verify.studies.differences import COLUMNS, METHODS, UNPAIRED, DifferenceStudy, difference_study
+from studies.differences import COLUMNS, METHODS, UNPAIRED, DifferenceStudy, difference_study
 
 SEED, PROB = 1, 0.95
 CELL = ("n_rows", "population", "first", "second", "truth")

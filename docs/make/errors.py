@@ -16,10 +16,8 @@ from bayescal.estimands.errors import largest_error, lp_error
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.stats.binned import BinnedCounts
-from bayescal.verify.studies.coverage import COLUMNS, STUDY_CURVES, CoverageStudy
-from bayescal.verify.studies.methods import bootstrap_bins
-from bayescal.verify.studies.study import Interval, basic_interval, percentile_interval, score, stacked
-from bayescal.verify.studies.sun import l2_interval
+from bayescal.verify.coverage import COLUMNS, STUDY_CURVES, CoverageStudy, score, stacked
+from bayescal.verify.methods import Interval, basic_interval, bootstrap_bins, l2_interval, percentile_interval
 
 SEED, PROB, DEFAULT = 3, 0.95, "shrinkage"
 #: Cells with a lower coverage of the default model are named.

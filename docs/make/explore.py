@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jobs import run_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import BinnedCounts, __version__
@@ -20,9 +21,7 @@ from bayescal.analyses.one import DEFAULT_MODEL, MODELS
 from bayescal.datasets.simulate import Simulated, simulate, true_curve, true_ece
 from bayescal.draws import Draws
 from bayescal.estimands.errors import ece
-from bayescal.verify.jobs import run_jobs
-from bayescal.verify.studies.coverage import METHODS
-from bayescal.verify.studies.study import contains
+from bayescal.verify.coverage import METHODS, contains
 
 PAGE = Path(__file__).resolve().parents[1] / "explore"
 DATA = PAGE / "data.js"

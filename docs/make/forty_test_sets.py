@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import bayescal as bc
-from bayescal.verify.studies.coverage import bootstrap_ece
+from bayescal.verify.methods import bootstrap_ece
 
 PICTURE = Path(__file__).resolve().parents[1] / "_static" / "forty_test_sets.png"
 SETS, ROWS, PROB, SEED = 40, 2000, 0.95, 1

@@ -15,7 +15,7 @@ from studies import REPEATS, coverage_rows, errors_near, measured, one_line_per_
 
 import bayescal as bc
 from bayescal.posterior.contract import Posterior
-from bayescal.verify.studies.study import stacked
+from bayescal.verify.coverage import stacked
 
 SEED, AGAIN, PROB = 5, 6, 0.95
 COLUMNS = (

@@ -9,7 +9,7 @@ from pages import cells, rows_again, table
 from studies import DOCS, conditions, coverages, measured, one_line_per_cell, run_study
 
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY
-from bayescal.verify.studies.coverage import COLUMNS, CoverageStudy, coverage_study
+from bayescal.verify.coverage import COLUMNS, CoverageStudy, coverage_study
 
 PICTURE = DOCS / "_static" / "coverage.png"
 SEED, PROB = 1, 0.95

@@ -31,12 +31,12 @@ PIPELINE = ("tests/test_evaluate.py", "tests/test_contract.py", "tests/test_prop
 FURTHER = {
     "bayescal/monitoring/windowed.py": "tests/test_monitor.py",
     "bayescal/cumulative/subpopulation_sums.py": "tests/analyses/test_screen.py",
-    "bayescal/stats/grid.py": "tests/analyses/test_cumulative.py",
+    "bayescal/stats/ordered.py": "tests/analyses/test_cumulative.py",
     "bayescal/cumulative/statistics.py": "tests/analyses/test_cumulative.py",
     "bayescal/cumulative/inversion.py": "tests/estimands/test_cumulative_draws.py",
 } | {
     f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py"
-    for name in ("bins", "classes", "losses", "pairs", "sums", "values", "weights")
+    for name in ("classes", "pairs", "sums", "values")
 }
 #: The tests of the compiled loops, which are not mutated: to compile one again takes longer than a test may.
 LEFT_OUT = ("--ignore=tests/stats/test_compiled.py", "--ignore=tests/posterior/test_many.py")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pages import cells, rows_again, rows_of, save_parts, table
+from sbc.net_benefit import NetBenefitSimulator
 from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
 from studies import about, conditions, coverage_rows, jobs_of, measured, rows_of_jobs, run_study
@@ -19,8 +20,7 @@ from studies import about, conditions, coverage_rows, jobs_of, measured, rows_of
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, BetaPopulation, simulate, true_curve
 from bayescal.decisions.from_draws import decide, odds
-from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
-from bayescal.verify.studies.study import stacked
+from bayescal.verify.coverage import stacked
 
 Floats = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ import bayescal as bc
 from bayescal.datasets.clustered import simulate_clusters
 from bayescal.datasets.simulate import true_curve
 from bayescal.decisions.from_draws import odds
-from bayescal.verify.studies.study import stacked
+from bayescal.verify.coverage import stacked
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]

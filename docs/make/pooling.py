@@ -19,7 +19,8 @@ from studies import FEWER_DRAWS, errors_near, jobs_of, measured, rows_of_jobs, r
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, true_curve
 from bayescal.results.joint import p_smallest
-from bayescal.verify.studies.study import TOLERANCE, contains
+from bayescal.verify.coverage import contains
+from bayescal.verify.methods import TOLERANCE
 
 Floats = NDArray[np.float64]
 

@@ -14,29 +14,21 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+from jobs import run_jobs
 from numpy.typing import NDArray
 from pages import cells, rows_of, save_parts, table
 from scipy.special import expit, ndtri
 from scipy.stats import norm
 from studies import FEWER_DRAWS, about, coverage_rows, errors_near, run_study
+from studies import populations as kinds
+from studies.populations import POPULATIONS, Classifier, Mixture, Population, logit
+from studies.true_values import bin_values, classwise_values, decision_losses, net_benefits, top_label_rows, true_values
 
 import bayescal as bc
 from bayescal.decisions.loss_ratio_analysis import THRESHOLDS
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import registered
-from bayescal.verify.jobs import run_jobs
-from bayescal.verify.studies import populations as kinds
-from bayescal.verify.studies.methods import bootstrap_bins
-from bayescal.verify.studies.populations import POPULATIONS, Classifier, Mixture, Population, logit
-from bayescal.verify.studies.study import percentile_interval
-from bayescal.verify.studies.true_values import (
-    bin_values,
-    classwise_values,
-    decision_losses,
-    net_benefits,
-    top_label_rows,
-    true_values,
-)
+from bayescal.verify.methods import bootstrap_bins, percentile_interval
 
 Floats = NDArray[np.float64]
 #: Quantity, threshold or score (0 if it has none), and method -> low, high and true value of one data set.

@@ -15,7 +15,7 @@ from studies import conditions, jobs_of, measured, rows_of_jobs, run_study
 
 import bayescal as bc
 from bayescal.datasets.simulate import BetaPopulation, simulate, true_curve
-from bayescal.verify.studies.study import contains, name_of, stacked
+from bayescal.verify.coverage import contains, name_of, stacked
 
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]

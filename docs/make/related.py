@@ -14,7 +14,8 @@ from studies import conditions, coverage_rows, coverages, jobs_of, measured, one
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, Curve, Simulated, simulate, true_curve, true_ece
 from bayescal.stats.bins import make_bins
-from bayescal.verify.studies.study import Interval, stacked
+from bayescal.verify.coverage import stacked
+from bayescal.verify.methods import Interval
 
 SEED, PROB, BINS = 14, 0.95, 15
 #: Data sets per cell, and with --quick: bootstraps of rows are slow.

@@ -10,15 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pages import cells, rows_of, save_parts, table
 from studies import about, coverage_rows, errors_near, jobs_of, rows_of_jobs, run_study
+from studies.enumeration import ProportionInterval, beta_interval, binomial_coverage, clopper_pearson, expected_width
 
 import bayescal as bc
-from bayescal.verify.studies.enumeration import (
-    ProportionInterval,
-    beta_interval,
-    binomial_coverage,
-    clopper_pearson,
-    expected_width,
-)
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]

@@ -13,6 +13,7 @@ import numpy as np
 from pages import cells, rows_again, rows_of, save_parts, table
 from scipy.special import stdtrit
 from studies import Floats, about, errors_near, jobs_of, rows_of_jobs, run_study
+from studies.differences import Stated
 
 from bayescal import BinDraws, BinnedCounts, PairedCounts, evaluate_counts
 from bayescal.analyses.compare import SameRowsWarning, compare_counts, compare_independent
@@ -20,9 +21,8 @@ from bayescal.datasets.simulate import POPULATIONS, BetaPopulation, simulate, tr
 from bayescal.estimands.scores import joint_log_scores
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
-from bayescal.verify.studies.coverage import CoverageStudy
-from bayescal.verify.studies.differences import Stated
-from bayescal.verify.studies.study import Interval, score, stacked
+from bayescal.verify.coverage import CoverageStudy, score, stacked
+from bayescal.verify.methods import Interval
 
 SEED, PROB = 1, 0.95
 SIZES, CURVES, BINS = (200, 2000), (("calibrated", None), ("temperature", 1.5)), (1, 2, 5, 15)

@@ -21,7 +21,7 @@ from bayescal.stats.bins import make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.result import SurvivalEvaluation
 from bayescal.survival.rows import SurvivalRows
-from bayescal.verify.clinical.survival import beta_stacy_moments
+from bayescal.verify.twins.survival import beta_stacy_moments
 
 Floats = NDArray[np.float64]
 

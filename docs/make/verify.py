@@ -20,18 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jobs import named_streams
 from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
-from verify_cases import DIGITS, QUICK, SEED, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
-
-import bayescal as bc
-from bayescal.verify.agreement import agreement
-from bayescal.verify.controls import run_controls
-from bayescal.verify.jobs import named_streams
-from bayescal.verify.mistakes import controls
-from bayescal.verify.sbc import Ranks, sbc
-from bayescal.verify.simulators import DirichletSimulator, dirichlet_simulator
-from bayescal.verify.studies.truncation import (
+from sbc.controls import run_controls
+from sbc.mistakes import controls
+from sbc.ranks import Ranks, sbc
+from sbc.simulators import DirichletSimulator, dirichlet_simulator
+from studies.truncation import (
     N_ROWS,
     PLACES,
     WIDTHS,
@@ -40,6 +36,10 @@ from bayescal.verify.studies.truncation import (
     truncated_ece_mean,
     truncation_study,
 )
+from verify_cases import DIGITS, QUICK, SEED, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
+
+import bayescal as bc
+from bayescal.verify.agreement import agreement
 
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PICTURE = DOCS / "_static" / "verification.json", DOCS / "_static" / "sbc.png"
@@ -577,8 +577,7 @@ def truncation_table(rows: list[Row]) -> str:
 def draw(numbers: dict[str, Any]) -> Any:
     """Draw the ranks of a right sampler and of a wrong one, side by side."""
     import matplotlib.pyplot as plt
-
-    from bayescal.verify.rank_plot import plot_ranks
+    from sbc.rank_plot import plot_ranks
 
     plt.switch_backend("agg")
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")

@@ -10,21 +10,28 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sbc.cell_shift import CellShiftSimulator
+from sbc.class_priors import ClassPriorSimulator
+from sbc.net_benefit import NetBenefitSimulator
+from sbc.pooling import PoolingSimulator
+from sbc.random_effects import RandomEffectsSimulator
+from sbc.recalibration import RecalibrationSimulator
+from sbc.simulators import dirichlet_simulator, shrinkage_simulator
+from sbc.smooth_curve import SmoothCurveSimulator
 
 import bayescal as bc
 from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.cumulative.segments import SUB_MODELS as SEGMENTS
 from bayescal.cumulative.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, SMALL, WORDS
-from bayescal.verify.cell_shift import CellShiftSimulator, four_cells
-from bayescal.verify.class_priors import ClassPriorSimulator, three_classes, two_classes
-from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefitTwin
-from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
-from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator, SmoothCurveTwin, simulated_curve
-from bayescal.verify.clinical.survival import simulated_rows
-from bayescal.verify.pooling import PoolingSimulator, PoolingTwin, few_groups, prior_of
-from bayescal.verify.random_effects import RandomEffectsSimulator, RandomEffectsTwin
-from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
+from bayescal.verify.twins.cell_shift import four_cells
+from bayescal.verify.twins.class_priors import three_classes, two_classes
+from bayescal.verify.twins.net_benefit import NetBenefitTwin
+from bayescal.verify.twins.pooling import PoolingTwin, few_groups, prior_of
+from bayescal.verify.twins.random_effects import RandomEffectsTwin
+from bayescal.verify.twins.recalibration import RecalibrationTwin
+from bayescal.verify.twins.smooth_curve import SmoothCurveTwin, simulated_curve
+from bayescal.verify.twins.survival import simulated_rows
 
 SEED = 4
 #: Shipped predictions with most rows in the top bin, and with few rows, nearly all of them in the first and last bin.

@@ -69,6 +69,11 @@ def test_means_differences_and_ranks_by_hand(result):
     assert decision["p_left"] == (by_hand < -0.01).mean()
     assert decision["p_rope"] == (np.abs(by_hand) <= 0.01).mean()
     assert sum(result.p_best().values()) == pytest.approx(1)
+    assert list(result.expected_ranks().values()) == pytest.approx(ranks.mean(axis=0))
+    means = drawn.mean(axis=1)
+    assert list(result.p_worst().values()) == pytest.approx((means.argmax(axis=1)[:, None] == range(3)).mean(axis=0))
+    curve = result.rope_curve([0.0, 0.01, 1.0], "A", "C")
+    assert curve.tolist() == [(by_hand == 0).mean(), decision["p_rope"], 1.0]
 
 
 def test_larger_values_of_the_auc_have_the_lower_ranks(result):
@@ -257,8 +262,7 @@ def test_refusals(comparisons):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ece", r"means over the data sets: `result\.average\('ece'\)`"),
-        ("expected_ranks", r"`result\.ranks\(\)` has their draws"),
+        ("ece", r"\(ECE\) is `result\.average\('ece'\)`, its mean over the data sets\."),
         ("plot", "plot_over_datasets"),
         ("differencs", "Did you mean 'differences'"),
     ],

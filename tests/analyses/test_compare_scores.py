@@ -105,6 +105,13 @@ def test_true_probabilities_beat_a_constant_classifier(score):
     assert events["constant"] < events["true"]  # so these must not be compared
 
 
+def test_a_score_has_no_other_estimand():
+    found = bc.compare_scores(Y, {"a": ONE, "b": OTHER}, rng=1)
+    for call in (found.draws, found.p_best, found.each, found.table):
+        with pytest.raises(TypeError, match=r"one quantity, the .* Brier score, and takes no `estimand`"):
+            call(estimand="ece")
+
+
 def test_the_convention_scales_everything():
     whole, half = (bc.compare_scores(Y, {"a": ONE, "b": OTHER}, convention=c, rng=1) for c in (None, "half"))
     np.testing.assert_allclose(half.draws().values, whole.draws().values / 2, rtol=1e-9)
@@ -357,9 +364,16 @@ def test_draws_of_a_top_label_name_its_event():
     assert repr(event.auc).startswith("Draws(auc: mean")
 
 
-@pytest.mark.parametrize("keyword", ["metric", "estimand", "seed"])
-def test_keywords_of_other_functions_name_those_of_this_one(keyword):
-    with pytest.raises(TypeError, match=r'`score="log"`, and the seed with `rng=`'):
+@pytest.mark.parametrize(
+    ("keyword", "said"),
+    [
+        ("metric", r"`score='brier'` or `score='log'`; errors of calibration are compared by `bayescal\.compare\("),
+        ("estimand", r"`score='brier'` or `score='log'`; errors of calibration are compared by `bayescal\.compare\("),
+        ("seed", r"Here it is called 'rng': `compare_scores\(y_true, y_prob, rng=\.\.\.\)`\."),
+    ],
+)
+def test_keywords_of_other_functions_name_those_of_this_one(keyword, said):
+    with pytest.raises(TypeError, match=said):
         bc.compare_scores(Y, {"a": ONE, "b": OTHER}, **{keyword: 1})
 
 

@@ -93,11 +93,12 @@ def test_two_names_of_one_model_differ_by_exactly_0():
 
 def test_it_prints_horizon_and_ratios():
     time, event, risks = simulated(600)
-    text = " ".join(str(bc.compare_survival(time, event, pd.DataFrame(risks), horizon=1, rng=1, draws=300)).split())
-    assert "3 models on the same rows: event ECE, 10 equal-width bins [a, b), N = 600" in text
-    assert "horizon 1, " in text
+    found = bc.compare_survival(time, event, pd.DataFrame(risks), horizon=1, rng=1, draws=300)
+    text, details = (" ".join(str(each).split()) for each in (found, found.details()))
+    assert "3 models on the same rows: event ECE, 10 equal-width bins [a, b), N = 600" in details
+    assert "horizon 1, " in details
     assert "Observed / expected: A: " in text
-    assert "first model is better" in text
+    assert "first model is better" in details
 
 
 def test_errors_name_the_model():

@@ -196,7 +196,7 @@ def test_presentation():
         "The rows do not show a difference between outcomes and scores. The largest deviation of all"
     )
     assert "outcome 1 is less frequent than the scores state, by" in text
-    assert '"if calibrated": mean of the statistic under calibration' in text
+    assert '"if calibrated": mean of the statistic under calibration' in " ".join(str(cd.details()).split())
     rows = simulated()
     clear = bc.cumulative_difference(rows[0], rows[1] * 0.5)
     assert clear.p_kuiper < 0.05
@@ -212,22 +212,22 @@ def test_presentation():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "score", "weights", "words"),
+    ("y_true", "y_prob", "weights", "words"),
     [
-        ([0, 1], [0.2, np.nan], None, "`score`"),
-        ([0, 1], [0.2, 1.5], None, r"`score` must lie in \[0, 1\]"),
-        ([0, 2], [0.2, 0.5], None, "`outcome`"),
+        ([0, 1], [0.2, np.nan], None, "`y_prob`"),
+        ([0, 1], [0.2, 1.5], None, r"`y_prob` must lie in \[0, 1\]"),
+        ([0, 2], [0.2, 0.5], None, "`y_true`"),
         ([0, 1], [0.2, 0.5], [1, -1], "`weights`"),
         ([0, 1], [0.2, 0.5], [0, 0], "`weights`"),
     ],
 )
-def test_invalid_rows(outcome, score, weights, words):
+def test_invalid_rows(y_true, y_prob, weights, words):
     with pytest.raises(InvalidRows, match=words):
-        bc.cumulative_difference(outcome, score, weights=weights)
+        bc.cumulative_difference(y_true, y_prob, weights=weights)
 
 
 def test_lengths_and_intervals_are_checked():
-    with pytest.raises(ValueError, match="`outcome` and `score` must have the same length"):
+    with pytest.raises(ValueError, match="`y_true` and `y_prob` must have the same length"):
         bc.cumulative_difference([0, 1, 1], [0.2, 0.3])
     cd = bc.cumulative_difference(*HAND)
     with pytest.raises(ValueError, match="`low` must not exceed `high`"):
@@ -402,24 +402,29 @@ def test_top_label_results_name_their_target():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "score", "error", "words"),
+    ("y_true", "y_prob", "error", "words"),
     [
-        ([0, 1], [-2.0, 3.0], InvalidRows, r"Logits\? Pass `scipy.special.expit\(score\)`"),
+        (
+            [0, 1],
+            [-2.0, 3.0],
+            InvalidRows,
+            r"`y_prob` .* Logits\? Pass probabilities, as in `scipy.special.expit\(logits\)`\.",
+        ),
         (
             ["no", "yes"],
             [0.2, 0.7],
             TypeError,
-            r"`outcome` must hold 0 and 1.*\['no', 'yes'\].*as in `y_true == label`",
+            r"`y_true` must hold 0 and 1.*\['no', 'yes'\].*as in `y_true == label`",
         ),
-        ([1, 2], [0.2, 0.7], InvalidRows, "`outcome` must be binary.*Pass whether the event happened, as in"),
-        ([0.2, 0.7], [0, 1], InvalidRows, "are `outcome` and `score` swapped"),
-        ([], [], ValueError, "`outcome` is empty; at least one row is needed[.]$"),
+        ([1, 2], [0.2, 0.7], InvalidRows, "`y_true` must be binary.*Pass whether the event happened, as in"),
+        ([0.2, 0.7], [0, 1], InvalidRows, "are `y_true` and `y_prob` swapped"),
+        ([], [], ValueError, "`y_true` is empty; at least one row is needed[.]$"),
     ],
 )
-def test_messages_name_the_arguments_of_the_function(outcome, score, error, words):
+def test_messages_name_the_arguments_of_the_function(y_true, y_prob, error, words):
     with pytest.raises(error, match=words) as caught:
-        bc.cumulative_difference(outcome, score)
-    for elsewhere in ("classes=", "`logits=", "y_prob"):
+        bc.cumulative_difference(y_true, y_prob)
+    for elsewhere in ("classes=", "`logits=", "`outcome`", "`score`"):
         assert elsewhere not in str(caught.value)
 
 
@@ -465,7 +470,7 @@ def test_attributes_with_other_names(name, words):
 @pytest.mark.parametrize("name", ["kuiper", "ks", "c_emp"])
 def test_evaluations_and_the_package_name_the_function(name):
     for owner in (bc, bc.evaluate([0, 1], [0.2, 0.7], draws=10, rng=1)):
-        with pytest.raises(AttributeError, match=r"`bayescal.cumulative.difference\(outcome, score\)[.]k"):
+        with pytest.raises(AttributeError, match=r"`bayescal.cumulative.difference\(y_true, y_prob\)[.]k"):
             getattr(owner, name)
 
 

@@ -166,7 +166,8 @@ def test_how_it_prints_and_is_exported(tmp_path):
     assert shown.startswith(
         "The observed Brier score is 0.1820 = miscalibration 0.0820 - discrimination 0.1400 + uncertainty"
     )
-    assert shown.endswith("Brier score, CORP decomposition of event, N = 4 (weighted, effective N = 4)")
+    assert "miscalibration and discrimination are too large on average" in " ".join(shown.split())
+    assert str(result.details()) == "Brier score, CORP decomposition of event, N = 4 (weighted, effective N = 4)"
     frame = result.to_frame()
     assert frame.index.tolist() == ["miscalibration", "discrimination", "uncertainty", "Brier score"]
     assert frame["sign"].tolist() == ["+", "-", "+", "="]

@@ -233,7 +233,7 @@ def test_other_names_of_arguments():
         bc.net_benefit(Y, P, threshold=0.2)
     with pytest.raises(TypeError, match=r"takes no 'prob'\. Here it is called 'y_prob'"):
         bc.net_benefit(Y, prob=P)
-    with pytest.raises(TypeError, match=r"keyword argument 'bye'.*Did you mean 'by'"):
+    with pytest.raises(TypeError, match=r"`net_benefit` takes no 'bye'\. Did you mean 'by'\?"):
         bc.net_benefit(Y, P, bye=Y)
     with pytest.raises(ValueError, match="`thresholds` is empty; at least one threshold is needed"):
         bc.net_benefit(Y, P, [])

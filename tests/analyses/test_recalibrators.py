@@ -184,7 +184,8 @@ def test_results_stay_between_0_and_1():
         ([0.2, 0.7], [1, 2], {}, bc.InvalidRows, "Pass whether the event happened, as in `y_true == label`"),
         ([-2.0, 0.7], [0, 1], {}, bc.InvalidRows, r"Pass probabilities, as in `scipy.special.expit\(logits\)`"),
         ([[0.2, 0.8], [0.7, 0.3]], [0, 1], {}, ValueError, r"must be one column.*pass `y_prob\[:, 1\]`"),
-        ([0.2, 0.7], [0, 1], {"sample_weight": [1, 2]}, TypeError, "Here it is called 'weights'"),
+        ([0.2, 0.7], [0, 1], {"sample_weight": [1, -2]}, bc.InvalidRows, "`weights` must "),
+        ([0.2, 0.7], [0, 1], {"weigths": [1, 2]}, TypeError, "takes no 'weigths'. Did you mean 'weights'"),
     ],
 )
 def test_errors_advise_what_fit_accepts(kind, y_prob, y_true, keywords, error, said):

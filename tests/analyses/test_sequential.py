@@ -385,18 +385,23 @@ def test_forgotten_windows_are_named(monitor):
         (lambda m: m.confidence_sequence(prob=1), ValueError, "`prob` must lie"),
         (lambda m: m.confidence_sequence(prob=0.05), ValueError, "0.05, is `level` of `evidence`."),
         (lambda m: m.confidence_sequence(prob=0.5), ValueError, "`prob` must be above 0.5, not 0.5."),
-        (lambda m: m.confidence_sequence(level=0.05), TypeError, "CalibrationMonitor.confidence_sequence() got an un"),
-        (lambda m: m.confidence_sequence(level=0.05), TypeError, "Here it is called 'prob'."),
-        (lambda m: m.evidence(baseline=(0, 4)), TypeError, "Here it is called 'reference'."),
-        (lambda m: m.evidence(alpha=0.05), TypeError, "Here it is called 'level'."),
-        (lambda m: m.evidence(threshold=20), TypeError, "an alarm is raised at 1 / `level`."),
+        (lambda m: m.confidence_sequence(level=0.05), TypeError, "`CalibrationMonitor.confidence_sequence` takes no"),
+        (lambda m: m.confidence_sequence(level=0.05), TypeError, "Here it is called 'prob': "),
+        (lambda m: m.confidence_sequence(alpha=0.05), TypeError, "confidence_sequence(prob=1 - alpha)`."),
+        (lambda m: m.evidence(baseline=(0, 4)), TypeError, "Here it is called 'reference': "),
+        (lambda m: m.evidence(alpha=0.05), TypeError, "Here it is called 'level': "),
+        (
+            lambda m: m.evidence(threshold=20),
+            TypeError,
+            "An alarm is raised where the evidence is at least 1 / `level`",
+        ),
         (lambda m: m.evidence(ref=(0, 4)), TypeError, "Did you mean 'reference'?"),
         (lambda m: m.evidence((0, 4)), TypeError, "not (0, 4). `start` and `end` are bounds of the windows that are"),
         (lambda m: m.evidence(m.counts(0, 4)), TypeError, "a reference is `reference=(start, end)`."),
         (lambda m: m.evidence(7, 4), ValueError, "`start` is 7, and `end` is 4."),
-        (lambda m: m.evidence().p_value, AttributeError, "`evidence.p_values`"),
+        (lambda m: m.evidence().p_value, AttributeError, "P-values are `p_values`."),
         (lambda m: m.evidence().treshold, AttributeError, "Did you mean 'threshold'"),
-        (lambda m: m.confidence_sequence().level, AttributeError, "`sequence.prob`"),
+        (lambda m: m.confidence_sequence().level, AttributeError, "The probability that all intervals hold is `prob`."),
         (lambda m: m.evidence(rng=np.random.default_rng(1)), TypeError, "not a Generator: its state changes"),
         (lambda m: m.evidence(start=0.5), ValueError, "`start` must be where a window of 1 begins"),
         (lambda m: m.evidence(reference=(0, 0.5)), ValueError, "`reference`: `end` must be where a window"),
@@ -448,14 +453,14 @@ def test_all_classes_of_a_row_are_refused():
 
 def test_names_and_arguments_of_other_results_are_answered():
     monitor = CalibrationMonitor(window=1).add([0, 1], [0.2, 0.7], time=[0, 1])
-    with pytest.raises(TypeError, match=r"'limit'\. A limit belongs to the result, as in .*above\(0\.02\)"):
+    with pytest.raises(TypeError, match=r"'limit'\. A limit belongs to the result: .*above\(0\.02\)`\."):
         monitor.confidence_sequence(limit=0.02)
-    with pytest.raises(TypeError, match=r"'cluster'\. A monitor takes rows as independent"):
+    with pytest.raises(TypeError, match=r"'cluster'\. Intervals are those of independent rows"):
         monitor.add([0], [0.1], time=2, cluster=["a"])
     with pytest.raises(TypeError, match=r"either of them None, or BinnedCounts of other rows; not ndarray\."):
         monitor.evidence(reference=np.eye(2))
-    with pytest.raises(AttributeError, match=r"Draw it with `bayescal\.plot_evidence\(evidence\)`"):
+    with pytest.raises(AttributeError, match=r"Its picture is drawn by `bayescal\.plot_evidence\(result\)`\."):
         monitor.evidence().plot()
-    with pytest.raises(AttributeError, match=r"the last one: `sequence\.interval`"):
+    with pytest.raises(AttributeError, match=r"are `low` and `high`, the last one is `interval`\."):
         _ = monitor.confidence_sequence().upper
     assert monitor.n_rows == 2

@@ -17,7 +17,7 @@ from bayescal.posterior.pooling.masses import draw_masses, precision_probabiliti
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import COMPLETE, DEVIATING, PARTIAL, PoolingPrior
 from bayescal.posterior.pooling.weights import assigned, mixture
-from bayescal.verify.pooling import CURVE, few_groups
+from bayescal.verify.twins.pooling import CURVE, few_groups
 
 BINS = few_groups()
 CENTRE = np.array([CURVE])

@@ -202,7 +202,7 @@ def test_other_diagrams_are_not_mixed(fitted):
     with pytest.raises(ValueError, match=r"'event'.*'confidence'"):
         confidence.plot(ax=display.ax_)
     lines = len(display.ax_.get_lines())
-    with pytest.raises(AttributeError, match="colour"):
+    with pytest.raises(TypeError, match=r"`CalibrationDisplay.plot` takes no 'colour'\. Did you mean 'color'"):
         display.plot(ax=display.ax_, colour="k")
     with pytest.raises(ValueError, match="`color` must be a color of matplotlib"):
         display.plot(ax=display.ax_, color="bluee")

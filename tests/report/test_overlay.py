@@ -10,12 +10,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from sbc.rank_plot import plot_ranks
+from sbc.ranks import Ranks
 
 import bayescal as bc
 from bayescal.report.diagram import reliability_points
 from bayescal.report.drawing import DARK, LIGHT, background, is_dark, luminance, palette, text_on
-from bayescal.verify.rank_plot import plot_ranks
-from bayescal.verify.sbc import Ranks
 
 RNG = np.random.default_rng(7)
 N = 1500

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.results.evaluations import ROPE, Evaluations
+from bayescal.results.evaluations import Evaluations
+from bayescal.results.joint import ROPE
 
 DRAWS = 400
 

@@ -16,8 +16,7 @@ from bayescal.datasets.clustered import simulate_clusters
 from bayescal.estimands.plug_in import null_bins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.cluster_cells import ClusterCells
-from bayescal.stats.clusters import ClusterSums
+from bayescal.stats.clusters import ClusterCells, ClusterSums
 
 BINS, BINS_OF_CLUSTERS = make_bins(4), 5
 

@@ -7,8 +7,7 @@ import pytest
 
 import bayescal as bc
 from bayescal.data.matrix import ClassRows
-from bayescal.stats.classwise import ClasswiseCounts
-from bayescal.stats.dependence import CHUNK, _exclusive, error_correlation
+from bayescal.stats.classwise import CHUNK, ClasswiseCounts, _exclusive, error_correlation
 
 
 def rows_of(n, weighted):

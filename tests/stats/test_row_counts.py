@@ -9,7 +9,7 @@ import pytest
 
 from bayescal import BinnedCounts, CalibrationMonitor, PairedCounts, load_counts, save_counts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.row_counts import row_counts
+from bayescal.stats.sums import row_counts
 
 ODD = 2**53 + 1  # not representable as float64
 MOST = 2**63 - 1

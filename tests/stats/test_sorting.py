@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal.stats.sorting import CHUNK, sort_with_outcome, stable_order
+from bayescal.stats.ordered import CHUNK, sort_with_outcome, stable_order
 
 N = 5000
 RNG = np.random.default_rng(1)
@@ -38,7 +38,7 @@ def test_order_is_that_of_the_stable_sort(name, dtype):
 def test_equal_high_bits_are_sorted_again(monkeypatch):
     """Without the second sort, the example above is out of order."""
     score = SCORES["equal high bits"]
-    monkeypatch.setattr("bayescal.stats.sorting._with_equal_bits", lambda *_: np.zeros(0, dtype=np.intp))
+    monkeypatch.setattr("bayescal.stats.ordered._with_equal_bits", lambda *_: np.zeros(0, dtype=np.intp))
     assert (stable_order(score)[0] != np.argsort(score, kind="stable")).any()
 
 

@@ -375,8 +375,9 @@ def test_the_segments_model_has_equal_prior_weights_in_pymc():
 
 
 def test_the_segments_model_is_simulated_with_its_own_weights():
+    from sbc.simulators import prior_probabilities, shrinkage_simulator
+
     from bayescal.cumulative.segments import SUB_MODELS
-    from bayescal.verify.simulators import prior_probabilities, shrinkage_simulator
 
     simulator = shrinkage_simulator(bins=5, rows=100, sub_models=SUB_MODELS, pool=False)
     assert prior_probabilities(simulator.prior).tolist() == [0.5, 0.5]

@@ -42,8 +42,9 @@ def report(
 ) -> Job:
     """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
 
-    Prints the estimate, a table with 95 % credible intervals, and warnings. --details adds a one-line specification for
-    a paper, estimates for comparison, and the probabilities of sub-models.
+    Prints the estimate, a table with 95 % credible intervals, and warnings.
+
+    --details adds a one-line specification for a paper, estimates for comparison, and probabilities of sub-models.
 
     Name the columns with --label and either --prob or --prob-prefix, or with --correct and --confidence.
 

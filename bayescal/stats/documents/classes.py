@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.classwise import ClasswiseCounts
-from bayescal.stats.dependence import MOST_CELLS
-from bayescal.stats.documents.bins import bins_document, bins_from_document
+from bayescal.stats.classwise import MOST_CELLS, ClasswiseCounts
 from bayescal.stats.documents.sums import sums_document, sums_from_document
-from bayescal.stats.documents.values import ROUNDING, TINY, floats, within
+from bayescal.stats.documents.values import ROUNDING, TINY, bins_document, bins_from_document, floats, within
 from bayescal.stats.kinds import CountsKind, register
 
 Floats = NDArray[np.float64]

@@ -1,6 +1,6 @@
 """Counts of two classifiers on the same rows as plain data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +10,25 @@ from numpy.typing import NDArray
 from bayescal import _checks, _files
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.documents.bins import bins_document, bins_from_document
-from bayescal.stats.documents.clusters import pair_clusters_document, read_pair_clusters
-from bayescal.stats.documents.joint_cells import read_cells
-from bayescal.stats.documents.losses import loss_sums, losses_document
-from bayescal.stats.documents.sums import MAY_LACK, NEEDED, sums_document, sums_from_document
-from bayescal.stats.documents.values import ROUNDING, TINY, within
-from bayescal.stats.documents.weights import WEIGHTS, read_weights, require_possible_weights, weights_document
+from bayescal.stats.documents.sums import (
+    MAY_LACK,
+    NEEDED,
+    WEIGHTS,
+    loss_sums,
+    losses_document,
+    pair_clusters_document,
+    read_pair_clusters,
+    read_weights,
+    require_possible_weights,
+    sums_document,
+    sums_from_document,
+    weights_document,
+)
+from bayescal.stats.documents.values import ROUNDING, TINY, bins_document, bins_from_document, integers, within
 from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.losses import DIFFERENCES, KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
+from bayescal.stats.sums import row_counts
 
 Ints = NDArray[np.int64]
 
@@ -95,6 +104,52 @@ def _margin(document: Any, name: str, target: str) -> BinnedCounts:
     _files.require_entries(document, ["bins", *NEEDED], MAY_LACK, f"'{name}'")
     sums = {key: value for key, value in document.items() if key != "bins"}
     return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.")
+
+
+def read_cells(document: Mapping[str, Any], top: Sequence[int], words: str) -> tuple[Ints, Ints]:
+    """Read joint cells and their numbers of rows.
+
+    Parameters
+    ----------
+    document : mapping
+        With the entries "cells" and "n".
+    top : sequence of int
+        Number of values of each column.
+    words : str
+        Names of the columns, for messages.
+
+    Returns
+    -------
+    (cells, n) : tuple of ndarray, shapes (n_cells, n_columns) and (n_cells,)
+        The cells in lexicographic order without duplicates, and at least one row in each.
+
+    Raises
+    ------
+    ValueError
+        If a number is not an integer or out of range, a cell has no rows, or cells are not in this order.
+    """
+    if not isinstance(document["n"], list):
+        raise ValueError("`n` must be an array.")
+    size = len(document["n"])
+    n = row_counts("n", integers("n", document["n"], (size,)))
+    cells = integers("cells", document["cells"], (size, len(top)))
+    if (n == 0).any():
+        _checks.refuse("n", "must be >= 1: only cells with rows are kept", n == 0, n)
+    outside = cells >= np.array(top)
+    if outside.any():
+        _checks.refuse("cells", f"must be {words}, each below {list(top)}", outside, cells)
+    _ascending(cells)
+    return cells, n
+
+
+def _ascending(cells: Ints) -> None:
+    """Require cells in lexicographic order without duplicates."""
+    steps = np.diff(cells, axis=0)
+    first = np.argmax(steps != 0, axis=1)
+    falls = np.zeros(len(cells), bool)
+    falls[1:] = np.take_along_axis(steps, first[:, None], axis=1)[:, 0] <= 0
+    if falls.any():
+        _checks.refuse("cells", "must be in ascending order, each once", falls)
 
 
 register(

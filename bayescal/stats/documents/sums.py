@@ -1,33 +1,49 @@
-"""Sums of the rows of each bin as plain data."""
+"""Sums of the rows of each bin as plain data: rows, weights, losses, clusters."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _checks, _files
+from bayescal._rules import NOT_NEGATIVE
 from bayescal.data.predictions import TARGETS
 from bayescal.data.reading import Reading
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
-from bayescal.stats.documents.bins import bins_document, bins_from_document
-from bayescal.stats.documents.clusters import clusters_document, read_clusters
-from bayescal.stats.documents.losses import (
-    HALF_DIGIT,
-    losses_document,
-    read_losses,
-    require_log,
-    require_squared,
+from bayescal.stats.clusters import ClusterSums, PairedClusters, require_few
+from bayescal.stats.documents.values import (
+    ROUNDING,
+    TINY,
+    bins_document,
+    bins_from_document,
+    floats,
+    integers,
+    require_total,
+    within,
 )
-from bayescal.stats.documents.values import ROUNDING, floats, integers, require_total, within
-from bayescal.stats.documents.weights import WEIGHTS, read_weights, require_possible_weights, weights_document
 from bayescal.stats.kinds import CountsKind, register
-from bayescal.stats.losses import KINDS
-from bayescal.stats.row_counts import row_counts
+from bayescal.stats.losses import KINDS, LARGEST_LOG_LOSS, LossSums, total_without_squares
+from bayescal.stats.paired import PairedCounts
+from bayescal.stats.sums import by_bin, row_counts, unit_weights
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+WEIGHTS = ("weight", "weight_sq")
 #: Entries of the sums of each bin, and those that only some have.
 NEEDED = ("rows", "cells", "deviation", "deviation_sq", "losses")
 MAY_LACK = (*WEIGHTS, "log_losses", "clusters", "reading")
+#: Rounding (half a unit in the last place) can put a float16 confidence this far outside a bin with float64 edges.
+HALF_DIGIT = 2.0**-12
+#: Sums of losses that a document may lack.
+OPTIONAL = ("log_losses", "log_loss_difference")
+CLUSTERS = "clusters"
+_SUMS = [field.name for field in fields(ClusterSums) if field.name != "number"]
+_PAIRED = [field.name for field in fields(PairedClusters)]
+_SYMMETRIC = ("rr", "nn", "nn_size")
 
 
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
@@ -93,6 +109,252 @@ def _read(document: dict[str, Any]) -> BinnedCounts:
     _checks.one_of("target", document["target"], TARGETS)
     sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
     return sums_from_document(sums, bins_from_document(document["bins"]), document["target"])
+
+
+def weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
+    """Return sums of weights and of squared weights; nothing if every weight is 1."""
+    if not counts.weighted:
+        return {}
+    return {name: getattr(counts, name).tolist() for name in WEIGHTS}
+
+
+def read_weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
+    """Read sums of weights and of squared weights; without them in the document, every weight is 1."""
+    given = [name for name in WEIGHTS if name in document]
+    if not given:
+        return unit_weights(rows)
+    if len(given) == 1:
+        raise ValueError(f"`{where}{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    weight = floats(f"{where}weight", document["weight"], rows.shape)
+    weight_sq = floats(f"{where}weight_sq", document["weight_sq"], rows.shape[-1:])
+    for name, values in (("weight", weight), ("weight_sq", weight_sq)):
+        NOT_NEGATIVE.require(f"{where}{name}", values)
+    return weight, weight_sq
+
+
+def require_possible_weights(where: str, rows: Ints, weight: Floats, weight_sq: Floats) -> None:
+    """Require sums of squared weights between those of equal weights and of a single positive weight."""
+    if rows.any() and not weight.any():
+        raise ValueError(f"`{where}weight` is 0 everywhere, though there are {rows.sum()} rows.")
+    within(f"{where}weight", "be 0 where there are no rows", np.where(rows == 0, weight, 0), 0 * weight, weight)
+    with np.errstate(over="ignore"):
+        each = weight * (weight / np.maximum(rows, 1))
+    least, total = by_bin(each), by_bin(weight)
+    with np.errstate(over="ignore"):
+        most = total**2
+    tiny = TINY * np.maximum(by_bin(rows), 1)  # squares that float64 does not hold
+    within(f"{where}weight_sq", "fit `weight`", least * (1 - ROUNDING) - tiny, weight_sq, weight_sq)
+    within(f"{where}weight_sq", "fit `weight`", weight_sq, most * (1 + ROUNDING) + tiny, weight_sq)
+
+
+def losses_document(losses: Mapping[str, LossSums | None]) -> dict[str, Any]:
+    """Return sums of losses of every kind as plain data; None if the counts lack the sums of squared errors."""
+    return {
+        name: None if sums is None else {part: getattr(sums, part).tolist() for part in _parts(sums)}
+        for name, sums in losses.items()
+        if sums is not None or name not in OPTIONAL
+    }
+
+
+def _parts(sums: LossSums) -> list[str]:
+    return ["total", "squares", *(["infinite"] if sums.infinite.any() else [])]
+
+
+def read_losses(
+    document: Mapping[str, Any], key: str, counts: BinnedCounts, where: str, check: Callable[..., None]
+) -> LossSums | None:
+    """Return the sums of losses after checking them against the other sums; without rows they are 0."""
+    if document.get(key) is None:
+        return None if counts.n_rows else LossSums.empty(*counts.cells.shape)
+    losses = loss_sums(f"{where}{key}", document[key], counts.cells.shape)
+    check(f"{where}{key}", losses, counts)
+    return losses
+
+
+def loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
+    """Read two sums >= 0 of one shape, and numbers of rows with infinite loss.
+
+    The total of a difference (shape ()) may be negative.
+    """
+    allowed = ["infinite"] if name.rpartition(".")[2] in OPTIONAL else []
+    _files.require_entries(document, ["total", "squares"], allowed, where=f"'{name}'")
+    total, squares = (floats(f"{name}.{key}", document[key], shape) for key in ("total", "squares"))
+    for key, values in (("total", total if shape else np.abs(total)), ("squares", squares)):
+        NOT_NEGATIVE.require(f"{name}.{key}", np.atleast_1d(values))
+    if "infinite" not in document:
+        return LossSums(total, squares)
+    return LossSums(total, squares, integers(f"{name}.infinite", document["infinite"], shape))
+
+
+def require_squared(name: str, losses: LossSums, counts: BinnedCounts) -> None:
+    """Require sums of squared errors that are possible given the other sums."""
+    weight, middle = counts.weight, counts.bins.midpoints
+    reach = counts.bins.widths / 2 + HALF_DIGIT
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.where(weight > 0, counts.deviation * (counts.deviation / weight), 0)
+        mean = np.where(weight > 0, losses.total / weight, 0)
+    # a loss is e^2 - 2 e d + d^2; what remains is the sum of d^2, which must obey the rules of `deviation_sq`
+    squares = losses.total - total_without_squares(middle, weight, counts.deviation)
+    room = ROUNDING * weight
+    within(f"{name}.total", "fit `deviation`", least - room, squares, losses.total)
+    within(f"{name}.total", "lie within its bin", squares - room, weight * reach**2, losses.total)
+    differs = np.abs(squares.sum(axis=0) - counts.deviation_sq) - room.sum(axis=0)
+    within(f"{name}.total", "fit `deviation_sq`", differs, 0 * differs, losses.total.sum(axis=0))
+    largest = (np.abs(np.stack([-middle, 1 - middle])) + reach) ** 2
+    within(f"{name}.squares", "fit `total`", losses.total * mean - room, losses.squares, losses.squares)
+    within(f"{name}.squares", "fit `total`", losses.squares - room, losses.total * largest, losses.squares)
+
+
+def require_log(name: str, losses: LossSums, counts: BinnedCounts) -> None:
+    """Require sums of log losses that are possible given the other sums."""
+    possible = np.zeros(counts.cells.shape, bool)
+    possible[0, -1] = possible[1, 0] = True  # the cells of confidence 1 with outcome 0, and of 0 with outcome 1
+    most_rows = np.where(possible & (counts.weight > 0), counts.cells, 0)
+    within(f"{name}.infinite", "be rows that may have infinite loss", losses.infinite, most_rows, losses.infinite)
+    weight, edges = counts.weight, counts.bins.edges
+    ends = np.stack([edges[:-1] - HALF_DIGIT, edges[1:] + HALF_DIGIT])
+    high, low = np.clip(np.stack([1 - ends[::-1], ends]), 0, 1).swapaxes(0, 1)[::-1]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        least, most = -np.log(high), np.minimum(-np.log(low), LARGEST_LOG_LOSS)
+        mean = np.where(weight > 0, counts.bins.midpoints + counts.deviation / weight, 0.5)
+        # the mean loss is at least that of the mean confidence (Jensen)
+        jensen = -np.log(np.clip(np.stack([1 - mean[0], mean[1]]) + HALF_DIGIT, 0, 1))
+        squared_mean = np.where(weight > 0, losses.total * (losses.total / weight), 0)
+    room = ROUNDING * weight
+    finite = losses.infinite == 0  # the weight of the other rows is unknown
+    within(
+        f"{name}.total", "lie within its bin", np.where(finite, weight * least, 0) - room, losses.total, losses.total
+    )
+    within(f"{name}.total", "lie within its bin", losses.total - room, weight * most, losses.total)
+    within(f"{name}.total", "fit `deviation`", np.where(finite, weight * jensen, 0) - room, losses.total, losses.total)
+    within(f"{name}.squares", "fit `total`", squared_mean - room, losses.squares, losses.squares)
+    within(f"{name}.squares", "fit `total`", losses.squares - room, losses.total * most, losses.squares)
+
+
+def clusters_document(counts: BinnedCounts) -> dict[str, Any]:
+    """Return the sums over clusters, lower triangles of symmetric matrices; nothing if rows are independent."""
+    clusters = counts.clusters
+    if clusters is None:
+        return {}
+    sums: dict[str, Any] = {name: getattr(clusters, name).tolist() for name in _SUMS}
+    for name in _SYMMETRIC:
+        sums[name] = [row[: i + 1].tolist() for i, row in enumerate(getattr(clusters, name))]
+    return {CLUSTERS: {"number": clusters.number, **sums}}
+
+
+def pair_clusters_document(counts: PairedCounts) -> dict[str, Any]:
+    """Return the sums over clusters of two classifiers; nothing if rows are independent."""
+    clusters = counts.clusters
+    return {} if clusters is None else {CLUSTERS: {name: getattr(clusters, name).tolist() for name in _PAIRED}}
+
+
+def read_clusters(document: Mapping[str, Any], counts: BinnedCounts, where: str) -> ClusterSums | None:
+    """Return sums over clusters after checking them against the counts; None without them."""
+    if CLUSTERS not in document:
+        return None
+    entry, name = document[CLUSTERS], f"{where}{CLUSTERS}"
+    _files.require_entries(entry, ["number", *_SUMS], where=f"'{name}'")
+    size = len(counts.bins)
+    require_few(size)
+    number = int(integers(f"{name}.number", entry["number"], ()))
+    if not 1 <= number <= counts.n_rows:
+        raise ValueError(f"`{name}.number` must be from 1 to the number of rows, {counts.n_rows}; it is {number}.")
+    shapes = {"losses": (2,), "log_losses": (2,), "rn": (size, size)}
+    sums = {
+        key: _triangle(f"{name}.{key}", entry[key], size)
+        if key in _SYMMETRIC
+        else floats(f"{name}.{key}", entry[key], shapes.get(key, (size,)))
+        for key in _SUMS
+    }
+    clusters = ClusterSums(number, **sums)
+    _require_sums(name, clusters, counts)
+    _require_products(name, clusters, counts)
+    return clusters
+
+
+def read_pair_clusters(document: Mapping[str, Any], pair: PairedCounts) -> PairedClusters | None:
+    """Return sums over clusters of two classifiers after checking them against those of each; None without them."""
+    first, second = pair.first.clusters, pair.second.clusters
+    if (CLUSTERS in document) != (first is not None) or (first is None) != (second is None):
+        raise ValueError("`clusters` must be given for both classifiers and for the pair, or for none of them.")
+    if first is None or second is None:
+        return None
+    if first.number != second.number:
+        raise ValueError(f"`clusters` must be those of the same rows; there are {first.number} and {second.number}.")
+    entry = document[CLUSTERS]
+    _files.require_entries(entry, _PAIRED, where=f"'{CLUSTERS}'")
+    shape = len(first.weight), len(second.weight)
+    shapes: dict[str, tuple[int, ...]] = {"losses": (), "log_losses": ()}
+    sums = {key: floats(f"{CLUSTERS}.{key}", entry[key], shapes.get(key, shape)) for key in _PAIRED}
+    for key in ("rr", "rn", "nr", "nn"):
+        squares = (np.diag(getattr(side, 2 * letter)) for side, letter in zip((first, second), key, strict=True))
+        most = np.sqrt(np.outer(*squares)) + TINY
+        within(f"{CLUSTERS}.{key}", "fit the sums of each classifier", np.abs(sums[key]), most, sums[key])
+    for key in ("losses", "log_losses"):
+        most = np.sqrt(np.atleast_1d(getattr(first, key)[0] * getattr(second, key)[0])) + TINY
+        value = np.atleast_1d(sums[key])
+        within(f"{CLUSTERS}.{key}", "fit the sums of each classifier", np.abs(value), most, value)
+    NOT_NEGATIVE.require(f"{CLUSTERS}.nn", sums["nn"])
+    return PairedClusters(**sums)
+
+
+def _triangle(name: str, document: Any, size: int) -> Floats:
+    """Read the lower triangle of a symmetric matrix."""
+    if not isinstance(document, list) or len(document) != size:
+        raise ValueError(f"`{name}` must be an array of {size} rows, the lower triangle of a matrix.")
+    matrix = np.zeros((size, size))
+    for i, row in enumerate(document):
+        matrix[i, : i + 1] = matrix[: i + 1, i] = floats(f"{name}[{i}]", row, (i + 1,))
+    return matrix
+
+
+def _require_sums(name: str, clusters: ClusterSums, counts: BinnedCounts) -> None:
+    """Require sums over rows that are those of the counts."""
+    weight = counts.weight.sum(axis=0)
+    confidence = (counts.bins.midpoints * counts.weight + counts.deviation).sum(axis=0)
+    for key, expected in (
+        ("weight", weight),
+        ("weight_sq", counts.weight_sq),
+        ("residual", counts.weight[1] - confidence),
+    ):
+        values = getattr(clusters, key)
+        room = ROUNDING * (counts.weight_sq if key == "weight_sq" else weight)
+        within(f"{name}.{key}", "fit the sums of the bins", np.abs(values - expected), room, values)
+    # Cauchy-Schwarz inequality for weights times residuals
+    most = np.sqrt(np.maximum(clusters.own_sq, 0) * counts.weight_sq) + TINY
+    within(f"{name}.own", "fit `own_sq`", np.abs(clusters.own), most, clusters.own)
+    within(f"{name}.own_sq", "fit `weight_sq`", clusters.own_sq, counts.weight_sq, clusters.own_sq)
+    NOT_NEGATIVE.require(f"{name}.own_sq", clusters.own_sq)
+
+
+def _require_products(name: str, clusters: ClusterSums, counts: BinnedCounts) -> None:
+    """Require products that sums over this number of clusters can have."""
+    nn, rr, number = clusters.nn, clusters.rr, clusters.number
+    NOT_NEGATIVE.require(f"{name}.nn", nn)
+    n_sq, r_sq = np.diag(nn), np.diag(rr)
+    NOT_NEGATIVE.require(f"{name}.rr", r_sq)
+    weight = clusters.weight
+    within(f"{name}.nn", "fit `weight`", n_sq, weight**2, n_sq)
+    within(f"{name}.nn", "fit `weight` and `number`", weight**2 / number, n_sq, n_sq)
+    within(f"{name}.nn", "fit `weight_sq`", clusters.weight_sq, n_sq, n_sq)
+    NOT_NEGATIVE.require(f"{name}.nn_size", clusters.nn_size)
+    largest = weight.sum() * nn
+    within(f"{name}.nn_size", "fit `nn` and `weight`", clusters.nn_size, largest, clusters.nn_size)
+    of_bin = np.diag(clusters.nn_size)
+    within(f"{name}.nn_size", "fit `nn` and `weight`", n_sq**2, of_bin * weight, of_bin)
+    within(f"{name}.rr", "fit `nn`", r_sq, n_sq, r_sq)
+    within(f"{name}.rr", "fit `residual` and `number`", clusters.residual**2 / number, r_sq, r_sq)
+    for key, one, other in (("nn", n_sq, n_sq), ("rr", r_sq, r_sq), ("rn", r_sq, n_sq)):
+        values = getattr(clusters, key)
+        within(f"{name}.{key}", "be sums of products", np.abs(values), np.sqrt(np.outer(one, other)) + TINY, values)
+    for key in ("losses", "log_losses"):
+        sums, total = getattr(clusters, key), getattr(counts, key)
+        NOT_NEGATIVE.require(f"{name}.{key}", sums)
+        most = np.sqrt(np.array([sums[0] * nn.sum()])) + TINY
+        within(f"{name}.{key}", "be sums of products", sums[1:], most, sums[1:])
+        if total is not None and not total.infinite.any():
+            least = np.array([total.total.sum() ** 2 / number])
+            within(f"{name}.{key}", f"fit `{key}` of the bins and `number`", least, sums[:1], sums[:1])
 
 
 register(CountsKind("binned", BinnedCounts, _document, _read, "counts of one classifier"))

@@ -13,12 +13,10 @@ from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.stats._kernel import Sums
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
-from bayescal.stats.cluster_cells import ClusterCells
-from bayescal.stats.clusters import ClusterSums, require_few
+from bayescal.stats.clusters import ClusterCells, ClusterSums, require_few
 from bayescal.stats.losses import DIFFERENCES, LossSums, total_loss
 from bayescal.stats.query.row_sums import RowSums, row_sums
-from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
-from bayescal.stats.sums import sums_at
+from bayescal.stats.sums import row_counts, summed_by_key, sums_at, unit_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

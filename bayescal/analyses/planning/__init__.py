@@ -1,1 +1,0 @@
-"""How many labels an evaluation needs."""

@@ -1,1 +1,0 @@
-"""Verification of clinical measures: one file per posterior, with its PyMC twin and its simulator."""

@@ -1,0 +1,361 @@
+"""Methods that coverage studies compare: intervals of models of the package, bootstraps, and published intervals."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from bayescal import _checks
+from bayescal.analyses.one import MODELS
+from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.errors import ece
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.plug_in import observed_bins
+from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.stats.binned import BinnedCounts
+
+Floats = NDArray[np.float64]
+#: Ends of an interval, and a point estimate: (low, high, estimate).
+Interval = tuple[float, float, float]
+#: An interval and a point estimate from counts: (counts, prob, draws, rng) -> (low, high, estimate).
+Method = Callable[[BinnedCounts, float, int, np.random.Generator], Interval]
+
+#: A truth this far outside an interval still counts as inside, so that rounding does not decide.
+TOLERANCE = 1e-9
+#: An interval that excludes 0 begins here, because `contains` tolerates TOLERANCE.
+ABOVE_ZERO = 2 * TOLERANCE
+#: Published intervals of single estimands, by the name of the estimand and of the method.
+PUBLISHED: dict[str, dict[str, Method]] = {
+    "l2_error": {"sun": lambda counts, prob, draws, rng: l2_interval(counts, prob)},
+    "squared_l2_error": {"sun": lambda counts, prob, draws, rng: squared_l2_interval(counts, prob)},
+}
+
+
+def methods_of(estimand: EstimandLike) -> dict[str, Method]:
+    """Return the methods that give intervals of an estimand.
+
+    Parameters
+    ----------
+    estimand : str, Estimand or callable
+        A registered estimand, or a function of draws of the bins, with one value per draw.
+
+    Returns
+    -------
+    dict of str to callable
+        Functions ``(counts, prob, draws, rng) -> (low, high, estimate)`` by name: every model of the package; for an
+        estimand that is a function of the bins, two bootstraps; for l_2 errors also ``"sun"``, the interval of Sun et
+        al., see `l2_interval`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the estimand is unknown or a curve.
+
+    Examples
+    --------
+    >>> list(methods_of("l2_error"))
+    ['shrinkage', 'dirichlet', 'percentile bootstrap', 'basic bootstrap', 'sun']
+    >>> list(methods_of("brier_score"))
+    ['shrinkage', 'dirichlet']
+    """
+    record = as_scalar(estimand)
+    models = {name: _model_interval(name, record) for name in MODELS}
+    return models if record.needs else models | _bootstraps(record) | PUBLISHED.get(record.name, {})
+
+
+def _model_interval(model: str, estimand: Estimand) -> Method:
+    """Return the method that takes the equal-tailed interval and the mean of a model's posterior."""
+
+    def interval(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+        drawn = estimand.draw(MODELS[model](counts).sample(draws, rng=rng), counts, rng=rng)
+        return (*drawn.interval(prob), drawn.mean())
+
+    return interval
+
+
+def _bootstraps(estimand: Estimand) -> dict[str, Method]:
+    """Return the percentile bootstrap and the basic bootstrap, which is cut off at the bounds of the estimand."""
+
+    def resampled(counts: BinnedCounts, draws: int, rng: np.random.Generator) -> Draws:
+        return estimand.draw(bootstrap_bins(counts, draws, rng=rng), counts)
+
+    def plug_in(counts: BinnedCounts) -> float:
+        return float(estimand.draw(observed_bins(counts), counts).values[0])
+
+    def percentile(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+        return percentile_interval(plug_in(counts), resampled(counts, draws, rng), prob)
+
+    def basic(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+        reflected = basic_interval(plug_in(counts), resampled(counts, draws, rng), prob)
+        low, high, estimate = (float(np.clip(value, *estimand.bounds)) for value in reflected)
+        return low, high, estimate
+
+    return {"percentile bootstrap": percentile, "basic bootstrap": basic}
+
+
+def bootstrap_ece(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None) -> Draws:
+    """Bootstrap the plug-in ECE.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Unweighted counts with at least one row.
+    n_draws : int, default 2000
+        Number of resamples.
+    rng : None, int, SeedSequence or Generator
+        Randomness.
+
+    Returns
+    -------
+    Draws
+        Plug-in ECE of each resample.
+
+    Notes
+    -----
+    Rows are resampled with replacement [1]_, through sums over rows: cell counts (outcome, bin) are multinomial,
+    exactly as in resampled rows; the sum of confidences in a bin is Normal, with the mean of each cell and one variance
+    within the cells of a bin. The cost does not depend on the number of rows.
+
+    References
+    ----------
+    .. [1] Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 6.
+
+    Examples
+    --------
+    With one bin the plug-in ECE is the absolute mean of outcome minus confidence. Here it is 0.1 with standard error
+    sqrt(0.24 / 100) = 0.049, apart from resamples in which the sign changes.
+
+    >>> counts = BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
+    >>> resampled = bootstrap_ece(counts, 10_000, rng=1)
+    >>> resampled.mean(), float(resampled.values.std())
+    (0.10, 0.048)
+    """
+    return Draws(ece(bootstrap_bins(counts, n_draws, rng=rng)).values, "bootstrapped plug-in ece")
+
+
+def bootstrap_bins(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None) -> BinDraws:
+    """Resample the observed bins, as `bootstrap_ece` does; a plug-in estimand of the result is bootstrapped.
+
+    Parameters
+    ----------
+    counts, n_draws, rng
+        As for `bootstrap_ece`.
+
+    Returns
+    -------
+    BinDraws
+        Shares, accuracies and mean confidences of each resample. Bins without rows have share 0 and gap 0.
+
+    Examples
+    --------
+    >>> from bayescal import l2_error
+    >>> counts = BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
+    >>> l2_error(bootstrap_bins(counts, 10_000, rng=1)).mean()  # with one bin, all orders agree with the ECE
+    0.10
+    """
+    rng = _checks.generator(rng)
+    drawn = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
+    cells = drawn.reshape(n_draws, *counts.cells.shape)
+    n, k = cells.sum(axis=1), cells[:, 1]
+    # in wide bins confidence and outcome are correlated, so each cell has a mean of its own
+    offset = counts.deviation / np.maximum(counts.cells, 1)
+    variance = (counts.deviation_sq - (offset * counts.deviation).sum(axis=0)) / np.maximum(counts.n, 1)
+    summed = n * counts.bins.midpoints + (cells * offset).sum(axis=1)
+    summed += np.sqrt(n * np.maximum(variance, 0.0)) * rng.standard_normal(n.shape)
+    rows, share = np.maximum(n, 1), n / counts.n_rows
+    return BinDraws(share, k / rows, summed / rows, counts.occupied, share)
+
+
+def percentile_interval(plug_in: float, resampled: Draws, prob: float) -> Interval:
+    r"""Return the percentile interval of a bootstrap, with the plug-in value as its estimate.
+
+    Parameters
+    ----------
+    plug_in : float
+        Estimate :math:`\hat\theta` from the data themselves.
+    resampled : Draws
+        Estimates :math:`\hat\theta^*` from resamples.
+    prob : float
+        Nominal probability.
+
+    Returns
+    -------
+    (low, high, estimate) : tuple of float
+        Quantiles of :math:`\hat\theta^*`, and :math:`\hat\theta`.
+
+    References
+    ----------
+    Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3.
+
+    Examples
+    --------
+    >>> percentile_interval(0.2, Draws(np.array([0.1, 0.2, 0.3, 0.4, 0.5])), 0.5)
+    (0.2, 0.4, 0.2)
+    """
+    return (*resampled.interval(prob), plug_in)
+
+
+def basic_interval(plug_in: float, resampled: Draws, prob: float) -> Interval:
+    r"""Return the basic interval of a bootstrap: the percentile interval, reflected at the plug-in value.
+
+    Parameters
+    ----------
+    plug_in : float
+        Estimate :math:`\hat\theta` from the data themselves.
+    resampled : Draws
+        Estimates :math:`\hat\theta^*` from resamples.
+    prob : float
+        Nominal probability.
+
+    Returns
+    -------
+    (low, high, estimate) : tuple of float
+        :math:`2 \hat\theta` less the upper quantile, the lower quantile and the mean of :math:`\hat\theta^*`. The last
+        is the bias-corrected estimate.
+
+    References
+    ----------
+    Davison and Hinkley (1997), Bootstrap Methods and their Application, equation 5.6. Bias-corrected estimate: Efron
+    and Tibshirani (1993), An Introduction to the Bootstrap, section 10.6.
+
+    Examples
+    --------
+    >>> basic_interval(0.2, Draws(np.array([0.1, 0.2, 0.3, 0.4, 0.5])), 0.5)
+    (0.0, 0.2, 0.1)
+    """
+    low, high = resampled.interval(prob)
+    return 2 * plug_in - high, 2 * plug_in - low, 2 * plug_in - resampled.mean()
+
+
+def l2_interval(counts: BinnedCounts, prob: float) -> Interval:
+    """Compute the interval of Sun et al. for the l_2 error: the square roots of `squared_l2_interval`.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts of unweighted rows in equal-width bins, with sums of losses.
+    prob : float
+        Nominal probability.
+
+    Returns
+    -------
+    (low, high, estimate) : tuple of float
+        The ends, and the square root of the debiased estimate, or 0 if that is negative.
+
+    Raises
+    ------
+    ValueError
+        As for `squared_l2_interval`.
+
+    Examples
+    --------
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="temperature", rng=1)
+    >>> l2_interval(BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
+    (0.0435, 0.0847, 0.0656)
+    """
+    low, high, estimate = (float(np.sqrt(value)) for value in squared_l2_interval(counts, prob))
+    return low, high, estimate
+
+
+def squared_l2_interval(counts: BinnedCounts, prob: float) -> Interval:
+    r"""Compute the interval of Sun et al. for the squared l_2 error.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts of unweighted rows in equal-width bins, with sums of losses.
+    prob : float
+        Nominal probability :math:`1 - \alpha`.
+
+    Returns
+    -------
+    (low, high, estimate) : tuple of float
+        The ends; and the debiased estimate, or 0 if it is negative. If the interval excludes 0, its lower end is
+        positive.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, they are weighted, the bins have unequal widths, or the counts lack sums of losses.
+
+    Notes
+    -----
+    With :math:`U = z - c`, the debiased estimate is :math:`T = \frac1n \sum_b \frac{1}{n_b - 1} \sum_{i \ne j} U_i
+    U_j`. It is asymptotically normal, at two rates [1]_. If the classifier is not calibrated, the variance is
+    :math:`\sigma_1^2 / n` with :math:`\sigma_1^2 = \sum_b \frac{n_b}{n} (4 \bar U_b^2 \overline{U_b^2} - 3 \bar
+    U_b^4) - (\sum_b \frac{n_b}{n} \bar U_b^2)^2`. The interval is :math:`T_+ \pm h`, :math:`h = z_{1 - \alpha / 2}
+    \sigma_1 / \sqrt n`; because the error is not negative, the lower end is :math:`T_+ / 2` if :math:`2 h_1 \le T_+ < 2
+    h`, and :math:`\max(T_+ - h_1, 0)` below that, where :math:`h_1` is `h` with :math:`z_{1 - \alpha}`. If the
+    classifier is calibrated, the variance is :math:`m \sigma_0^2 / n^2` for m bins of equal width, with
+    :math:`\sigma_0^2 = 2 \int (v (1 - v))^2 dv` over the range of confidences: 0 belongs to the interval if and only if
+    :math:`T_+ < z_{1 - \alpha} \sigma_0 \sqrt m / n`.
+
+    Formulas are those of the authors' programs [2]_, in which the user chooses the number of bins m. The range of
+    confidences is [1/2, 1] if no row lies in a bin below 1/2, else [0, 1].
+
+    References
+    ----------
+    .. [1] Y. Sun, P. Chaudhari, I. J. Barnett and E. Dobriban (2024), "A confidence interval for the l_2 expected
+       calibration error", arXiv:2408.08998.
+    .. [2] https://github.com/sylydya/CI-ECE, files ``experiments/estimator.py`` and ``experiments/plot.ipynb``.
+    """
+    sums = _Sums.of(counts)
+    z_one, z_two = _normal_quantiles(1 - prob)
+    estimate = max(sums.statistic, 0.0)
+    one, two = (z * np.sqrt(sums.variance / sums.n_rows) for z in (z_one, z_two))
+    if estimate >= 2 * two:
+        low = estimate - two
+    elif estimate >= 2 * one:
+        low = estimate / 2
+    else:
+        low = max(estimate - one, 0.0)
+    calibrated = estimate < z_one * np.sqrt(sums.n_bins * _calibrated_variance(sums.lowest)) / sums.n_rows
+    return 0.0 if calibrated else float(max(low, ABOVE_ZERO)), float(estimate + two), estimate
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over rows: the debiased statistic, and n times its variance if the classifier is not calibrated."""
+
+    statistic: float
+    variance: float
+    n_rows: int
+    n_bins: int
+    lowest: float
+
+    @classmethod
+    def of(cls, counts: BinnedCounts) -> "_Sums":
+        """Compute the sums from counts."""
+        if not counts.n_rows:
+            raise ValueError("`counts` must have at least one row; the interval of no rows is not defined.")
+        if counts.weighted:
+            raise ValueError("`counts` must be of rows without weights.")
+        if counts.losses is None:
+            raise ValueError("`counts` must have sums of losses; count the rows again.")
+        widths = counts.bins.widths
+        if not np.allclose(widths, widths[0]):
+            raise ValueError("`counts` must have bins of equal width.")
+        occupied, n_rows = counts.occupied, counts.n_rows
+        n = counts.n[occupied]
+        mean = counts.accuracy[occupied] - counts.mean_confidence[occupied]
+        square = counts.losses.total.sum(axis=0)[occupied] / n
+        pairs = np.where(n > 1, (n * mean**2 - square) * n / np.maximum(n - 1, 1), 0.0)
+        share = n / n_rows
+        variance = (share * (4 * mean**2 * square - 3 * mean**4)).sum() - (share * mean**2).sum() ** 2
+        lowest = 0.5 if counts.bins.edges[1:][occupied].min() > 0.5 else 0.0
+        return cls(float(pairs.sum() / n_rows), max(float(variance), 0.0), int(n_rows), len(widths), lowest)
+
+
+def _calibrated_variance(lowest: float) -> float:
+    """Return 2 times the integral of (v (1 - v))^2 from the lowest confidence to 1."""
+    at_zero = 2 / 3 * lowest**3 - lowest**4 + 2 / 5 * lowest**5
+    return 2 / 3 - 1 + 2 / 5 - at_zero
+
+
+def _normal_quantiles(alpha: float) -> tuple[float, float]:
+    """Return the standard normal quantiles of a one-sided and a two-sided interval."""
+    return float(ndtri(1 - alpha)), float(ndtri(1 - alpha / 2))

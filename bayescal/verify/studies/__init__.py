@@ -1,1 +1,0 @@
-"""Studies that measure intervals and models."""

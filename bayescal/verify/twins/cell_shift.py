@@ -1,0 +1,125 @@
+"""Distributions of source and target over cells again in PyMC."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _packages
+from bayescal.shift.cell_shift import CellShiftPosterior, total_variation
+from bayescal.verify.named import below, by_name
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Draws of the closed form that share one set of proposals. The Monte Carlo error of a set is small compared with that
+#: of so few draws.
+DRAWS_PER_SET = 40
+#: Levels at which distribution functions are compared.
+LEVELS = (0.25, 0.5, 0.75, 0.975)
+#: Position of the concentration of the pseudo-prior; see `CellShiftTwin`.
+PSEUDO = 3
+
+
+@dataclass(frozen=True, eq=False)
+class CellShiftTwin:
+    r"""The posterior of both distributions in closed form and in PyMC; for `agreement`.
+
+    In PyMC the common distribution m and the distributions of both sides are parameters, and the eight concentrations
+    are summed out; nothing is integrated out. Without a difference between the sides, the rows of both sides are
+    Multinomial(m), and the two distributions are not used. They then have a pseudo-prior [1]_,
+    :math:`\mathrm{Dirichlet}(c_4 m)`, which affects the chains and not the posterior.
+
+    Parameters
+    ----------
+    posterior : CellShiftPosterior
+        The posterior.
+    thresholds : mapping of str to ndarray
+        For some quantities, points of their distribution function.
+
+    References
+    ----------
+    .. [1] B. P. Carlin and S. Chib (1995), "Bayesian model choice via Markov chain Monte Carlo methods", Journal of the
+       Royal Statistical Society B 57, 473-484.
+    """
+
+    posterior: CellShiftPosterior
+    thresholds: Mapping[str, Floats]
+
+    def model(self) -> "pm.Model":
+        """Write the model in PyMC."""
+        _packages.require("pymc")
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        rows = np.stack([self.posterior.source, self.posterior.target])
+        n_cells, concentrations = rows.shape[1], self.posterior.concentrations
+        with pm.Model() as model:
+            common = pm.Dirichlet("common", np.full(n_cells, 1 / n_cells))
+            # flat on the simplex: the potential adds the densities that depend on the concentration
+            sides = pm.Dirichlet("sides", np.ones((2, n_cells)))
+            given = pm.logp(pm.Dirichlet.dist(concentrations[:, None, None] * common), sides[None]).sum(axis=1)
+            apart, equal = (
+                pm.logp(pm.Multinomial.dist(n=rows.sum(axis=1), p=shares), rows).sum()
+                for shares in (sides, pt.stack([common, common]))
+            )
+            joint = pt.concatenate([given + apart, given[PSEUDO : PSEUDO + 1] + equal])
+            pm.Potential("rows", pt.logsumexp(joint))
+            pm.Deterministic("probability", pt.special.softmax(joint))
+        return model
+
+    def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
+        """Draw the concentration given the chains, and return the quantities of both distributions."""
+        drawn = by_name(tree, ["common", "sides", "probability"])
+        level = np.random.default_rng(0).random(len(drawn["common"]))
+        equal = drawn["probability"][:, :-1].sum(axis=1) < level
+        sides = np.where(equal[:, None, None], drawn["common"][:, None], drawn["sides"])
+        return self._named(sides, drawn["probability"])
+
+    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Draw with the package, with new proposals for every `DRAWS_PER_SET` draws."""
+        sets = range(-(-n_draws // DRAWS_PER_SET))
+        drawn = np.concatenate([self.posterior.sample(DRAWS_PER_SET, rng=rng) for _ in sets])
+        evidence = np.stack([self.posterior.log_evidence(rng) for _ in sets])
+        relative = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+        return self._named(drawn, relative / relative.sum(axis=1, keepdims=True))
+
+    def _named(self, drawn: Floats, probability: Floats) -> dict[str, Any]:
+        """Name the quantities; `probability` has one column per concentration, the last one for no difference."""
+        found: dict[str, Any] = {f"P(concentration {i})": each for i, each in enumerate(probability.T)}
+        for name, values in quantities(drawn).items():
+            found |= {name: values} if values.ndim == 1 else {f"{name}[{j}]": each for j, each in enumerate(values.T)}
+        for name, points in self.thresholds.items():
+            found |= below(name, found[name], points.tolist())
+        return found
+
+
+def quantities(drawn: Floats) -> dict[str, Floats]:
+    """Return the quantities of pairs of distributions, shape (n_draws, 2, n_cells), that are compared and ranked."""
+    source, target = drawn[:, 0], drawn[:, 1]
+    return {
+        "source": source,
+        "target": target,
+        "difference": target - source,
+        "total variation": total_variation(drawn),
+    }
+
+
+def four_cells() -> CellShiftTwin:
+    """Make the twin of four cells with few rows, for which no concentration is certain.
+
+    Examples
+    --------
+    >>> four_cells().posterior.source.tolist()
+    [30, 22, 6, 2]
+    """
+    posterior = CellShiftPosterior(np.array([30, 22, 6, 2]), np.array([14, 20, 12, 4]))
+    drawn = quantities(posterior.sample(4000, rng=1))
+    points = {"total variation": drawn["total variation"], "difference[0]": drawn["difference"][:, 0]}
+    return CellShiftTwin(posterior, {name: np.quantile(values, LEVELS) for name, values in points.items()})

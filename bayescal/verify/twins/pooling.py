@@ -1,0 +1,218 @@
+"""Partial pooling again in PyMC, without Laplace's method and quadrature."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, gammaln, softmax
+
+from bayescal import _packages
+from bayescal.posterior.pooling.group_bins import GroupBins
+from bayescal.posterior.pooling.posterior import PooledPosterior
+from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
+from bayescal.verify.named import by_name
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Scales of the checks: few, so that the weights of a Dirichlet are far from 0.
+SCALES: dict[str, Any] = {"drift_sds": ((0.0, 0.0), (0.5, 0.0), (0.7, 0.7)), "taus": (0.0, 0.2), "pseudo_groups": 12.0}
+PRECISIONS = (10.0, 100.0)
+#: Groups whose errors differ by less are equally bad: all errors are 0 if all groups are calibrated.
+ROUNDING = 1e-9
+#: Common curve of the checks: deviation of the logits at each of five bins.
+CURVE = (-0.6, 0.4, 0.0, -0.4, 0.8)
+
+
+def logit(p: Any) -> Any:
+    """Logit of probabilities inside (0, 1)."""
+    return np.log(p) - np.log1p(-p)
+
+
+def log_binomial(bins: GroupBins) -> Floats:
+    """Logarithms of the binomial coefficients, shape (n_groups, n_bins)."""
+    return np.asarray(gammaln(1 + bins.n) - gammaln(1 + bins.k) - gammaln(1 + bins.n - bins.k))
+
+
+def lever(bins: GroupBins) -> Floats:
+    """Logits of the mean confidences around their precision-weighted mean, from the definition."""
+    x, weight = logit(bins.confidence), bins.n * bins.confidence * (1 - bins.confidence) + 1e-9
+    return x - (weight * x).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+
+
+def named(accuracy: Floats, mass: Floats, confidence: Floats) -> dict[str, Any]:
+    """Name the quantities that are compared: ECE of each group, and its standard deviation and maximum over groups.
+
+    Parameters
+    ----------
+    accuracy, mass : ndarray, shape (n_groups, n_draws, n_bins)
+        Draws.
+    confidence : ndarray, shape (n_groups, n_bins)
+        Mean confidences.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (n_draws,) or (n_draws, k)
+        Quantities.
+    """
+    ece = (mass * np.abs(accuracy - confidence[:, None])).sum(axis=2).T
+    return {
+        "ece": ece,
+        "heterogeneity": ece.std(axis=1),
+        "largest": ece.max(axis=1),
+        "rates": np.swapaxes(accuracy, 0, 1).reshape(len(ece), -1),
+        "masses": np.swapaxes(mass, 0, 1).reshape(len(ece), -1),
+    }
+
+
+def prior_of(*, together: bool, alone: float = 0.0) -> PoolingPrior:
+    """Return one of the two families of the prior, with the scales of the checks and a weight of groups alone."""
+    return PoolingPrior(**SCALES, together=float(together), precisions=PRECISIONS, alone=alone)
+
+
+@dataclass(frozen=True, eq=False)
+class UniformAccuracies:
+    """Groups alone, for the checks: independent accuracies with uniform priors, and the masses of pooled groups."""
+
+    bins: GroupBins
+
+    @property
+    def log_evidence(self) -> Floats:
+        """Log marginal likelihoods, shape (n_groups,)."""
+        return np.asarray(betaln(1 + self.bins.k, 1 + self.bins.n - self.bins.k).sum(axis=1))
+
+    def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[None, Floats]:
+        """Draw accuracies of one group, shape (count, n_bins)."""
+        n, k = self.bins.n[group], self.bins.k[group]
+        return None, rng.beta(1 + k, 1 + n - k, (count, len(n)))
+
+
+def posterior_of(bins: GroupBins, curve: tuple[float, ...], prior: PoolingPrior) -> PooledPosterior:
+    """Return the posterior of the package with one known curve."""
+    return PooledPosterior(bins, np.array([curve]), prior, UniformAccuracies(bins) if prior.alone else None)
+
+
+@dataclass(frozen=True, eq=False)
+class PoolingTwin:
+    """The joint posterior of groups, and the same model in PyMC; for `agreement`.
+
+    In PyMC, intercepts and slopes of each group are standard Normal numbers times the scale of a component, and the
+    likelihood sums over components: of each group, or of all groups together. Components, accuracies and masses are
+    drawn given the chains.
+
+    Parameters
+    ----------
+    bins : GroupBins
+        Sums of the groups.
+    prior : PoolingPrior
+        One family: ``together`` is 0 or 1.
+    curve : tuple of float, default CURVE
+        The common curve, which is known.
+    """
+
+    bins: GroupBins
+    prior: PoolingPrior
+    curve: tuple[float, ...] = CURVE
+
+    def _offset(self, centre: str) -> Floats:
+        return logit(self.bins.confidence) + (np.array(self.curve) if centre == COMMON else 0.0)
+
+    def model(self) -> "pm.Model":
+        """Write the model in PyMC."""
+        _packages.require("pymc")
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        bins, x = self.bins, lever(self.bins)
+        with pm.Model() as model:
+            z = pm.Normal("z", 0.0, 1.0, shape=(len(bins), 2))
+            each = []
+            for centre, intercept_sd, slope_sd, tau in self.prior.components:
+                if centre == ALONE:  # the integral over a uniform accuracy
+                    each.append(pt.as_tensor(UniformAccuracies(bins).log_evidence + log_binomial(bins).sum(axis=1)))
+                    continue
+                eta = self._offset(centre) + intercept_sd * z[:, :1] + slope_sd * z[:, 1:] * x
+                h = pm.math.sigmoid(eta)
+                if tau > 0:
+                    kappa = 1 / tau**2 - 1
+                    term = pm.logp(pm.BetaBinomial.dist(kappa * h, kappa * (1 - h), bins.n), bins.k)
+                else:
+                    term = pm.logp(pm.Binomial.dist(bins.n, h), bins.k)
+                each.append(term.sum(axis=1))
+            of = pt.stack(each, axis=1)  # (n_groups, n_components)
+            if self.prior.together:
+                joint = pt.log(self.prior.weights) + of.sum(axis=0)
+                total = pt.logsumexp(joint)
+                probability = pt.exp(joint - total)[None, :] * pt.ones((len(bins), 1))
+            else:
+                weights = pm.Dirichlet("weights", self.prior.pseudo_groups * self.prior.weights)
+                joint = pt.log(weights) + of
+                total = pt.logsumexp(joint, axis=1, keepdims=True)
+                probability = pt.exp(joint - total)
+            pm.Potential("outcomes", total.sum())
+            pm.Deterministic("probability", probability)
+        return model
+
+    def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
+        """Draw components, accuracies and masses given the chains."""
+        drawn, rng, bins = by_name(tree, ["z", "probability"]), np.random.default_rng(0), self.bins
+        size, x = len(drawn["z"]), lever(bins)
+        level = rng.random((size, 1 if self.prior.together else len(bins)))
+        chosen = (drawn["probability"].cumsum(axis=2) < level[..., None]).sum(axis=2)
+        chosen = np.minimum(np.broadcast_to(chosen, (size, len(bins))), len(self.prior.components) - 1)
+        accuracy = np.empty((len(bins), size, bins.n.shape[1]))
+        for j, (centre, intercept_sd, slope_sd, tau) in enumerate(self.prior.components):
+            for g in range(len(bins)):
+                rows = chosen[:, g] == j
+                if centre == ALONE:
+                    size_of = int(rows.sum()), bins.n.shape[1]
+                    accuracy[g, rows] = rng.beta(1 + bins.k[g], 1 + bins.n[g] - bins.k[g], size_of)
+                    continue
+                z = drawn["z"][rows, g]
+                h = 1 / (1 + np.exp(-(self._offset(centre)[g] + intercept_sd * z[:, :1] + slope_sd * z[:, 1:] * x[g])))
+                if tau > 0:
+                    kappa = 1 / tau**2 - 1
+                    h = rng.beta(kappa * h + bins.k[g], kappa * (1 - h) + bins.n[g] - bins.k[g])
+                accuracy[g, rows] = h
+        return self._named(accuracy, self._masses(size, rng))
+
+    def _masses(self, size: int, rng: np.random.Generator) -> Floats:
+        """Draw masses; precisions have probabilities by SciPy's Dirichlet-multinomial distribution."""
+        from scipy.stats import dirichlet_multinomial
+
+        rows = self.bins.rows.astype(int)
+        log_p = [
+            sum(dirichlet_multinomial(c * self.bins.share, int(n.sum())).logpmf(n) for n in rows)
+            for c in self.prior.precisions
+        ]
+        c = rng.choice(self.prior.precisions, size, p=softmax(log_p))
+        rate = rng.standard_gamma(c[:, None] * self.bins.share + rows[:, None])
+        return np.asarray(rate / rate.sum(axis=2, keepdims=True))
+
+    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Draw the same quantities with the package."""
+        drawn = posterior_of(self.bins, self.curve, self.prior).sample(n_draws, rng=rng)
+        return self._named(drawn.accuracy, drawn.mass)
+
+    def _named(self, accuracy: Floats, mass: Floats) -> dict[str, Any]:
+        """Split vectors, and add the event that a group is worse than all others, by more than rounding."""
+        found: dict[str, Any] = {}
+        for name, values in named(accuracy, mass, self.bins.confidence).items():
+            columns = values[:, None] if values.ndim == 1 else values
+            found |= {f"{name}[{i}]": column for i, column in enumerate(columns.T)}
+        ece = np.stack([found[f"ece[{g}]"] for g in range(len(self.bins))], axis=1)
+        others = [np.delete(ece, g, axis=1).max(axis=1) for g in range(len(self.bins))]
+        return found | {f"P(group {g} is the worst)": ece[:, g] > of + ROUNDING for g, of in enumerate(others)}
+
+
+def few_groups() -> GroupBins:
+    """Return three groups in five bins, with few rows: one like the curve, one calibrated, one shifted."""
+    n = np.array([[8, 4, 6, 10, 12], [6, 9, 5, 8, 7], [3, 0, 4, 5, 2]], dtype=float)
+    k = np.array([[0, 2, 3, 6, 12], [1, 2, 3, 6, 6], [2, 0, 4, 5, 2]], dtype=float)
+    confidence = np.tile([0.1, 0.3, 0.5, 0.7, 0.9], (3, 1))
+    return GroupBins(n, k, n, confidence, np.full(5, 0.2))

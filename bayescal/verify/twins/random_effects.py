@@ -1,0 +1,72 @@
+"""The random-effects model again in PyMC."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _packages
+from bayescal.posterior.random_effects import DEGREES, RandomEffectsPosterior
+from bayescal.verify.named import Moments, below, by_name
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Points of the distribution functions of mean, standard deviation and new difference, in units of the prior scale.
+POINTS = (-0.5, 0.0, 0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomEffectsTwin:
+    """The posterior of one random-effects problem, in closed form and in PyMC; for `agreement`.
+
+    Parameters
+    ----------
+    estimate, error : ndarray, shape (n_sets,)
+        Estimates and standard errors.
+    scale : float
+        Scale of the prior of the standard deviation between data sets.
+    """
+
+    estimate: Floats
+    error: Floats
+    scale: float
+
+    def model(self) -> "pm.Model":
+        """Write the model in PyMC: every difference, around a mean with a uniform prior."""
+        _packages.require("pymc")
+        import pymc as pm
+
+        with pm.Model() as model:
+            mean = pm.Flat("mean")
+            spread = pm.HalfStudentT("spread", nu=DEGREES, sigma=self.scale)
+            # differences are written as multiples of the standard deviation, so that chains move freely if it is small
+            unit = pm.Normal("unit", 0.0, 1.0, shape=len(self.estimate))
+            pm.Normal("estimate", mean + spread * unit, self.error, observed=self.estimate)
+            pm.Deterministic("new", mean + spread * pm.Normal("new_unit", 0.0, 1.0))
+        return model
+
+    def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
+        """Return mean, standard deviation between data sets and new difference from chains, and events."""
+        drawn = by_name(tree, ["mean", "spread", "new"])
+        return {**drawn, **self._events(drawn)}
+
+    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Floats | Moments]:
+        """Draw with the package, with the exact moments of the mean."""
+        posterior = RandomEffectsPosterior(self.estimate[None], self.error[None], self.scale)
+        mean, spread, new = (values[:, 0] for values in posterior.sample(n_draws, rng))
+        center, sd = posterior.mean_moments
+        drawn = {"mean": mean, "spread": spread, "new": new}
+        return {**drawn, **self._events(drawn), "mean": Moments(float(center[0]), float(sd[0]))}
+
+    def _events(self, drawn: Mapping[str, Any]) -> dict[str, Any]:
+        events: dict[str, Any] = {}
+        for name, values in drawn.items():
+            points = [point for point in POINTS if point > 0 or name != "spread"]
+            events |= below(name, values, [self.scale * point for point in points])
+        return events

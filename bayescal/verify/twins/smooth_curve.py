@@ -1,0 +1,174 @@
+"""The smooth curve model again in PyMC, without Laplace's method."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _packages
+from bayescal.clinical.curve.posterior import (
+    DEVIATIONS,
+    DRIFT_SDS,
+    EXACT,
+    RANGES,
+    SIGMAS,
+    SUB_MODELS,
+    SmoothCurvePosterior,
+    smooth_curve_posterior,
+)
+from bayescal.data.predictions import Predictions
+from bayescal.datasets.simulate import simulate
+from bayescal.draws import BinDraws
+from bayescal.estimands.errors import e90_bins, ece, largest_error
+from bayescal.stats.merged import merge_scores
+from bayescal.stats.ordered import OrderedSums
+from bayescal.verify.named import Moments, by_name
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Variance added to the diagonal of covariances of the twin.
+STABLE = 1e-8
+#: Floor of the scores whose logits the slope multiplies, and logits that are as far apart as the first and last rank.
+FLOOR, FAR = 1e-4, 8
+
+
+def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Floats]:
+    """Return sub-models, prior probabilities within them, and matrices L so that deviations are L times Normal numbers.
+
+    The definitions of `smooth_curve_posterior`, written again: a drift has two parameters, not a covariance.
+
+    Parameters
+    ----------
+    confidence, rank : ndarray, shape (n_bins,)
+        Mean scores and ranks of the bins.
+
+    Returns
+    -------
+    (sub_model, share, matrix) : list of str, ndarray, ndarray of shape (n_components, n_bins, n_bins + 2)
+        The last two columns belong to intercept and slope.
+    """
+    inside = np.clip(confidence, FLOOR, 1 - FLOOR)
+    x = np.log(inside / (1 - inside))
+    across, line = np.zeros((len(x), len(x))), np.stack([np.ones(len(x)), x], axis=1)
+    curves = []
+    for sigma, of_sigma in SIGMAS.items():
+        for length in RANGES:
+            distance = np.hypot(rank[:, None] - rank, (x[:, None] - x) / FAR)
+            correlation = np.exp(-(distance**2) / (2 * length**2))
+            root = np.linalg.cholesky(sigma**2 * correlation + STABLE * np.eye(len(x)))
+            curves.append((of_sigma / len(RANGES), root))
+    made = [("drift", p, np.hstack([across, sd * line])) for sd, p in DRIFT_SDS.items()]
+    made += [("curve", p, np.hstack([root, 0 * line])) for p, root in curves]
+    made += [("both", p * q, np.hstack([root, sd * line])) for sd, p in DRIFT_SDS.items() for q, root in curves]
+    names, shares, matrices = zip(*made, strict=True)
+    return list(names), np.array(shares), np.array(matrices)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothCurveTwin:
+    """The posterior of a smooth curve, and the same model in PyMC; for `agreement`.
+
+    The PyMC model has standard Normal numbers, from which each component makes deviations, and the likelihood averages
+    the components: sub-models, and all sigmas and ranges. No Gaussian approximation is made. Each chain draw gives the
+    probabilities of the components, from which one is drawn.
+
+    Parameters
+    ----------
+    posterior : SmoothCurvePosterior
+        The posterior; all bins have rows.
+    """
+
+    posterior: SmoothCurvePosterior
+
+    @cached_property
+    def _components(self) -> tuple[list[str], Floats, Floats]:
+        share = self.posterior.counts.share
+        return components(self.posterior.confidence, np.cumsum(share) - share / 2)
+
+    @property
+    def _x(self) -> Floats:
+        confidence = np.clip(self.posterior.confidence, 1e-9, 1 - 1e-9)
+        return np.log(confidence / (1 - confidence))
+
+    def model(self) -> "pm.Model":
+        """Write the model in PyMC."""
+        _packages.require("pymc")
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        counts, x = self.posterior.counts, self._x
+        n, k = counts.effective_n, counts.effective_k
+        _, share, matrix = self._components
+        others = (1 - self.posterior.prior_exact) / len(DEVIATIONS) * share
+        log_prior = np.log(np.append(self.posterior.prior_exact, others))
+        with pm.Model() as model:
+            z = pm.Normal("z", 0.0, 1.0, shape=matrix.shape[2])
+            eta = x + pt.dot(matrix, z)
+            of_exact = float((k * x - n * np.logaddexp(0, x)).sum())
+            of_others = (k * eta - n * pm.math.log1pexp(eta)).sum(axis=1)
+            log_joint = log_prior + pt.concatenate([[of_exact], of_others])
+            total = pm.math.logsumexp(log_joint)
+            pm.Potential("outcomes", total.sum())
+            pm.Deterministic("probability", pt.exp(log_joint - total))
+            pm.Gamma("rate", n, 1.0, shape=len(n))
+        return model
+
+    def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
+        """Return errors, event rates and probabilities of the sub-models from chains."""
+        drawn = by_name(tree, ["z", "probability", "rate"])
+        names, _, matrix = self._components
+        probability = drawn["probability"]
+        rng = np.random.default_rng(0)
+        chosen = (probability.cumsum(axis=1) < rng.random((len(probability), 1))).sum(axis=1)
+        chosen = np.minimum(chosen, len(names))
+        accuracy = np.tile(self.posterior.confidence, (len(chosen), 1))
+        for j in np.unique(chosen[chosen > 0]):
+            rows = chosen == j
+            accuracy[rows] = 1 / (1 + np.exp(-(self._x + drawn["z"][rows] @ matrix[j - 1].T)))
+        of = np.array([EXACT, *names])
+        events = {f"P({key})": probability[:, of == key].sum(axis=1) for key in SUB_MODELS}
+        mass = drawn["rate"] / drawn["rate"].sum(axis=1, keepdims=True)
+        return {**quantities(accuracy, self.posterior.confidence, mass), **events}
+
+    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Return the same quantities from the Laplace approximations."""
+        drawn = self.posterior.sample(n_draws, rng=rng)
+        events = {f"P({key})": Moments(p) for key, p in self.posterior.probabilities.items()}
+        return {**quantities(drawn.accuracy, self.posterior.confidence, drawn.mass), **events}
+
+
+def simulated_curve(n_rows: int = 600, n_bins: int = 12) -> SmoothCurvePosterior:
+    """Make the posterior of simulated rows whose sub-models are all possible, for `SmoothCurveTwin`.
+
+    Parameters
+    ----------
+    n_rows, n_bins : int
+        Rows, and bins of equal mass.
+
+    Returns
+    -------
+    SmoothCurvePosterior
+        The same for every call.
+    """
+    rows = simulate(n_rows, population="flat", curve="temperature", strength=1.15, rng=5)
+    steps = OrderedSums.from_rows(Predictions.from_outcomes(rows.outcome, rows.confidence))
+    return smooth_curve_posterior(merge_scores(steps, n_bins))
+
+
+def quantities(accuracy: Floats, confidence: Floats, mass: Floats) -> dict[str, Floats]:
+    """Name the quantities that are compared: errors, and event rates in the first, the middle and the last bin."""
+    bins = BinDraws(mass, accuracy, confidence[None], np.ones(len(confidence), bool), mass)
+    last = len(confidence) - 1
+    return {
+        "ici": ece(bins).values,
+        "e90": e90_bins(bins).values,
+        "emax": largest_error(bins).values,
+        **{f"rate[{b}]": accuracy[:, b] for b in (0, last // 2, last)},
+    }

@@ -1,0 +1,1 @@
+"""Simulation-based calibration of all samplers, and samplers that are wrong on purpose."""
