@@ -274,8 +274,7 @@ TABLE = (
     Meant("mean", "Means over the data sets are", ("average().mean()",), of="ComparisonOverDatasets"),
     Meant("differencesbydataset", "Differences on each data set are", ("by_dataset()",)),
     Meant("evaluations", "The comparison of each data set is", ("comparisons[name]",), of="ComparisonOverDatasets"),
-    Meant("pworst", "The probability of being the best is", ("p_best()",), of="ComparisonOverDatasets"),
-    Meant("expectedranks rank rankprobabilities", "Draws of the mean ranks over the data sets are", ("ranks()",),
+    Meant("rank meanrank meanranks", "Draws of the mean ranks over the data sets are", ("ranks()",),
           of="ComparisonOverDatasets"),
     # --- pictures
     Meant("plot draw figure picture", "Its picture is drawn by", (), "bayescal.plot(result)", of=" ".join((
@@ -394,7 +393,8 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     ' Did you mean `bayescal.survival.compare`?'
     """
     owners = {module.rpartition(".")[2]}
-    if elsewhere := _elsewhere(_rows(name, owners), owners):
+    rows = _rows(name, owners)
+    if elsewhere := _elsewhere([each for each in rows if each.of], owners) or _elsewhere(rows, owners):
         return elsewhere
     names = {each: _lazy.written(each) for each in _lazy.former_names()} | {each: f"{module}.{each}" for each in listed}
     near = dict.fromkeys(names[each] for each in _checks.nearest(name, names) if not each.startswith("_"))

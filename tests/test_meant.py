@@ -116,6 +116,10 @@ WITH_OPTIONS = {
     "survival.evaluate_counts": (bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5, 10]),),
     "labels_needed": (COUNTS,),
 }
+#: Functions whose options are keywords of another function.
+OPTIONS_OF = {
+    "compare_over_datasets": bc.compare, "evaluate_shifted_counts": bc.shift.label_counts, "plot": bc.plot_reliability,
+}  # fmt: skip
 NEEDED = {
     "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
     "evaluate_shifted_counts": {"shift": "label"}, "survival.evaluate_counts": {"horizon": 5},
@@ -178,8 +182,7 @@ def test_every_function_and_class_answers_names_of_other_programs():
             if not said.startswith(f"`{name}` takes no '{word}'."):
                 offenders.append((name, word, said))
             elif found := re.search(r"Here it is called '(\w+)': `([\w.]+)\((.*)\)`\.", said):
-                # its options are those of `compare`
-                own = parameters(bc.compare if name == "compare_over_datasets" else called)
+                own = parameters(OPTIONS_OF.get(name, called))
                 if found[1] not in own or found[1] not in found[3] or found[2] != name:
                     offenders.append((name, word, said))
             elif "`bayescal." not in said and "`result." not in said:
@@ -251,8 +254,8 @@ def test_every_attribute_and_keyword_of_the_table_exists():
     missing = []
     for meant in TABLE:
         for code in meant.here:
-            name = _meant._head(code.rpartition(":")[2])
-            if name not in taken | attributes:
+            function, _, keyword = code.rpartition(":")
+            if _meant._head(keyword) not in (taken | attributes if not function else parameters(CALLABLES[function])):
                 missing.append((meant.says, code))
         for owner in meant.of.split():
             if owner not in FUNCTIONS and owner.partition(".")[0] not in {*CLASSES, *MODULES}:
@@ -311,7 +314,7 @@ TRIED = [
     ("Evaluation", "slope", "`bayescal.clinical.recalibration(y_true, y_prob).slope`"),
     ("Evaluation", "recalibration", "Intercept and slope are `bayescal.clinical.recalibration(y_true, y_prob)`."),
     ("Evaluation", "y_true", "Labels and probabilities are evaluated by `bayescal.evaluate(y_true, y_prob)`."),
-    ("ComparisonOverDatasets", "expected_ranks", "Draws of the mean ranks over the data sets are `ranks()`."),
+    ("ComparisonOverDatasets", "mean_ranks", "Draws of the mean ranks over the data sets are `ranks()`."),
     ("Evaluation", "mce", "No interval of the maximum calibration error"),
     ("Evaluation", "max_error", "90th percentile of the absolute error (E90 of bins) is `evaluation.e90_bins`."),
     ("Evaluation", "e90_bin", "(E90 of bins) is `evaluation.e90_bins`."),
@@ -372,15 +375,15 @@ def test_the_meaning_for_one_function_is_the_only_answer():
         lambda: bc.evaluate(Y, P, prior=1): "`evaluate` takes no 'prior'. The prior of the Dirichlet model is "
         "`bayescal.evaluate(y_true, y_prob, model='dirichlet', alpha='jeffreys')`.",
         lambda: bc.net_benefit(Y, P, prior=1): "Here it is called 'pseudo_rows'",
-        lambda: bc.cumulative_difference(Y, P, bins=10): "`cumulative_difference` takes no 'bins'. There are no bins "
-        "to choose; counts are evaluated by `bayescal.cumulative_difference.from_counts(counts)`.",
+        lambda: bc.cumulative.difference(Y, P, bins=10): "`cumulative.difference` takes no 'bins'. There are no bins "
+        "to choose; counts are evaluated by `bayescal.cumulative.difference.from_counts(counts)`.",
         lambda: MONITOR.evidence(threshold=20): "An alarm is raised where the evidence is at least 1 / `level`: "
         "`monitor.evidence(level=0.05)`.",
         lambda: bc.compare(Y, MODELS, metric="auc"): "Methods of the result take it: "
         "`bayescal.compare(y_true, models).table(estimand='auc')`.",
-        lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, cluster=Y): "`compare_survival` takes no 'cluster'. "
+        lambda: bc.survival.compare(TIMES, Y, MODELS, horizon=5, cluster=Y): "`survival.compare` takes no 'cluster'. "
         "Rows in clusters are evaluated by "
-        "`bayescal.evaluate_survival(time, event, risk, horizon=5, cluster=patient)`.",
+        "`bayescal.survival.evaluate(time, event, risk, horizon=5, cluster=patient)`.",
     }.items():
         with pytest.raises(TypeError) as caught:
             call()
