@@ -185,7 +185,7 @@ def test_remarks_of_several_models_name_them_once():
 @pytest.mark.parametrize(
     ("arguments", "options", "said"),
     [
-        ((Y, P, [0.5, 1.0]), {}, r"`thresholds` must lie in \[0, 1\)"),
+        ((Y, P, [0.5, 1.0]), {}, "`thresholds` must lie in [0, 1)"),
         ((Y, np.where(Y == 1, 0.0, 0.5)), {}, "floor"),
         ((Y, {"new": P, "flat": np.full(len(P), 0.3)}), {}, "model 'flat': "),
         ((Y, {"treat all": P}), {}, "rename this model"),
