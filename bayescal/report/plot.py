@@ -104,9 +104,9 @@ def drawn_by_type(result: Any, ax: "Axes | None" = None, **options: Any) -> Any:
         raise TypeError(
             f"`result` must be a result of this package, as from `bayescal.evaluate(y_true, y_prob)`, not {kind}."
         )
-    if isinstance(result, Mapping) and len(result):
-        first = next(iter(result))
-        raise TypeError(f"A {kind} has no picture. Draw one of its results, as in `bayescal.plot(result[{first!r}])`.")
+    parts = [name for name in result if isinstance(result[name], Presented)] if isinstance(result, Mapping) else []
+    if parts:
+        raise TypeError(f"A {kind} has no picture. Draw one of its results, as in `bayescal.plot(result[{parts[0]!r}])`.")
     raise TypeError(f"A {kind} has no picture; `print(result)` shows its table.")
 
 

@@ -1,4 +1,4 @@
-"""What all counts share: read-only arrays, equality by content, and addition."""
+"""The base of all counts: read-only arrays, equality by content, and addition."""
 
 from dataclasses import fields
 from typing import Any, ClassVar, Self, get_origin

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 class SavedCounts(Protocol):
-    """What counts of every kind have: a number of rows, and a sum of two."""
+    """Counts of any kind: a number of rows, and a sum of two."""
 
     @property
     def n_rows(self) -> int:

@@ -1,1 +1,1 @@
-"""What `bayescal verify` runs, and every model a second time in PyMC; nothing above imports this."""
+"""Verification: the code of `bayescal verify`, and every model a second time in PyMC; nothing above imports this."""

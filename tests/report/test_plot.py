@@ -73,7 +73,7 @@ DRAWN = {
 PARTS = {
     "CumulativePosterior": (lambda: bc.cumulative.difference(Y, P).posterior(50, rng=1), "score (axis:"),
     "SubpopulationScreen": (lambda: bc.cumulative.screen(Y, P, np.arange(400) % 3), "score (axis:"),
-    "MultiClassScore": (lambda: bc.scores.multiclass_brier(LABELS, MATRIX, rng=1), "smaller is better"),
+    "MultiClassScore": (lambda: bc.scores.multiclass_brier(LABELS, MATRIX), "smaller is better"),
     "ScoreComparison": (
         lambda: bc.scores.compare(LABELS, {"a": MATRIX, "b": MATRIX[::-1]}, **FAST),
         "smaller is better",
@@ -94,7 +94,7 @@ WITHOUT = {
         "`print(result)` shows its table.",
     ),
     "Plan": (
-        lambda: bc.labels_needed(bc.BinnedCounts.from_arrays(Y, P), width=0.5, simulations=20, draws=50, rng=1),
+        lambda: bc.labels_needed(bc.BinnedCounts.from_arrays(Y, P), width=0.5, simulations=20, draws=100, rng=1),
         "`print(result)` shows its table.",
     ),
     "CalibrationMonitor": (lambda: MONITOR, "`monitor.change()` or `monitor.confidence_sequence()`."),
