@@ -295,6 +295,11 @@ CALLS = {
     "labels_needed": "It takes the counts of a pilot, as in "
     "`labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`.",
     "cumulative.screen": "It compares every group of a column.",
+    **{
+        f"{result}.{name}": f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`."
+        for result in ("CumulativeDifference", "SubpopulationDifference")
+        for name in ("slope", "zoom")
+    },
     "CalibrationMonitor.evidence": "A reference is `reference=(start, end)`.",
     "shift.evidence": "Labels of the target are not used.",
     "shift.class_priors": "Labels of the target are not used.",

@@ -106,7 +106,8 @@ def drawn_by_type(result: Any, ax: "Axes | None" = None, **options: Any) -> Any:
         )
     parts = [name for name in result if isinstance(result[name], Presented)] if isinstance(result, Mapping) else []
     if parts:
-        raise TypeError(f"A {kind} has no picture. Draw one of its results, as in `bayescal.plot(result[{parts[0]!r}])`.")
+        one = f"bayescal.plot(result[{parts[0]!r}])"
+        raise TypeError(f"A {kind} has no picture. Draw one of its results, as in `{one}`.")
     raise TypeError(f"A {kind} has no picture; `print(result)` shows its table.")
 
 

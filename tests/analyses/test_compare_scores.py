@@ -369,7 +369,7 @@ def test_draws_of_a_top_label_name_its_event():
     [
         ("metric", r"`score='brier'` or `score='log'`; errors of calibration are compared by `bayescal\.compare\("),
         ("estimand", r"`score='brier'` or `score='log'`; errors of calibration are compared by `bayescal\.compare\("),
-        ("seed", r"Here it is called 'rng': `compare_scores\(y_true, y_prob, rng=\.\.\.\)`\."),
+        ("seed", r"Here it is called 'rng': `scores\.compare\(y_true, y_prob, rng=\.\.\.\)`\."),
     ],
 )
 def test_keywords_of_other_functions_name_those_of_this_one(keyword, said):

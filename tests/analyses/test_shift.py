@@ -411,7 +411,7 @@ def test_other_names_of_arguments_are_told():
         bc.evaluate_shifted([0, 1], [0.1, 0.9], p_target=[0.5], shift="label")
     with pytest.raises(TypeError, match="Here it is called 'y_true'"):
         bc.class_priors(y_source=[0, 1], P_source=[0.1, 0.9], P_target=[0.5])
-    with pytest.raises(TypeError, match=r"Call it as `weight_report\(weights\)`"):
+    with pytest.raises(TypeError, match=r"Call it as `shift\.weight_report\(weights\)`"):
         bc.weight_report([0, 1], [0.1, 0.9], [1, 2])
 
 
