@@ -218,6 +218,7 @@ TABLE = (
           ("ici", "calibration_curve.ici"), f"{_CURVE}.ici"),
     Meant("e50 medianerror emedian e05", "The median of the error of the curve is", ("e50", "calibration_curve.e50"),
           f"{_CURVE}.e50"),
+    Meant("e90", "The 90th percentile of the error is `e90_bins` over bins, and `e90` of", (), _CURVE, of="Evaluation"),
     Meant("e90", "The 90th percentile of the error of the curve is", ("e90", "calibration_curve.e90"), f"{_CURVE}.e90"),
     Meant("emax", "The largest error of the curve is", ("emax", "calibration_curve.emax"), f"{_CURVE}.emax"),
     Meant("eci", "ECI is a mean of squared differences; the mean absolute difference is", ("ici",), f"{_CURVE}.ici"),

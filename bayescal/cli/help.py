@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -73,14 +74,15 @@ class HelpWithDefaults(OneValueEach):
 
         comparable = [name for name, each in registered().items() if each.better and each.coordinate is None]
         choices = {"model": [*MODELS], "estimand": comparable}
-        defaults = self.defaults()
-        for param in self.params:
+        defaults, shown = self.defaults(), copy(self)
+        shown.params = [copy(param) for param in self.params]  # a later call in this process needs the others
+        for param in shown.params:
             if isinstance(param, TyperOption) and param.name in choices:
                 param.help = f"{param.help} One of: {', '.join(choices[param.name])}."
             default = defaults.get(param.name)
             if default is not None:
-                param.default = default  # the program ends after the page
-        super().format_help(ctx, formatter)
+                param.default = default
+        super(HelpWithDefaults, shown).format_help(ctx, formatter)
 
 
 def help_of(function: str, besides: tuple[str, ...] = ()) -> type[OneValueEach]:

@@ -30,8 +30,9 @@ def survival(
 ) -> Job:
     """Estimate the calibration error of stated risks at a horizon, from times of which some are censored.
 
-    Prints the estimate, a table with 95 % credible intervals, and warnings. --details adds a one-line specification for
-    a paper, estimates for comparison, and the probabilities of sub-models.
+    Prints the estimate, a table with 95 % credible intervals, and warnings.
+
+    --details adds a one-line specification for a paper, estimates for comparison, and probabilities of sub-models.
 
     The last row of the table is the ratio of observed to expected events.
 

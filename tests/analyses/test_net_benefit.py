@@ -238,7 +238,7 @@ def test_other_names_of_arguments():
     with pytest.raises(ValueError, match="`thresholds` is empty; at least one threshold is needed"):
         bc.net_benefit(Y, P, [])
     with pytest.raises(TypeError, match="Here it is called 'weights'"):
-        bc.net_benefit(Y, P, T, sample_weight=Y)
+        bc.net_benefit(Y, P, T, importance_weights=Y)
 
 
 def test_strategies_that_do_not_exist():

@@ -160,7 +160,7 @@ def test_refusals():
         counts + ShiftCounts.of_target(p_target, cells=how["cells"], bins=5)
     with pytest.raises(ValueError, match="the bins of 1 class and of 2 classes"):
         counts + ShiftCounts.of_target(np.stack([1 - p_target, p_target], axis=1), **how)
-    with pytest.raises(TypeError, match=r"when rows are counted: `bayescal\.evaluate_shifted\(y_true, .*bins=10\)`\."):
+    with pytest.raises(TypeError, match=r"when rows are counted: `bayescal\.shift\.label\(y_true, .*bins=10\)`\."):
         bc.evaluate_shifted_counts(counts, shift="label", edges=3)
     with pytest.raises(TypeError, match=r"takes no 'adapt'.*model='shrinkage'"):
         bc.evaluate_shifted_counts(counts, shift="label", adapt=3)

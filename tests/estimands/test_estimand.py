@@ -122,6 +122,7 @@ def test_the_command_line_compares_a_new_estimand(net_benefit, tmp_path):
     document = tmp_path / "out.json"
     columns = ["--label", "label", "--prob", "naive_bayes", "--prob", "logistic_regression"]
     asked = [datasets.path("breast_cancer"), *columns, "--estimand", "net-benefit", "--draws", 200, "--json", document]
+    asked += ["--details"]
     done = CliRunner().invoke(app, ["compare", *map(str, asked)], env={"COLUMNS": "120", "TERM": "dumb"})
     assert done.exit_code == 0, done.stderr
     assert "P(best) is the probability that the classifier has the largest net benefit of all" in done.stdout
@@ -331,9 +332,10 @@ def test_estimands_of_copies_and_pickles(rows):
         ("rmsce", "`evaluation.l2_error`"),
         ("max_error", "The 90th percentile of the absolute error (E90 of bins) is `evaluation.e90_bins`"),
         ("e90", "`e90_bins` over bins, and `e90` of `bayescal.clinical.calibration_curve(y_true, y_prob)`"),
-        ("mce", "`bayescal.estimands.largest_error(evaluation.bin_draws)` draws the MCE"),
-        ("max_calibration_error", "`bayescal.estimands.largest_error(evaluation.bin_draws)` draws the MCE"),
-        ("ace", "ACE has two meanings"),
+        ("mce", "draws and plug-in value of the MCE are `bayescal.estimands.largest_error(result.bin_draws)` and"),
+        ("max_calibration_error", "value of the MCE are `bayescal.estimands.largest_error(result.bin_draws)` and"),
+        ("ace", "The adaptive calibration error is `bayescal.evaluate(y_true, y_prob, binning='equal-mass').ece`"),
+        ("ACE", "The average calibration error is no estimand of this package"),
         ("to_fram", "Did you mean 'to_frame'"),
         ("xyzzy_plugh", "no attribute 'xyzzy_plugh'."),
     ],
@@ -352,7 +354,7 @@ def test_an_unknown_attribute_names_the_right_one(rows, name, said):
         ("brier_score", "`bayescal.evaluate(y_true, y_prob).brier_score`"),
         ("expected_calibration_error", "`bayescal.evaluate(y_true, y_prob).ece`"),
         ("mce", "order=float('inf')"),
-        ("evaluat", "Did you mean 'evaluate'"),
+        ("evaluat", "Did you mean `bayescal.evaluate`"),
     ],
 )
 def test_an_unknown_name_of_the_package_names_the_right_one(name, said):
