@@ -140,8 +140,8 @@ REFUSED = {
     "a zone": (lambda m: m.add([0, 1], [0.2, 0.7], time=datetime.now(UTC)), TypeError, "same kind as earlier times"),
     "length": (lambda m: m.add([0, 1], [0.2, 0.7], time=[DAYS[0]]), ValueError, "`time` has 1, `outcome` has 2"),
     "a gap": (lambda m: m.add([0, 1], [0.2, 0.7], time=[DAYS[0], None]), ValueError, "first at index 1"),
-    "labels": (lambda m: m.add([0, 2], [0.2, 0.7], time=DAYS[0]), ValueError, "`outcome`"),
-    "range": (lambda m: m.add([0, 1], [0.2, 7], time=DAYS[0]), ValueError, "`confidence`"),
+    "labels": (lambda m: m.add([0, 2], [0.2, 0.7], time=DAYS[0]), ValueError, "`y_true`"),
+    "range": (lambda m: m.add([0, 1], [0.2, 7], time=DAYS[0]), ValueError, "`y_prob`"),
     "weights": (
         lambda m: m.add([0, 1], [0.2, 0.7], time=DAYS[:2], weights=[1, 0]),
         ValueError,
@@ -169,7 +169,7 @@ REFUSED = {
     "empty baseline": (lambda m: m.change(BinnedCounts.empty()), ValueError, "`baseline` has no rows"),
     "other bins": (lambda m: m.change(BinnedCounts.from_arrays([1], [0.5], bins=3)), ValueError, "edges"),
     "rope": (lambda m: m.change(rope=-1), ValueError, "`rope`"),
-    "an option": (lambda m: m.evaluate(n_draws=3), TypeError, "'draws'"),
+    "an option": (lambda m: m.evaluate(n_draws=3), TypeError, r"The number of draws is `.*draws=4000\)`"),
     "forget within": (lambda m: m.forget("2026-03-02T01:00"), ValueError, "`before` must be where"),
     "other window": (lambda m: m + CalibrationMonitor(window="2d"), ValueError, "same window.*1 day and 2 days"),
     "other bins sum": (lambda m: m + CalibrationMonitor(3, window="1d"), ValueError, "same bins"),
@@ -192,7 +192,7 @@ def test_what_is_refused_changes_nothing(name):
 
 def test_a_first_batch_that_is_refused_does_not_choose_the_kind_of_time():
     monitor = CalibrationMonitor(window="1d")
-    with pytest.raises(ValueError, match="outcome"):
+    with pytest.raises(ValueError, match="`y_true`"):
         monitor.add([0, 2], [0.2, 0.7], time=datetime.now(UTC))
     monitor.add([0, 1], [0.2, 0.7], time=DAYS[0])
     assert list(monitor.windows) == [DAYS[0]]

@@ -14,6 +14,7 @@ from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
 from bayescal.data.alignment import same_rows
+from bayescal.data.marks import own_hints
 from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece
@@ -174,7 +175,9 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
                 "probabilities, use `monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
             )
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "time": time})
-        predictions = Predictions.from_outcomes(y_true, y_prob, weights, target=self.target, names=("y_true", "y_prob"))
+        names = ("y_true", "y_prob")
+        with own_hints():
+            predictions = Predictions.from_outcomes(y_true, y_prob, weights, target=self.target, names=names)
         return self.add_predictions(predictions, time=time)
 
     def add_predictions(self, predictions: Predictions, *, time: Any = None) -> "CalibrationMonitor":

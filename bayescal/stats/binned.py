@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.data.clusters import Clusters
+from bayescal.data.marks import own_hints
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.data.reading import Reading
@@ -164,9 +165,10 @@ class BinnedCounts(Sums):
         >>> BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
         array([0., 1.])
         """
-        columns = Columns.read(y_true, y_prob, weights, names=("y_true", "y_prob"), target=target)
-        clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="y_true")
-        return cls.from_predictions(columns, bins=bins, binning=binning, clusters=clusters)
+        with own_hints():
+            columns = Columns.read(y_true, y_prob, weights, names=("y_true", "y_prob"), target=target)
+            clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="y_true")
+            return cls.from_predictions(columns, bins=bins, binning=binning, clusters=clusters)
 
     @classmethod
     def from_frame(

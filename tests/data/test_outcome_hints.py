@@ -149,7 +149,7 @@ def test_bfloat16_names_its_conversion() -> None:
 
 
 def test_functions_without_the_keyword_logits_do_not_name_it() -> None:
-    with pytest.raises(InvalidRows, match=r"`np\.exp\(score\)`, .*`scipy\.special\.expit\(score\)`; the") as problem:
+    with pytest.raises(InvalidRows, match=r"`np\.exp\(y_prob\)`, .*`scipy\.special\.expit`; the") as problem:
         bc.cumulative_difference(Y, -P)
     assert "logits=True" not in str(problem.value)
 
@@ -183,6 +183,7 @@ def test_class_numbers_beside_ignored_labels_and_infinite_logarithms() -> None:
 
 WITHOUT_LOGITS = {
     "BinnedCounts.from_arrays": lambda p: bc.BinnedCounts.from_arrays(Y, p),
+    "CalibrationMonitor.add": lambda p: bc.CalibrationMonitor().add(Y, p),
     "LogitCounts.from_arrays": lambda p: bc.LogitCounts.from_arrays(Y, p),
     "ThresholdCounts.from_arrays": lambda p: bc.ThresholdCounts.from_arrays(Y, p),
     "equal_mass_edges": lambda p: bc.equal_mass_edges(p, 5),
