@@ -449,7 +449,7 @@ def test_intervals_of_rows_in_clusters_contain_the_truth(script):
     "quantity", ["signed_error", "l2_error", "e90_bins", "brier_score", "log_score", "auc", "null"]
 )
 def test_other_quantities_of_rows_in_clusters_contain_the_truth(script, quantity):
-    """At least 0.84 in each of 40 cells of 50 data sets: 3.6 standard errors below 0.95."""
+    """At least 0.86 in each of 40 cells of 50 data sets: 2.9 standard errors below 0.95."""
     rows = script("clusters").records(numbers_of("clusters.json"), "cells")
     mine = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == (quantity, "bayescal")]
     plain = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == (quantity, "none")]
@@ -472,7 +472,7 @@ def test_intervals_with_few_clusters_and_of_one_sided_errors(script):
 
 
 @pytest.mark.parametrize(
-    ("quantity", "least"), [("ece", 0.62), ("signed_error", 0.88), ("brier_score", 0.88), ("auc", 0.9)]
+    ("quantity", "least"), [("ece", 0.77), ("signed_error", 0.9), ("brier_score", 0.9), ("auc", 0.9)]
 )
 def test_differences_on_rows_in_clusters(script, quantity, least):
     """Twelve cells; the page and a remark say that differences of ECEs of dependent rows are weak."""
@@ -573,10 +573,9 @@ def test_weights_small_groups_and_small_waves_of_survival_predictions(script):
     by_part = {}
     for row in rows:
         by_part.setdefault((row["part"], row["method"]), []).append(row)
-    small = [row["coverage"] for row in by_part["group", "censored"]]
-    assert len(small) == 6
-    assert min(small) >= 0.93
-    assert np.mean(small) >= 0.95
+    small = by_part["group", "censored"]
+    assert [row["repeats"] for row in small] == [400] * 6
+    assert min(row["coverage"] for row in small) >= 0.95
     for part in ("weights", "sampled"):
         assert min(row["coverage"] for row in by_part[part, "weights"]) >= 0.86
     [hidden], [weighted], [twice] = (
@@ -637,6 +636,25 @@ def test_weights_cover_the_calibration_error_of_a_target():
         assert covered[weights].min() >= 0.8
     assert covered["masses alone"].min() < 0.1
     assert covered["shift ignored"].min() < 0.1
+
+
+def test_intervals_under_label_shift_contain_the_truth():
+    """Pooled over the class frequencies: at least 0.87 in each cell, 0.93 on average; frequencies plugged in fail."""
+    numbers = numbers_of("label_shift.json")
+    for part, cells in (("event", 12), ("sizes", 8), ("classes", 4)):
+        for quantity, least in (("raw", 0.93), ("adapted", 0.96)):
+            own, plugged = (
+                [row for row in numbers[part] if (row["quantity"], row["method"]) == (quantity, method)]
+                for method in ("pooled over frequencies", "frequencies plugged in")
+            )
+            assert len(own) == len(plugged) == cells
+            assert np.mean([row["coverage"] for row in own]) >= least
+            assert min(row["worst"] for row in own) >= 0.87
+            assert np.mean([row["coverage"] for row in plugged]) < 0.92
+    areas = [
+        row for row in numbers["classes"] if (row["quantity"], row["method"]) == ("AUC", "pooled over frequencies")
+    ]
+    assert min(row["worst"] for row in areas) >= 0.9
 
 
 def test_alarms_of_shift():

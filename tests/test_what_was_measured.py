@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Results without intervals, and bases of others.
 WITHOUT = {
     *("CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen"),
-    *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "OverDatasets"),
+    *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "OverDatasets", "Joint"),
     "TargetEvaluation",
 }
 
@@ -32,7 +32,8 @@ def page(monkeypatch):
 
 def results():
     """Names of all results of the package."""
-    for package in (bayescal.results, bayescal.analyses):
+    for folder in sorted(path.parent.name for path in Path(bayescal.__file__).parent.glob("*/__init__.py")):
+        package = importlib.import_module(f"bayescal.{folder}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     waiting, found = [Presented], set()

@@ -26,8 +26,8 @@ CURVES = {"calibrated": ("calibrated", None), "T = 1.5": ("temperature", 1.5), "
 SIZES = (2, 10, "unequal", 50)
 #: Numbers of clusters, and rows of each, of the cells with few clusters.
 FEW = ((10, 100), (20, 50), (40, 25))
-#: How many times as many data sets the cells have when the ECE alone is measured again, and how many cells are shown.
-TIMES, LOWEST = 4, 6
+#: Parts with several times as many data sets, and how many cells are shown of those that are measured again.
+MORE, TIMES, LOWEST = ("paired", "again"), 4, 6
 #: Intervals of the ECE: rows as independent; the effect of each bin; the geometric mean with that of the total; that of
 #: the total; the mean up to an effect of the total of 5, and the total beyond; `evaluate`.
 METHODS = ("none", "bin", "mean", "total", "switch", "bayescal", "bootstrap")
@@ -254,7 +254,7 @@ def measure(options: argparse.Namespace) -> Row:
     results = about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "columns": list(COLUMNS)})
     for part in [part for part in of_part if part in options.only]:
         jobs = zip(of_part[part], streams[part].spawn(len(of_part[part])), strict=True)
-        repeats = TIMES * options.repeats if part == "again" else options.repeats
+        repeats = options.repeats * (TIMES if part in MORE else 1)
         listed = [(*cell, part, repeats, options.draws, stream) for cell, stream in jobs]
         results[part] = rows_of(
             COLUMNS, rows_of_jobs(of_pair if part == "paired" else of_cell, listed, workers=options.workers)

@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 PROB = 0.95
 #: Numbers of rows of small groups, and of data sets with weights.
 GROUPS, WEIGHTED = (50, 100, 200), 1000
+#: Parts that are measured on several times as many data sets.
+MORE, TIMES = ("group", "repeated"), 4
 #: Rows are sampled with a probability of at least this share, which grows with the risk up to 1.
 LEAST_SAMPLED = 0.2
 #: A hidden variable changes the log odds of the event and the log hazard of censoring by these factors.
@@ -122,7 +124,7 @@ def intervals_of(part: str, cell: Cell, n_rows: int, draws: int, rng: np.random.
 def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Coverage in one cell."""
     part, n_rows, cell, repeats, draws, rng = job
-    repeats = repeats * (4 if part == "repeated" else 1)
+    repeats = repeats * (TIMES if part in MORE else 1)
     every = [intervals_of(part, cell, n_rows, draws, rng) for _ in range(repeats)]
     lost = float(np.mean([found.pop("")[0] for found in every]))
     value = hidden_truth() if part == "hidden" else true_values(cell.truth)["ece"]
@@ -142,7 +144,7 @@ def populations(quick: bool) -> list[tuple[str, int, Cell]]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure all cells: about three minutes of one processor for 100 data sets, and 400 of the small waves."""
+    """Measure all cells: 100 data sets per cell, and 400 of the small groups and small waves."""
     jobs = jobs_of(populations(options.quick), options.repeats, options.draws, rng=np.random.default_rng(SEED))
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
     return measured(SEED, settings, COLUMNS, rows_of_jobs(of_cell, jobs, workers=options.workers))
