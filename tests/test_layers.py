@@ -435,7 +435,7 @@ QUESTIONS = {
         "bayescal/cumulative/base.py": ["def kuiper(self)", "def kolmogorov_smirnov(self)"],
     },
     "Which test fails if a posterior of a shift is wrong?": {
-        "tests/posterior/test_class_priors.py": ["def test_known_cells_agree_with_quadrature("],
+        "tests/shift/test_class_frequencies_posterior.py": ["def test_known_cells_agree_with_quadrature("],
         "tests/sbc/test_class_priors.py": ["def test_ranks_are_uniform(", "def test_wrong_samplers_are_caught("],
     },
     "Where is the number below which events are few?": {
@@ -463,7 +463,9 @@ def test_the_files_are_the_answers():
     assert type(ev).__module__ == result.__name__
     assert ev.sentence().startswith(f"{ev._subject} is ")
     assert (few_events(1000, 99) != [], few_events(1000, 100)) == (True, [])
-    assert "bayescal.shift.class_frequencies_posterior" in imported_by("tests/posterior/test_class_priors.py")
+    assert "bayescal.shift.class_frequencies_posterior" in imported_by(
+        "tests/shift/test_class_frequencies_posterior.py"
+    )
 
 
 def test_no_layer_above_asks_for_a_posterior_by_its_class():

@@ -68,7 +68,7 @@ def test_two_of_three_are_identical(target):
     three = bc.compare(y, {"a": a, "b": b, "a again": a}, target=target, draws=DRAWS, rng=1)
     for estimand, record in registered().items():
         if record.has_own_event(target):
-            continue  # see tests/analyses/test_compare_scores.py
+            continue  # see tests/scores/test_comparison.py
         assert not three.difference("a", "a again", estimand).values.any()
         np.testing.assert_array_equal(
             three.difference("a", "b", estimand).values, three.difference("a again", "b", estimand).values

@@ -44,7 +44,7 @@ def test_the_brier_score_has_the_variance_between_clusters(rows):
 
 def test_a_comparison_of_dependent_rows_names_its_weak_intervals():
     """docs/explanation/clusters.md: differences of ECEs with rho = 0.5 have 0.83 on average, independent rows 0.95."""
-    study = json.loads((Path(__file__).parents[1] / "docs/_static/clusters.json").read_text())["paired"]
+    study = json.loads((Path(__file__).parents[2] / "docs/_static/clusters.json").read_text())["paired"]
     dependent = [row[9] for row in study if row[1] == 0.5 and row[7:9] == ["ece", "bayescal"]]
     assert len(dependent) == 12
     assert f"{np.mean(dependent):.2f}" == "0.83"

@@ -1,4 +1,4 @@
-"""Counts by window: bounds, wording and refusals. `tests/test_monitor.py` tests the stream itself."""
+"""Counts by window: bounds, wording and refusals. `tests/monitoring/test_monitor.py` tests the stream itself."""
 
 import pytest
 
