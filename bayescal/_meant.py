@@ -394,9 +394,9 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     Examples
     --------
     >>> of_module("evalute_survival", "bayescal", ["evaluate"])
-    ' Did you mean `bayescal.survival.evaluate`?'
+    ' Did you mean `bayescal.survival.evaluate` or `bayescal.survival.evaluate_counts` or `bayescal.survival.compare`?'
     >>> of_module("compair", "bayescal.survival", ["compare", "evaluate"])
-    ' Did you mean `bayescal.survival.compare`?'
+    ' Did you mean `bayescal.survival.compare` or `bayescal.scores.compare` or `bayescal.scores.ScoreComparison`?'
     """
     owners = {module.rpartition(".")[2]}
     rows = _rows(name, owners)

@@ -78,8 +78,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     >>> ax = plot(ev, Figure().subplots())
-    >>> ax.get_xlabel()
-    'confidence'
+    >>> ax.get_ylabel()
+    'event rate'
     """
     load_page_of(type(result))
     drawn: Axes = drawn_by_type(result, ax, **options)
