@@ -75,6 +75,9 @@ TABLE = (
     Meant("ytarget ytruetarget labelstarget targetlabels",
           "Labels of the target are not used. If they are known, the evaluation needs no shift:",
           (), "bayescal.evaluate(y_target, y_prob_target)"),
+    Meant("sampleweight sampleweights weight weights w importanceweights", "The statistics are defined for rows of "
+          "equal weight; weighted rows are evaluated by", (), f"{_EVALUATE}, weights=weights)",
+          of="clinical.calibration_tests"),
     Meant("sampleweight sampleweights weight weights w importanceweights", "Weights belong to rows:", ("weights",),
           f"{_EVALUATE}, weights=weights)` or `{_COUNTS}, weights=weights)"),
     Meant("sensitivefeatures groups group groupby by", "Groups are compared with the population by", ("member",),

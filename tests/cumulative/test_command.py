@@ -136,7 +136,7 @@ def test_counts(tmp_path):
     assert done.exit_code == 0, done.output
     cd = bc.CumulativeDifference.from_counts(counts)
     assert cd.sentence() in words(done)
-    assert cd.posterior(rng=1).sentence() in words(done)
+    assert cd.posterior(rng=1).sheet().headline in words(done)
     refused = run(tmp_path / "fine.json", "--by", "site", columns=())
     assert refused.exit_code == 2
     assert "--by cannot be used with a file of counts" in refused.stderr

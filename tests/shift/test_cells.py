@@ -104,7 +104,7 @@ def test_other_things_than_cells_are_refused():
         bc.ShiftCells.of_confidences(p, 0)
     with pytest.raises(ValueError, match="`matrix` must have one column per class"):
         PREDICTED.of_rows([0.2, 0.9])
-    with pytest.raises(TypeError, match=r"Call them as `ShiftCounts\.of_source"):
+    with pytest.raises(TypeError, match=r"Call it as `ShiftCounts\.of_source\(y_true, y_prob, cells=\.\.\.\)`"):
         bc.ShiftCounts.of_source(y, p)
 
 

@@ -114,7 +114,7 @@ def test_errors():
     with pytest.raises(TypeError, match="`counts` must be SurvivalCounts, not BinnedCounts"):
         bc.evaluate_survival_counts(bc.BinnedCounts.empty(3))
     with pytest.raises(TypeError, match="takes no 'bins'"):
-        bc.evaluate_survival_counts(counts, bins=3)
+        bc.evaluate_survival_counts(counts, horizon=0.5, bins=3)
     with pytest.raises(ValueError, match="is after the last time of the rows"):
         bc.SurvivalCounts.from_arrays([1, 2], [1, 0], [0.2, 0.3], times=[1, 5]).at(5)
     with pytest.raises(ValueError, match="coarser grid"):
