@@ -155,7 +155,7 @@ class Presented:
         --------
         >>> import bayescal as bc
         >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
-        >>> print(str(ev.details()).splitlines()[2])
+        >>> print(str(ev.details()).splitlines()[1])
         Plug-in estimate: 0.2000. It is also biased upwards.
         """
         return Details(self.sheet(**options))

@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import bayescal
 from bayescal.app import app
 from bayescal.cli import commands
 from bayescal.cli.command import Job, Result, command
@@ -37,7 +38,7 @@ class Forecast(Result):
         self.log.append("save")
         return self.numbers
 
-    def show(self, screen):
+    def show(self, screen, *, details=False):
         self.log.append("show")
         screen.print("It rains.")
 
@@ -109,4 +110,6 @@ def test_options_that_were_given():
 
 def test_every_command_has_a_file_of_its_name():
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__"}
-    assert set(typer.main.get_command(app).commands) == files
+    topics = {path.parent.name for path in Path(bayescal.__file__).parent.glob("*/command.py")} - {"cli"}
+    names = {"planning": "plan"}
+    assert set(typer.main.get_command(app).commands) == files | {names.get(topic, topic) for topic in topics}

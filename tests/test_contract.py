@@ -221,7 +221,7 @@ NORMAL = {"loc": 0.0, "scale": 1.0, "low": 0.0, "high": 1.0}
 NAMED = {
     "make_bins": (make_bins, {"bins": 2}, {"binning": "equal-width", "confidence": None}),
     "empty": (BinnedCounts.empty, {"bins": 2}, {"target": "event"}),
-    "arrays": (BinnedCounts.from_arrays, {"outcome": Z, "confidence": C}, {"bins": 2, "target": "event"}),
+    "arrays": (BinnedCounts.from_arrays, {"y_true": Z, "y_prob": C}, {"bins": 2, "target": "event"}),
     "frame": (BinnedCounts.from_frame, {"frame": TABLE}, {"outcome": "outcome", "bins": 2}),
     "predictions": (BinnedCounts.from_predictions, {"predictions": ROWS}, {"bins": 2, "binning": "equal-mass"}),
     "classwise": (BinnedCounts.classwise, {"y_true": Z, "y_prob": MATRIX}, {"bins": 2, "weights": None}),
@@ -253,8 +253,8 @@ def test_arguments_have_names_and_options_are_given_by_name_only(name):
 
 
 def records():
-    """Return every dataclass of the core layers."""
-    for layer in ("posterior", "estimands", "stats"):
+    """Return every dataclass of layers and topics with counts and posteriors."""
+    for layer in ("posterior", "estimands", "stats", "monitoring", "decisions", "survival", "shift"):
         folder = Path(bayescal.__file__).parent / layer
         for file in sorted(folder.rglob("*.py")):
             path = file.relative_to(folder.parents[1]).with_suffix("")

@@ -181,7 +181,7 @@ def test_the_index_of_a_frame_is_the_label():
     assert MONITOR.to_frame().index.tolist() == list(pd.to_datetime(["2026-03-01", "2026-03-02", "2026-03-03"]))
     assert PLAN.to_frame().index.tolist() == [row["rows"] for row in PLAN.curve()]
     pairs = bc.evaluate(Y, P, by=pd.DataFrame({"a": np.arange(600) % 2, "b": ["x", "y", "z"] * 200}), **FAST)
-    assert pairs.to_frame().index.tolist() == list(pairs)
+    assert pairs.to_frame().index.tolist() == pairs.in_order()
     assert pairs.to_frame().index.nlevels == 1
 
 

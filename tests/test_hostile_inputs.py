@@ -214,7 +214,7 @@ def check_message(case, caught, names):
         assert str(case.count) in message.replace(f"index {case.first}", "")
     if case.first is not None:
         assert f"index {case.first}" in message
-    assert case.also in message
+    assert names.get(case.also, case.also) in message
 
 
 def from_arrays(y, p, **options):
@@ -232,7 +232,7 @@ def plug_in_events(y, p, **options):
 @pytest.mark.parametrize("function", [plug_in_events, evaluate_events, from_arrays])
 @pytest.mark.parametrize("case", REFUSED, ids=lambda c: c.name)
 def test_refused(case, function):
-    names = {"y_true": "outcome", "y_prob": "confidence", "y_": ""} if function is from_arrays else {"y_": ""}
+    names = {"y_": ""} | ({"classes": "`y_true == label`"} if function is from_arrays else {})  # it takes no classes
     with pytest.raises(case.error) as caught:
         function(case.y, case.p, **case.options)
     check_message(case, caught, names)

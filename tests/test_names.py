@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import _render
+from bayescal._lazy import former_names
 from bayescal._presented import Presented
 from bayescal.app import app
 from bayescal.cli import counting, outputs
@@ -424,7 +425,9 @@ def test_the_name_of_a_file_is_no_markup_in_the_bar(tmp_path, monkeypatch):
 
 
 def test_sentences_of_results_are_printed_through_one_door():
-    kinds = [thing for thing in (getattr(bc, name) for name in bc.__all__) if isinstance(thing, type)]
+    kinds = [
+        thing for thing in (getattr(bc, name) for name in (*bc.__all__, *former_names())) if isinstance(thing, type)
+    ]
     said = [(kind, method) for kind in kinds for method in ("sentence", "verdict") if hasattr(kind, method)]
     assert len(said) > 20
     assert [kind for kind, _ in said if not issubclass(kind, Presented)] == []

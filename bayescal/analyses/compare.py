@@ -251,6 +251,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
 
     Examples
     --------
+    >>> from bayescal.analyses.one import evaluate_one
     >>> a = evaluate_one(BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5), rng=1)
     >>> b = evaluate_one(BinnedCounts.from_arrays([0, 1, 1, 1], [0.4, 0.7, 0.8, 0.9], bins=5), rng=1)
     >>> sum(compare_independent({"a": a, "b": b}, rng=1).p_best().values())

@@ -174,7 +174,7 @@ def plot_forest(
     >>> grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1)
     >>> ax = plot_forest(grouped, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['m (n = 2)', 'f (n = 2)', 'all rows (n = 4)']
+    ['f (n = 2)', 'm (n = 2)', 'all rows (n = 4)']
     """
     shown = _shown(evaluations)
     every = forest(shown.names, shown.values(estimand), prob)

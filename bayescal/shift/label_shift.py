@@ -242,7 +242,7 @@ def evaluate_shifted_counts(
     >>> how = {"cells": ShiftCells.predicted_class(2), "bins": 2}
     >>> source = ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, **how)
     >>> counts = source + ShiftCounts.of_target([0.1, 0.3, 0.1, 0.9] * 50, **how)
-    >>> evaluate_shifted_counts(counts, shift="label", rng=1).ece == label_counts(counts, rng=1).ece
+    >>> evaluate_shifted_counts(counts, shift="label", rng=1).table() == label_counts(counts, rng=1).table()
     True
     """
     _require_label(shift)

@@ -263,7 +263,7 @@ def test_refusals(comparisons):
     ("name", "message"),
     [
         ("ece", r"\(ECE\) is `result\.average\('ece'\)`, its mean over the data sets\."),
-        ("plot", "plot_over_datasets"),
+        ("plot", r"drawn by `bayescal\.plot\(result\)`"),
         ("differencs", "Did you mean 'differences'"),
     ],
 )

@@ -42,10 +42,10 @@ DOORS = {
     "from_labels": (lambda: bc.Predictions.from_labels(HONEST, PROB), "y_prob"),
     "from_outcomes": (lambda: bc.Predictions.from_outcomes(HONEST, PROB), "confidence"),
     "classwise": (lambda: bc.Predictions.classwise(HONEST, MATRIX), "y_prob"),
-    "from_arrays": (lambda: bc.BinnedCounts.from_arrays(HONEST, PROB), "confidence"),
+    "from_arrays": (lambda: bc.BinnedCounts.from_arrays(HONEST, PROB), "y_prob"),
     "counts of classes": (lambda: bc.BinnedCounts.classwise(HONEST, MATRIX), "y_prob"),
     "pairs": (lambda: PairedCounts.from_arrays(Y, RIGHT, Y, PROB), "second_confidence"),
-    "add": (lambda: bc.CalibrationMonitor().add(HONEST, PROB), "confidence"),
+    "add": (lambda: bc.CalibrationMonitor().add(HONEST, PROB), "y_prob"),
     "add, weights": (lambda: bc.CalibrationMonitor().add(HONEST, RIGHT, weights=ONES), "weights"),
     "add, time": (lambda: bc.CalibrationMonitor(window=1).add(HONEST, P, time=ONES), "time"),
 }

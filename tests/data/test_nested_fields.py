@@ -149,9 +149,12 @@ def test_percentages_as_text_are_answered_with_a_number(tmp_path):
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"correct": "id"}, "Pass it as `label`, with `target='confidence'`"),
-        ({"label": "id", "confidence": "id"}, "Pass it as `prob`, with `target='confidence'`"),
-        ({"label": "id", "prob": "id", "clusters": "id"}, "Did you mean 'cluster'"),
+        (
+            {"correct": "id"},
+            r"counted by `.*count_file\(path, label='correct', prob='confidence', target='confidence'\)`",
+        ),
+        ({"label": "id", "confidence": "id"}, "Here it is called 'prob': `count_file"),
+        ({"label": "id", "prob": "id", "clusters": "id"}, "Here it is called 'cluster': `count_file"),
         (
             {"label": "id", "prob": "id", "cluster": ["id"]},
             "`cluster` must be the name of a column of .*, not list",

@@ -496,7 +496,9 @@ def test_importing_draws_nothing_heavy() -> None:
 def test_pictures_of_one_evaluation_say_how_to_get_it_from_groups():
     grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1, draws=10)
     for plot in (bc.plot_reliability, bc.plot_posterior):
-        with pytest.raises(TypeError, match=r"not a GroupedEvaluation; use that of one group, `grouped\[label\]`"):
+        with pytest.raises(
+            TypeError, match=r"not GroupedEvaluation; use that of one group, `grouped\[label\]`, or `grouped\.overall`"
+        ):
             plot(grouped)
 
 
