@@ -28,8 +28,8 @@ MEASURES = ("ece", "brier_score", "auc")
 DEPENDENT = 1.5
 DEPENDENT_ROWS = (
     "Rows of one cluster depend on each other. Intervals of differences of ECEs are then too narrow: 95 % intervals "
-    "contained the difference in 83 % of simulated data sets with dependent rows, those of scores and AUCs in 94 % or "
-    "more."
+    "contained the difference in 83 % of simulated data sets with dependent rows. Those of scores and AUCs contained "
+    "it in 94 % or more on average."
 )
 
 
