@@ -3,14 +3,13 @@
 import functools
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import lazy_loader
 
-#: Public modules of the package.
-MODULES = (
-    "survival", "shift", "decisions", "clinical", "cumulative", "monitoring", "planning", "scores", "estimands",
-)  # fmt: skip
 PACKAGE = __name__.partition(".")[0]
+#: Public modules of the package: its folders that have a stub.
+MODULES = tuple(sorted(stub.parent.name for stub in Path(__file__).parent.glob("*/__init__.pyi")))
 
 
 def public_names(module: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
@@ -53,7 +52,6 @@ def former_names() -> dict[str, tuple[str, str]]:
     ('survival', 'evaluate')
     """
     import ast
-    from pathlib import Path
 
     stub = ast.parse(Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8"))
     assigned = [each for each in stub.body if isinstance(each, ast.Assign)]

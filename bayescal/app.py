@@ -1,19 +1,18 @@
 """The program ``bayescal``: its commands, in the order of its help."""
 
 import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bayescal._lazy import MODULES
 from bayescal.cli.command import Command, command
 from bayescal.cli.commands import compare, count, demo, merge, report
 from bayescal.cli.help import Commands, help_of
 from bayescal.cli.words import prepare_terminal, say_error
-from bayescal.clinical import command as clinical
-from bayescal.cumulative import command as cumulative
-from bayescal.planning import command as plan
-from bayescal.shift import command as shift
-from bayescal.survival import command as survival
 from bayescal.verify import command as verify
 
 EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
@@ -54,8 +53,15 @@ def _add(each: Command) -> None:
     app.command(cls=kind, no_args_is_help=no_arguments, epilog=each.examples or None)(command(each.function))
 
 
-for _each in (demo, report, compare, count, merge, plan, cumulative, clinical, survival, shift, verify):
-    _add(_each.COMMAND)
+def _of_topics() -> Iterator[Command]:
+    """Commands of the topics that have one, in alphabetical order of the topics."""
+    for topic in MODULES:
+        if Path(__file__).with_name(topic).joinpath("command.py").is_file():
+            yield import_module(f"bayescal.{topic}.command").COMMAND
+
+
+for _each in (*(module.COMMAND for module in (demo, report, compare, count, merge)), *_of_topics(), verify.COMMAND):
+    _add(_each)
 
 
 def main() -> None:
