@@ -312,8 +312,8 @@ def test_modules_that_are_imported_by_their_name():
     """Such an import evades the tests above.
 
     Results name the files that write them, the registries their estimands, kinds of counts and pages of topics, the
-    package, in an error, their synonyms, the program the commands of topics, and each command the function whose defaults
-    its help shows.
+    package, in an error, their synonyms, the program the commands of topics, and each command the function
+    whose defaults its help shows.
     """
     found = set()
     for path in FILES:
