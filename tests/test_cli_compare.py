@@ -160,7 +160,7 @@ def test_scores_of_matrices_are_not_compared(estimand):
 @pytest.mark.parametrize("estimand", [*registered()])
 def test_every_estimand_is_shown(one, rows, estimand):
     found = bc.compare(rows["won"], {"a": rows["a"], "b": rows["b"]}, rng=1)
-    lines = [line.split() for line in shown(one, *ONE_FILE, "--estimand", estimand).splitlines()]
+    lines = [line.split() for line in shown(one, *ONE_FILE, "--estimand", estimand, "--details").splitlines()]
     text = " ".join(word for line in lines for word in line)
     assert found.sentence(estimand=estimand) in text
     (row,) = found.table(estimand=estimand)

@@ -78,7 +78,7 @@ def test_text_in_jupyter_is_the_text_of_a_terminal(kernel, here, name):
     expected = str(here[name])
     sheet = here[name].sheet()
     words = " ".join(expected.split())
-    parts = [sheet.sentence, " ".join(sheet.header), " ".join(sheet.rows[-1]), sheet.spec]
+    parts = [sheet.headline, " ".join(sheet.header), " ".join(sheet.rows[-1]), *sheet.remarks]
     places = [words.index(" ".join(part.split())) for part in parts]
     assert places == sorted(places)
     assert places[0] == 0

@@ -32,7 +32,19 @@ def run(*arguments):
 def test_it_is_the_evaluation_of_the_library(files):
     folder, y, p, p_target = files
     out = {kind: folder / f"out.{kind}" for kind in ("json", "html", "png", "nc")}
-    given = ["--json", out["json"], "--html", out["html"], "--plot", out["png"], "--netcdf", out["nc"], "--bins", "8"]
+    given = [
+        "--json",
+        out["json"],
+        "--html",
+        out["html"],
+        "--plot",
+        out["png"],
+        "--netcdf",
+        out["nc"],
+        "--bins",
+        "8",
+        "--details",
+    ]
     done = run(
         folder / "source.csv", folder / "target.csv", "--label", "ill", "--prob", "p", "--shift", "label", *given
     )
@@ -134,7 +146,17 @@ def test_the_evidence_comes_with_the_evaluation_or_alone(weighted):
     folder, frame, p_target = weighted
     y, p = frame["y"].to_numpy(), frame["p"].to_numpy()
     evidence = bc.shift_evidence(y, p, p_target, rng=2, draws=200)
-    files = (folder / "source.csv", folder / "target.csv", *BOTH, "--evidence", "--seed", "2", "--draws", "200")
+    files = (
+        folder / "source.csv",
+        folder / "target.csv",
+        *BOTH,
+        "--evidence",
+        "--seed",
+        "2",
+        "--draws",
+        "200",
+        "--details",
+    )
     out, html, tree = folder / "out.json", folder / "out.html", folder / "out.nc"
     alone = run(*files, "--json", out, "--html", html, "--netcdf", tree)
     assert alone.exit_code == 0, alone.output
