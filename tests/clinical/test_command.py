@@ -41,7 +41,7 @@ def test_it_is_the_summary_of_the_library(file, tmp_path, weights):
     out = {kind: tmp_path / f"out.{kind}" for kind in ("json", "html", "tex", "png")}
     given = ["--json", out["json"], "--html", out["html"], "--latex", out["tex"], "--plot", out["png"]]
     more = [] if weights is None else ["--weights", "w"]
-    done = run(file, "--prob", "risk", "--threshold", "0.3", "--threshold", "0.1,0.2", *given, *more)
+    done = run(file, "--prob", "risk", "--threshold", "0.3", "--threshold", "0.1,0.2", "--details", *given, *more)
     assert done.exit_code == 0, done.output
     summary = bc.clinical_summary(ROWS.outcome, {"risk": ROWS.confidence}, [0.1, 0.2, 0.3], weights=weights, rng=1)
     assert summary.sentence() in words(done)

@@ -252,7 +252,9 @@ def test_the_page_shows_what_printing_shows(kind):
 def test_a_long_table_is_whole_on_the_page():
     grouped = result("groups")
     assert len(grouped.sheet().rows) == 26
-    assert [row[0] for row in read("groups").tables[0][1:]] == ["all rows", *grouped.names]
+    names = dict(zip(grouped.groups, grouped.names, strict=True))
+    in_order = [names[label] for label in grouped.in_order()]
+    assert [row[0] for row in read("groups").tables[0][1:]] == ["all rows", *in_order]
     assert "Not shown" in str(grouped)
     assert "Not shown" not in read("groups").words
     y, matrix = np.arange(300) % 30, np.random.default_rng(1).dirichlet(np.ones(30), 300)
@@ -260,7 +262,7 @@ def test_a_long_table_is_whole_on_the_page():
     assert len(Reader(page(many)).tables[0]) == 1 + 2 + 30
     names = {f"m{i}": np.clip(rows()[1] + i / 100, 0, 1) for i in range(8)}
     eight = bc.compare(rows()[0], names, draws=50, rng=1)
-    assert len(Reader(page(eight)).tables[0]) == 1 + 28
+    assert len(Reader(page(eight)).tables[1]) == 1 + 28
     assert len(eight.sheet().rows) == 7
     assert len(eight.sheet(whole=True).rows) == 28
 
@@ -273,7 +275,8 @@ def test_a_comparison_shows_the_tables_of_the_command_line(estimand):
     screen = Console(width=200, file=io.StringIO())
     show_sheet(screen, difference_sheet(made, record), details=True)
     shown = [line.split() for line in screen.file.getvalue().splitlines()]
-    differences, classifiers = parts.tables[:2]
+    measures, differences, classifiers = parts.tables[:3]
+    assert [row[0] for row in measures[1:]] == list(made)
     assert len(differences) == 4
     for row in differences[1:]:
         assert " ".join(row).split() in shown
