@@ -44,3 +44,19 @@ def test_it_takes_no_longer_with_numba_than_without(cached, tmp_path):
     seconds = [(seconds_of(FIRST, **folder), seconds_of(FIRST, "without numba")) for _ in range(REPEATS)]
     installed, without = map(min, zip(*seconds[1:], strict=True))
     assert installed <= AT_MOST * without, seconds
+
+
+IMPORT = """
+import time
+import numpy
+begin = time.process_time()
+import bayescal
+print(time.process_time() - begin)
+"""
+
+
+def test_the_import_takes_at_most_20_milliseconds_over_that_of_numpy():
+    """Seconds of the processor; the smallest of some processes, since other work only adds."""
+    command = [sys.executable, "-c", IMPORT]
+    seconds = [float(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(10)]
+    assert min(seconds) <= 0.020, seconds
