@@ -1,5 +1,6 @@
 """MAINTENANCE.md: its numbers stand on the pages that it names, and it names every topic."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -50,5 +51,8 @@ def test_other_limits_are_those_of_their_pages():
 def test_every_topic_has_a_state():
     states = dict(re.findall(r"^\| `(\w+)` \| (settled|experimental) \|", section("State"), flags=re.M))
     assert sorted(states) == sorted(TOPICS)
+    for topic, state in states.items():
+        printed = re.search(r"^State: (\w+)\.", importlib.import_module(f"bayescal.{topic}").__doc__, flags=re.M)
+        assert printed.group(1) == state, topic
     folders = {path.parent.name for path in (ROOT / "bayescal").glob("*/__init__.py")}
     assert set(TOPICS) <= folders

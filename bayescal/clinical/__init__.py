@@ -4,6 +4,8 @@
 the ratio of observed to expected events; `calibration_curve` a smooth curve without bins, with the integrated
 calibration index (ICI); `calibration_tests` has the tests of Spiegelhalter and of Hosmer and Lemeshow, for comparison.
 
+State: settled.
+
 Examples
 --------
 Probabilities that are too extreme by a factor of 1.5 on the logit scale:

@@ -5,6 +5,8 @@ statistic, the largest error of any interval of scores; the largest absolute val
 Smirnov. `subpopulation` compares a group with the rows of all groups at equal scores, and `screen` all groups of a
 column.
 
+State: settled.
+
 Examples
 --------
 >>> import bayescal as bc

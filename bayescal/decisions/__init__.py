@@ -4,6 +4,8 @@ A patient is treated if the stated risk is at least a threshold, which weighs th
 missed event. `net_benefit` compares models with treating all and with treating none, as posteriors at each threshold;
 `loss_ratio` is the loss of decisions after recalibration, divided by the loss before.
 
+State: settled.
+
 Examples
 --------
 >>> import bayescal as bc

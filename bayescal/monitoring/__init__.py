@@ -4,6 +4,8 @@
 periods, `evidence` collects evidence against calibration or against a reference after each window, and
 `confidence_sequence` has intervals of the ECE that hold for all windows at once.
 
+State: settled.
+
 Examples
 --------
 Rows are calibrated in the first four windows, and over-confident in the others:

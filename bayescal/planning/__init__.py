@@ -4,6 +4,8 @@
 above with high probability (``below=``, ``above=``), or a verdict on two classifiers (``difference=``). It simulates
 test sets of many sizes from the posterior of the pilot. The result is a `Plan`.
 
+State: settled.
+
 Examples
 --------
 Given this pilot, the ECE is below 0.005 with a probability of 0.6, so that no assurance of 0.8 can be promised:

@@ -6,6 +6,8 @@ of the rows are known. `evidence` tests whether the scores differ at all, and wh
 `class_priors` estimates the class frequencies alone, and `weight_report` says what weighted rows are worth. Counts of
 streams and files are `ShiftCounts`, for `label_counts` and `class_priors_counts`.
 
+State: experimental. Intervals under covariate shift take the weights as known, whether or not they are estimated.
+
 Examples
 --------
 Half of the source has the event, and a sixth of the target:
