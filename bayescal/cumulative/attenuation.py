@@ -15,44 +15,24 @@ PARTS, MEMBERS = 10, 50
 
 @dataclass(frozen=True, eq=False)
 class Attenuation:
-    """Differences in the curve as a share of those from the mean of the full population at the same score.
+    """Differences in the curve as a share of those from the mean of the full population at the same score."""
 
-    Parameters
-    ----------
-    mean : float
-        Share over the whole curve, in (0, 1].
-    least, most : float
-        Smallest and largest share of a part of the curve, in (0, 1].
-    curve : ndarray, shape (n_scores,)
-        The cumulative difference at each score, with steps divided by the share of their part.
-    """
-
-    mean: float
-    least: float
-    most: float
-    curve: Floats
+    mean: float  # over the whole curve, in (0, 1]  # over the whole curve, in (0, 1]
+    least: float  # smallest share of a part of the curve, in (0, 1]  # smallest share of a part of the curve, in (0, 1]
+    most: float  # largest one  # largest one
+    curve: Floats  # the cumulative difference at each score, steps divided by the share of their part; (n_scores,)  # the cumulative difference at each score, steps divided by the share of their part; (n_scores,)
 
 
 def attenuation(steps: SubpopulationSteps) -> Attenuation:
     r"""Estimate how much smaller differences are in the curve than in the population.
 
-    Parameters
-    ----------
-    steps : SubpopulationSteps
-        The steps.
+    If members and others differ by :math:`\Delta` at a score, and the share of members there is s, members differ from
+    the mean of the full population by :math:`(1 - s) \Delta`. In a cell whose members have the weight V of W, they
+    differ from its mean by :math:`(1 - V / W) \Delta` on average. Small cells contain more members than others, because
+    each has at least one. So the ratio is :math:`\sum_j V_j (1 - V_j / W_j)` over the cells of a part of the curve,
+    divided by :math:`V (1 - V / W)` of the part as a whole. There are up to 10 parts of equal weight, with at least 50
+    members on average.
 
-    Returns
-    -------
-    Attenuation
-        If members and others differ by :math:`\Delta` at a score, and the share of members there is s, members differ
-        from the mean of the full population by :math:`(1 - s) \Delta`. In a cell whose members have the weight V of W,
-        they differ from its mean by :math:`(1 - V / W) \Delta` on average. Small cells contain more members than
-        others, because each has at least one. So the ratio is :math:`\sum_j V_j (1 - V_j / W_j)` over the cells of a
-        part of the curve, divided by :math:`V (1 - V / W)` of the part as a whole. There are up to 10 parts of equal
-        weight, with at least 50 members on average.
-
-    Examples
-    --------
     With one member and one other in each cell, the share of members is that of all rows.
 
     >>> from bayescal.cumulative.responses import Responses

@@ -28,49 +28,21 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class CumulativeDraws:
-    """Draws of the statistics and of the curve of the population.
+    """Draws of the statistics and of the curve of the population."""
 
-    Parameters
-    ----------
-    posterior : ShrinkagePosterior
-        Posterior of the bins under the segments model.
-    score : ndarray, shape (n_bins,)
-        Largest score in each bin.
-    bins : BinDraws
-        Draws of the bins.
-    curve : ndarray, shape (n_draws, n_bins + 1)
-        Curves of the segments model: 0, and the values at these scores.
-    kuiper, kolmogorov_smirnov : ndarray, shape (n_draws,)
-        The statistics: those of `curve` under the segments model.
-    """
-
-    posterior: ShrinkagePosterior
-    score: Floats
+    posterior: ShrinkagePosterior  # of the bins under the segments model  # of the bins under the segments model
+    score: Floats  # largest score in each bin, shape (n_bins,)  # largest score in each bin, shape (n_bins,)
     bins: BinDraws
-    curve: Floats
-    kuiper: Floats
+    curve: Floats  # of the segments model: 0, and the values at these scores; shape (n_draws, n_bins + 1)  # of the segments model: 0, and the values at these scores; shape (n_draws, n_bins + 1)
+    kuiper: Floats  # shape (n_draws,); under the segments model, the statistics are those of `curve`  # shape (n_draws,); under the segments model, the statistics are those of `curve`
     kolmogorov_smirnov: Floats
 
 
 def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, model: str = POOLED) -> CumulativeDraws:
-    """Draw the cumulative difference of the population, and its statistics.
+    """Draw the cumulative difference of the population and its statistics, from steps of outcomes less their scores.
 
-    Parameters
-    ----------
-    steps : Steps
-        Steps of outcomes 0 and 1 less their scores, with at least one row.
-    n_draws : int
-        Number of draws.
-    rng : Generator
-        Random number generator.
-    model : {"pooled", "segments"}, default "pooled"
-        See `MODELS`.
-
-    Returns
-    -------
-    CumulativeDraws
-        Under the segments model, independent draws. Of the pooled statistics, half are independent; the other half are
-        stratified quantiles, so that Monte Carlo errors computed as for independent draws are too large.
+    Under the segments model, draws are independent. Of the pooled statistics, half are independent; the other half are
+    stratified quantiles, so that Monte Carlo errors computed as for independent draws are too large.
     """
     counts = merge_scores(steps, BINS)
     posterior = segments_posterior(counts)
@@ -91,23 +63,8 @@ def confidence_distributions(
 ) -> tuple[ConfidenceDistribution, ConfidenceDistribution]:
     """Compute the confidence distributions of both statistics, along the mean of the curves that are not 0.
 
-    Parameters
-    ----------
-    steps : Steps
-        The steps.
-    counts : MergedCounts
-        Their bins.
-    bins : BinDraws
-        Draws of the bins under the segments model, for the variance of the noise.
-    curve : ndarray, shape (n_draws, n_bins + 1)
-        Their curves.
-    rng : Generator
-        Random number generator of the noise; both statistics use the same paths.
-
-    Returns
-    -------
-    (kuiper, kolmogorov_smirnov) : tuple of ConfidenceDistribution
-        Confidence distributions of the statistics of the population.
+    Draws of the bins under the segments model and their curves, shape (n_draws, n_bins + 1), give the variance of the
+    noise and the shape; both statistics use the same paths of noise.
     """
     off = kuiper(curve) > ROUNDING
     mean = curve[off].mean(axis=0) if off.any() else _from_0(counts.curve)

@@ -49,23 +49,11 @@ WORDS = {
 
 @dataclass(frozen=True)
 class CumulativeFile(Result):
-    """The cumulative difference of a file.
-
-    Parameters
-    ----------
-    result : CumulativeDifference, SubpopulationDifference or SubpopulationScreen
-        The result.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str, optional
-        Notes on the rows.
-    posterior : CumulativePosterior, optional
-        The posterior of a CumulativeDifference, whose document and page include the result.
-    """
+    """The cumulative difference of a file, and its posterior if it has one, whose document includes the result."""
 
     result: FileResult
-    parameters: dict[str, Any]
-    notes: Sequence[str] = ()
+    parameters: dict[str, Any]  # values of the options that give the same result again  # values of the options that give the same result again
+    notes: Sequence[str] = ()  # on the rows  # on the rows
     posterior: CumulativePosterior | None = None
 
     def contents(self) -> dict[str, Callable[[], Any]]:
@@ -99,31 +87,7 @@ def cumulative_of_file(
     model: CumulativeModelOptions,
     outputs: CumulativeOutputOptions,
 ) -> CumulativeFile:
-    """Compute the cumulative difference of a file of predictions or of counts.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    options : ColumnOptions
-        Columns of the file.
-    groups : CumulativeOptions
-        Groups that are compared with all rows.
-    model : CumulativeModelOptions
-        Model, draws and seed of the posterior, which results of groups do not have.
-    outputs : CumulativeOutputOptions
-        Files to write; a picture needs a single curve.
-
-    Returns
-    -------
-    CumulativeFile
-        The result.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or the file is invalid.
-    """
+    """Compute the cumulative difference of a file of predictions or of counts; results of groups have no posterior."""
     if groups.value is not None and groups.by is None:
         raise ValueError("--value names a group of --by COLUMN, which is missing.")
     if groups.by is not None and groups.value is None and outputs.plot is not None:

@@ -36,15 +36,7 @@ def noise_paths(variance: Floats, rng: np.random.Generator) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceDistribution:
-    r"""Confidence distribution of d, made by `invert`.
-
-    Parameters
-    ----------
-    value : ndarray, shape (VALUES,)
-        Values of d, from 0.
-    probability : ndarray, shape (VALUES,)
-        H at these values, non-decreasing, and 1 at the last.
-    """
+    """Confidence distribution H of d, made by `invert`: VALUES values of d from 0, and H there, non-decreasing to 1."""
 
     value: Floats
     probability: Floats
@@ -59,25 +51,12 @@ class ConfidenceDistribution:
 def invert(
     statistic: Statistic, observed: float, shape: Floats, noise: Floats, shortfall: float
 ) -> ConfidenceDistribution:
-    r"""Compute the confidence distribution of d.
+    r"""Compute the confidence distribution of d, made non-decreasing.
 
-    Parameters
-    ----------
-    statistic : callable
-        Kuiper's or the Kolmogorov-Smirnov statistic.
-    observed : float
-        Plug-in value :math:`\hat d` of all rows.
-    shape : ndarray, shape (n_bins + 1,)
-        Curve whose statistic is 1.
-    noise : ndarray, shape (n_paths, n_bins + 1)
-        Paths of the noise.
-    shortfall : float
-        Amount that is added to the statistic of each path, because a path is known at the ends of the bins only.
-
-    Returns
-    -------
-    ConfidenceDistribution
-        :math:`H(d) = P(\mathrm{statistic}(d \cdot \mathrm{shape} + \mathrm{noise}) > \hat d)`, made non-decreasing.
+    It is :math:`H(d) = P(\mathrm{statistic}(d \cdot \mathrm{shape} + \mathrm{noise}) > \hat d)`. `observed` is the
+    plug-in value :math:`\hat d` of all rows, and `shape`, (n_bins + 1,), a curve whose statistic is 1. `noise` has
+    shape (n_paths, n_bins + 1); `shortfall` is added to the statistic of each path, because a path is known at the ends
+    of the bins only.
     """
     d = np.linspace(0.0, observed + REACH * float(noise[:, -1].std()), VALUES)
     exceeds = np.array([np.mean(statistic(value * shape + noise) + shortfall > observed) for value in d])

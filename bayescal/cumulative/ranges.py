@@ -15,25 +15,13 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of disjoint sets of rows; arrays of one shape.
+    """Moments of disjoint sets of rows; arrays of one shape."""
 
-    Parameters
-    ----------
-    weight, weight_sq : ndarray of float64
-        Sums of w and w^2.
-    mean : ndarray of float64
-        Weighted mean of the values; 0 without rows.
-    squares : ndarray of float64
-        Sum of w (value - mean)^2.
-    pairs : ndarray of float64
-        Sum of the products of the weights of two different rows, (sum w)^2 - sum w^2.
-    """
-
-    weight: Floats
-    weight_sq: Floats
-    mean: Floats
-    squares: Floats
-    pairs: Floats
+    weight: Floats  # sum of w  # sum of w
+    weight_sq: Floats  # sum of w^2  # sum of w^2
+    mean: Floats  # weighted mean of the values; 0 without rows  # weighted mean of the values; 0 without rows
+    squares: Floats  # sum of w (value - mean)^2  # sum of w (value - mean)^2
+    pairs: Floats  # sum over pairs of different rows of w w', (sum w)^2 - sum w^2  # sum over pairs of different rows of w w', (sum w)^2 - sum w^2
 
     @classmethod
     def of_rows(cls, weight: Floats, value: Floats) -> Self:
@@ -72,27 +60,13 @@ class Moments:
 
 
 def moments_of_ranges(rows: Moments, begin: Indices, end: Indices) -> Moments:
-    """Sum rows from `begin` to before `end`, in blocks of 1, 2, 4, ... rows.
+    """Sum rows from `begin` to before `end`, in blocks of 1, 2, 4, ... rows; zeros for empty ranges.
 
-    Parameters
-    ----------
-    rows : Moments
-        Moments of single rows.
-    begin, end : ndarray of int, shape (n_ranges,)
-        First row of each range, and the row after its last one.
-
-    Returns
-    -------
-    Moments
-        The moments of each range; zeros for empty ones.
-
-    Examples
-    --------
     The weights 1, 3 and 1e20 of the values 0, 4 and 7: the first two are not lost beside the third.
 
     >>> rows = Moments.of_rows(np.array([1.0, 3.0, 1e20]), np.array([0.0, 4.0, 7.0]))
-    >>> found = moments_of_ranges(rows, np.array([0, 1]), np.array([2, 3]))
-    >>> found.mean, found.squares, found.pairs
+    >>> sums = moments_of_ranges(rows, np.array([0, 1]), np.array([2, 3]))
+    >>> sums.mean, sums.squares, sums.pairs
     (array([3., 7.]), array([12., 27.]), array([6.e+00, 6.e+20]))
     """
     zeros = [np.zeros(len(begin)) for _ in range(5)]
@@ -116,20 +90,11 @@ def split_moments(
 ) -> tuple[Moments, Moments]:
     """Return the moments of members and of others in cells of sorted rows, whose members stand together.
 
-    Parameters
-    ----------
-    rows : Moments
-        Moments of single rows of positive weight.
-    ranges : tuple of ndarray of int, each of shape (n_cells,)
-        First row of the cell, first member, row after the last member, and row after the last one of the cell.
-    constant : ndarray of bool, shape (n_cells,)
-        Whether all values in the cell are equal, so that their squares need not be accurate.
-
-    Returns
-    -------
-    (members, others) : tuple of Moments
-        From cumulative sums over all rows, in extended precision if the processor has it. Their rounding errors are
-        those of all rows before the end of the cell; where they can be seen, the cell is summed by blocks.
+    Rows have positive weight. `ranges` are the first row of each cell, the first member, the row after the last member,
+    and the row after the last one of the cell; `constant` marks cells of equal values, whose squares need not be
+    accurate. The moments are differences of cumulative sums over all rows, in extended precision if the processor has
+    it. Their rounding errors are those of all rows before the end of the cell; where they can be seen, the cell is
+    summed by blocks.
     """
     low, begin, end, high = ranges
     products = rows.weight, rows.weight_sq, rows.weight * rows.mean, rows.weight * rows.mean**2

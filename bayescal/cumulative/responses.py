@@ -24,17 +24,7 @@ MEMBER = "Pass whether each row belongs to the group, as in `group == label`."
 
 @dataclass(frozen=True, eq=False)
 class Responses:
-    """Validated rows with a real-valued response.
-
-    Parameters
-    ----------
-    response : ndarray of float64, shape (n_rows,)
-        Finite numbers.
-    score : ndarray of float64, shape (n_rows,)
-        Finite numbers, on any scale.
-    weight : ndarray of float64, shape (n_rows,), or None
-        Weights >= 0 with a positive sum, whose squares can be summed.
-    """
+    """Validated rows with a real-valued response, a score on any scale, and weights whose squares can be summed."""
 
     response: Floats
     score: Floats
@@ -88,20 +78,7 @@ def _real(name: str, values: Any) -> Floats:
 
 
 def read_member(member: Any, rows: Responses) -> NDArray[np.bool_]:
-    """Check a column that marks rows: some rows of positive weight, but not all.
-
-    Parameters
-    ----------
-    member : array-like of bool or {0, 1}, shape (n_rows,)
-        The column.
-    rows : Responses
-        The rows.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows,)
-        The marks.
-    """
+    """Check a column that marks rows of a subpopulation: some rows of positive weight, but not all."""
     given = column("member", to_array("member", member))
     _checks.same_length(("member", "response"), (len(given), len(rows)))
     require_marks("member", given, MEMBER)

@@ -10,28 +10,12 @@ SUB_MODELS = ("logistic", "runs")
 
 
 def segments_posterior(counts: Counts) -> ShrinkagePosterior:
-    """Compute the posterior of many narrow bins under the segments model.
+    """Compute the posterior of many narrow bins under the segments model, without Markov chains.
 
     The default model of the ECE is designed for few bins: under some of its sub-models, the prior probability that all
-    of 64 bins are exact is nearly 0. The segments model keeps two of its sub-models whose priors hardly depend on the
-    number of bins. They have equal prior weights and are averaged by their marginal likelihoods.
+    of 64 bins are exact is nearly 0. The segments model keeps two sub-models of `shrinkage_posterior` whose priors
+    hardly depend on the number of bins. They have equal prior weights and are averaged by their marginal likelihoods.
 
-    Parameters
-    ----------
-    counts : Counts
-        Counts by bin.
-
-    Returns
-    -------
-    ShrinkagePosterior
-        The posterior; independent draws, without Markov chains.
-
-    See Also
-    --------
-    shrinkage_posterior : Both sub-models and their constants.
-
-    Examples
-    --------
     >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=4)
     >>> {name: round(p, 2) for name, p in segments_posterior(counts).probabilities.items()}

@@ -21,13 +21,7 @@ ROUNDING = 1e-9
 
 
 class PValues(NamedTuple):
-    """P-values of the two statistics of a cumulative difference.
-
-    Parameters
-    ----------
-    kuiper, kolmogorov_smirnov : float
-        Probability of a statistic of at least the observed size under calibration.
-    """
+    """P-values of both statistics: the probability of at least the observed size under calibration."""
 
     kuiper: float
     kolmogorov_smirnov: float
@@ -36,22 +30,8 @@ class PValues(NamedTuple):
 def simulate_null(steps: OrderedSums, observed: PValues, simulations: int, rng: np.random.Generator) -> PValues:
     r"""Estimate P-values from simulated outcomes, which are Bernoulli variables with the scores as probabilities.
 
-    Parameters
-    ----------
-    steps : OrderedSums
-        Sums by distinct score; with weights, one row per score.
-    observed : PValues
-        The two statistics of the rows.
-    simulations : int
-        Number of simulated data sets, B.
-    rng : Generator
-        Randomness.
-
-    Returns
-    -------
-    PValues
-        :math:`(1 + \#\{D_b \ge D\}) / (B + 1)`, which is at most :math:`\alpha` with a probability of at most
-        :math:`\alpha` under calibration, for every number of rows.
+    They are :math:`(1 + \#\{D_b \ge D\}) / (B + 1)` for B simulations, at most :math:`\alpha` with a probability of at
+    most :math:`\alpha` under calibration, for every number of rows. With weights, each step must be one row.
     """
     score = steps.score.astype(np.float64, copy=False)
     size, single = steps.weight / steps.n_rows, bool((steps.n_rows == 1).all())

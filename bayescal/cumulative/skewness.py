@@ -16,15 +16,11 @@ SHARE, LEAST = 0.01, 100
 
 @dataclass(frozen=True, eq=False)
 class LocalMoments:
-    """Cumulative sums over rows in the order of their scores; arrays of shape (n_rows + 1,) unless stated.
+    """Cumulative sums over rows in the order of their scores.
 
-    Parameters
-    ----------
-    second, third : ndarray of float64
-        Sums of estimates of the second and third central moment of each response, in units of the root mean square
-        difference of a response from its neighbours.
-    first, last : ndarray of int, shape (n_rows,)
-        First row with the same score as each row, and the row after the last one.
+    `second` and `third`, shape (n_rows + 1,), sum estimates of the second and third central moment of each response, in
+    units of the root mean square difference of a response from its neighbours. `first` and `last`, shape (n_rows,), are
+    the first row with the same score as each row, and the row after the last one.
     """
 
     second: Floats
@@ -85,13 +81,8 @@ class LocalMoments:
 def third_moment_of_difference(members: tuple[Floats, ...], others: tuple[Floats, Floats]) -> Floats:
     r"""Return the sum of the absolute cubes of the coefficients of responses in :math:`\sum_M w (r - \bar r)`.
 
-    Parameters
-    ----------
-    members : tuple of ndarray
-        Sums of the weights of members of each cell, and of their cubes.
-    others : tuple of ndarray
-        Sums of the weights of others and of their squares; with squares T and weights U, the sum of cubes is
-        approximated by T^2 / U, which is exact for equal weights.
+    `members` has the sums of weights and of their cubes in each cell, `others` those of weights U and of their squares
+    T; the sum of cubes of others is approximated by T^2 / U, which is exact for equal weights.
     """
     (own, own_cubes), (other, other_sq) = members, others
     total = own + other

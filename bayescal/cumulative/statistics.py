@@ -37,18 +37,7 @@ ONE_STEP = 1 - 3e-5
 
 
 def cumulative_curve(steps: Steps) -> Floats:
-    """Return the cumulative difference before the first score (0) and at each score.
-
-    Parameters
-    ----------
-    steps : Steps
-        The steps.
-
-    Returns
-    -------
-    ndarray, shape (n_scores + 1,)
-        The curve.
-    """
+    """Return the cumulative difference before the first score (0) and at each score; shape (n_scores + 1,)."""
     curve = np.empty(len(steps) + 1)
     curve[0] = 0.0
     for begin, part in _parts(steps):
@@ -103,28 +92,13 @@ def grid_error(curve: Floats, steps: GridSteps) -> float:
 
 @dataclass(frozen=True)
 class Scale:
-    """The noise of a cumulative difference.
+    """The noise of a cumulative difference; see `scale`."""
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the end of the curve under calibration.
-    robust_sigma : float
-        Root of the sum of squared residuals, with weights; an upper estimate of the standard deviation of the end of
-        the curve that does not assume calibration.
-    null_sigma : float
-        Standard deviation of the end of the curve for corrected P-values: `sigma`, except for subpopulations.
-    mean_step : float
-        Mean standard deviation of a step, as a share of `null_sigma`; see `scale`.
-    rare : float, default infinity
-        Effective number of expected outcomes that contradict scores near 0 or 1, or of rare responses; see `scale`.
-    """
-
-    sigma: float
-    robust_sigma: float
-    null_sigma: float
-    mean_step: float
-    rare: float = float("inf")
+    sigma: float  # standard deviation of the end of the curve under calibration  # standard deviation of the end of the curve under calibration
+    robust_sigma: float  # root of the sum of squared residuals: an upper estimate that does not assume calibration  # root of the sum of squared residuals: an upper estimate that does not assume calibration
+    null_sigma: float  # standard deviation for corrected P-values: `sigma`, except for subpopulations  # standard deviation for corrected P-values: `sigma`, except for subpopulations
+    mean_step: float  # mean standard deviation of a step, as a share of `null_sigma`  # mean standard deviation of a step, as a share of `null_sigma`
+    rare: float = float("inf")  # effective number of outcomes that contradict scores near 0 or 1, or of rare responses  # effective number of outcomes that contradict scores near 0 or 1, or of rare responses
 
     @property
     def wide_sigma(self) -> float:
@@ -138,29 +112,18 @@ class Scale:
 def scale(steps: Steps) -> Scale:
     r"""Compute the noise of a cumulative difference.
 
-    Parameters
-    ----------
-    steps : Steps
-        The steps.
+    With :math:`v_j` the variance of step j under calibration, :math:`\sigma = \sqrt{\sum v_j} / W`, and the mean step
+    is :math:`\sqrt{\sum v_j} / \sum \sqrt{v_j}`; it is 1 for one step and :math:`1 / \sqrt{k}` for k equal ones. For
+    steps of unequal variance, this mean, in which steps are weighted by their standard deviation, is our approximation:
+    a mean weighted by variance would be dominated by a single large step, such as that of many rows with one score,
+    although the extremes of the curve lie among small steps.
 
-    Returns
-    -------
-    Scale
-        With :math:`v_j` the variance of step j under calibration, :math:`\sigma = \sqrt{\sum v_j} / W`, and the mean
-        step is :math:`\sqrt{\sum v_j} / \sum \sqrt{v_j}`; it is 1 for one step and :math:`1 / \sqrt{k}` for k equal
-        ones. For steps of unequal variance, this mean, in which steps are weighted by their standard deviation, is our
-        approximation: a mean weighted by variance would be dominated by a single large step, such as that of many rows
-        with one score, although the extremes of the curve lie among small steps.
+    The effective number of rare outcomes is :math:`(\sum_i w_i^2 v_i)^3 / (\sum_i w_i^3 v_i |1 - 2 c_i|)^2` over rows
+    with :math:`v_i = c_i (1 - c_i)`: the inverse square of the skewness of the end of the curve if all scores are on
+    one side of 1/2. For scores near 0 and equal weights, it is close to the expected number of outcomes 1. Infinite if
+    all scores are 0, 1/2 or 1. Tied rows count as rows of equal weight. For subpopulations, the moments of responses
+    are those of rows around each cell.
 
-        The effective number of rare outcomes is
-        :math:`(\sum_i w_i^2 v_i)^3 / (\sum_i w_i^3 v_i |1 - 2 c_i|)^2` over rows with :math:`v_i = c_i (1 -
-        c_i)`: the inverse square of the skewness of the end of the curve if all scores are
-        on one side of 1/2. For scores near 0 and equal weights, it is close to the expected number of outcomes 1.
-        Infinite if all scores are 0, 1/2 or 1. Tied rows count as rows of equal weight. For subpopulations, the moments
-        of responses are those of rows around each cell.
-
-    Examples
-    --------
     >>> from bayescal.data.predictions import Predictions
     >>> from bayescal.stats.ordered import OrderedSums
     >>> round(scale(OrderedSums.from_rows(Predictions.from_outcomes([0] * 500, [0.01] * 500))).rare, 2)
@@ -195,32 +158,18 @@ def scale(steps: Steps) -> Scale:
 
 
 def null_mean(name: str, scale: Scale) -> float:
-    r"""Return the mean of a statistic under calibration, from Normal steps.
+    r"""Return the mean of a statistic ("kuiper" or "kolmogorov_smirnov") under calibration, from Normal steps.
 
-    Parameters
-    ----------
-    name : {"kuiper", "kolmogorov_smirnov"}
-        The statistic.
-    scale : Scale
-        Noise of the curve.
+    It is a multiple of `scale.null_sigma`. For n equal steps, the mean range is :math:`\sqrt{2 / (\pi n)} \sum_{k \le
+    n} k^{-1/2}` by Spitzer's identity [1]_, whose expansion by Euler and Maclaurin is used with :math:`n = 1 / r^2`,
+    where r is the mean step: 0.798 for one step, 1.596 in the limit. The mean maximum absolute value is :math:`1.253 -
+    0.583 r + 0.127 r^2`: exact to first order, and for one step. For equal steps, relative errors are below 0.001 and
+    0.01. For few steps of unequal variance, both are approximate: with 20 equal steps and one whose variance is 60 % of
+    the sum, both are 4 % too large.
 
-    Returns
-    -------
-    float
-        A multiple of `scale.null_sigma`. For n equal steps, the mean range is
-        :math:`\sqrt{2 / (\pi n)} \sum_{k \le n} k^{-1/2}` by Spitzer's identity [1]_, whose expansion by Euler and
-        Maclaurin is used with :math:`n = 1 / r^2`, where r is the mean step: 0.798 for one step, 1.596 in the limit.
-        The mean maximum absolute value is :math:`1.253 - 0.583 r + 0.127 r^2`: exact to first order, and for one step.
-        For equal steps, relative errors are below 0.001 and 0.01. For few steps of unequal variance, both are
-        approximate: with 20 equal steps and one whose variance is 60 % of the sum, both are 4 % too large.
-
-    References
-    ----------
     .. [1] F. Spitzer (1956), "A combinatorial lemma and its application to probability theory", Transactions of the
        American Mathematical Society 82, 323-339.
 
-    Examples
-    --------
     Two steps of variance 1/2: the mean range is (1 + 1/sqrt(2)) / sqrt(pi) = 0.9631.
 
     >>> round(null_mean("kuiper", Scale(1.0, 1.0, 1.0, 0.5**0.5)), 3)
@@ -236,15 +185,8 @@ def null_mean(name: str, scale: Scale) -> float:
 def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
     """Return the probability of a Kuiper statistic of at least this size under calibration.
 
-    Parameters
-    ----------
-    statistic : float
-        The statistic.
-    scale : Scale
-        Noise of the curve.
-    corrected : bool, default True
-        Whether to use `scale.null_sigma`, and `corrected_tail`. Otherwise `scale.sigma` and the distribution of
-        Brownian motion are used, as in the literature.
+    With `corrected`, it is that of `corrected_tail` with `scale.null_sigma`; else that of Brownian motion with
+    `scale.sigma`, as in the literature.
     """
     return _p_value(sf_range, statistic, scale, 2, corrected=corrected)
 
@@ -255,42 +197,23 @@ def p_kolmogorov_smirnov(statistic: float, scale: Scale, *, corrected: bool = Tr
 
 
 def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: int, rare: ArrayLike = np.inf) -> Floats:
-    r"""Return upper tail probabilities of the range or the maximum absolute value of a random walk.
+    r"""Return upper tail probabilities of the range (`ends` = 2) or the maximum absolute value (1) of a random walk.
 
-    Parameters
-    ----------
-    tail : callable
-        Upper tail probability of Brownian motion: `sf_range` or `sf_max_abs`.
-    in_sigma : array-like
-        Statistics in units of sigma.
-    mean_step : array-like
-        Mean step of each curve, in (0, 1]; see `scale`.
-    ends : int
-        Number of extremes of the curve in the statistic: 2 for the range, 1 for the maximum absolute value.
-    rare : array-like, default infinity
-        Effective number of rare outcomes, positive; see `scale`.
+    `tail` is that of Brownian motion, `sf_range` or `sf_max_abs`, and `in_sigma` are statistics in units of sigma. For
+    a single step, the tail is the exact 2 Q(x) of a Normal step. Else it is that of Brownian motion at x + 0.583 r per
+    end [1]_, where r is the mean step, limited to 0.2. Beyond it the correction of [1]_ is too large: for two equal
+    steps it is 0.82, whereas 0.51 gives the exact P-value of 0.05. With the limit, P-values of few steps are too large,
+    not too small.
 
-    Returns
-    -------
-    ndarray
-        For a single step, the exact 2 Q(x) of a Normal step. Else the tail of Brownian motion at x + 0.583 r per end
-        [1]_, where r is the mean step. r is limited to 0.2. Beyond it the correction of [1]_ is too large: for two
-        equal steps it is 0.82, whereas 0.51 gives the exact P-value of 0.05. With the limit, P-values of few steps are
-        too large, not too small.
+    With n rare outcomes, large deviations of a sum are more probable upwards and less probable downwards than those of
+    a Normal number. To first order, the logarithm of the tail is that of a Poisson number with mean n, :math:`-n\,h(\pm
+    x / \sqrt n)` with :math:`h(u) = (1 + u) \log(1 + u) - u`, instead of :math:`-x^2/2` [2]_. The tail is multiplied by
+    the mean of the two ratios of these tails, if it exceeds 1.
 
-        With n rare outcomes, large deviations of a sum are more probable upwards and less probable downwards than
-        those of a Normal number. To first order, the logarithm of the tail is that of a Poisson number with mean n,
-        :math:`-n\,h(\pm x / \sqrt n)` with :math:`h(u) = (1 + u) \log(1 + u) - u`, instead of :math:`-x^2/2` [2]_. The
-        tail is multiplied by the mean of the two ratios of these tails, if it exceeds 1.
-
-    References
-    ----------
     .. [1] D. Siegmund (1985), Sequential Analysis, Springer, section 10.4.
     .. [2] H. Cramer (1938), "Sur un nouveau theoreme-limite de la theorie des probabilites", Actualites scientifiques
        et industrielles 736, 5-23: large deviations of sums.
 
-    Examples
-    --------
     >>> corrected_tail(sf_range, [1.959964, 2.4976722], [1.0, 0.1], 2).round(4)
     array([0.05  , 0.0358])
 

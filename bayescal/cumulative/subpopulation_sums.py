@@ -16,21 +16,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SubpopulationSteps(StoredSteps):
-    """Steps of a subpopulation against the full population.
+    """Steps of a subpopulation against the full population; arrays of shape (n_scores,), one entry per cell.
 
-    Parameters
-    ----------
-    difference_variance : ndarray of float64, shape (n_scores,)
-        Variance of `deviation` if responses in a cell have the same distribution for members and others.
-        `calibrated_variance`, which published programs use, ignores that members are part of the mean of the cell.
-    beyond : ndarray of float64, shape (n_scores,)
-        Share of the weight in the cell that belongs to rows with scores below the first or above the last score of
-        members; 0 except in the first and the last cell, which have no outer end.
-    cell_weight : ndarray of float64, shape (n_scores,)
-        Weight of all rows in the cell, members and others.
-    local_second, local_third : ndarray of float64, shape (n_scores,)
-        Variance and third central moment of `deviation` if responses have the same distribution for members and others,
-        from the responses of many rows around the cell, in one unit. Parts of either sign add up in the third one.
+    `difference_variance` is the variance of `deviation` if responses in a cell have the same distribution for members
+    and others; `calibrated_variance`, which published programs use, ignores that members are part of the mean of the
+    cell. `beyond` is the share of the weight in the cell that belongs to rows with scores below the first or above the
+    last score of members; 0 except in the first and the last cell, which have no outer end. `cell_weight` is the weight
+    of all rows in the cell. `local_second` and `local_third` are variance and third central moment of `deviation` under
+    the same assumption, from the responses of many rows around the cell, in one unit; parts of either sign add up in
+    the third one.
     """
 
     difference_variance: Floats
@@ -41,27 +35,13 @@ class SubpopulationSteps(StoredSteps):
 
 
 def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
-    r"""Sum the members of a subpopulation by score, minus the mean response of the full population near that score.
+    """Sum the members of a subpopulation by score, minus the mean response of the full population near that score.
 
-    Parameters
-    ----------
-    rows : Responses
-        The full population, which includes the subpopulation.
-    member : ndarray of bool, shape (n_rows,)
-        The rows of the subpopulation.
-
-    Returns
-    -------
-    SubpopulationSteps
-        One step per distinct score t_j of members with positive weight. The expected response is the weighted mean over
-        all rows with scores in the cell (m_{j-1}, m_j], where m_j is the midpoint of t_j and t_{j+1}; the first cell
-        begins at minus infinity and the last one ends at infinity [1]_. `calibrated_variance` is the sum of squared
-        weights of the members times the variance of the responses in the cell.
-
-    References
-    ----------
-    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
-       117, equations 5 to 33.
+    There is one step per distinct score t_j of members with positive weight. The expected response is the weighted mean
+    over all rows with scores in the cell (m_{j-1}, m_j], where m_j is the midpoint of t_j and t_{j+1}; the first cell
+    begins at minus infinity and the last one ends at infinity: M. Tygert (2021), "Cumulative deviation of a
+    subpopulation from the full population", Journal of Big Data 8, 117, equations 5 to 33. `calibrated_variance` is the
+    sum of squared weights of the members times the variance of the responses in the cell.
     """
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     member = member & (weight > 0)
@@ -172,20 +152,10 @@ def _difference_variance(
 ) -> Floats:
     r"""Return the variance of :math:`\sum_M w (r - \bar r)`, if responses have the same distribution for all rows.
 
-    Parameters
-    ----------
-    members, others : tuple of ndarray
-        Sums of the weights and of their squares in each cell: V and Q of members, U and T of others.
-    squares : ndarray
-        Weighted sum of squared differences from the mean of the cell.
-    pairs : ndarray
-        P, the squared sum of all weights minus the sum of their squares.
-
-    Returns
-    -------
-    ndarray
-        For independent responses with variance v, the sum has the variance v (Q U^2 + V^2 T) / W^2, with W = V + U,
-        and the mean of `squares` is v P / W. It is 0 if a cell only contains members.
+    V and Q are the sums of the weights of members and of their squares in each cell, U and T those of others, W = V +
+    U, and `pairs` is P = W^2 - Q - T. For independent responses with variance v, the sum has the variance v (Q U^2 +
+    V^2 T) / W^2, and the mean of `squares`, the weighted sum of squared differences from the mean of the cell, is v P /
+    W. The result is 0 if a cell only contains members.
     """
     (own, own_sq), (other, other_sq) = members, others
     total = own + other
@@ -202,55 +172,24 @@ def midpoints(score: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class GroupSums:
-    """Statistics of many subpopulations; arrays of shape (n_groups,).
+    """Statistics of many subpopulations; arrays of shape (n_groups,)."""
 
-    Parameters
-    ----------
-    n_rows : ndarray of int64
-        Rows of positive weight.
-    top, bottom, end : ndarray of float64
-        Largest, smallest and last value of the cumulative difference of each group, which begins with 0.
-    sigma : ndarray of float64
-        Standard deviation of the end of the curve if means are equal, from `calibrated_variance`.
-    difference_sigma, mean_step : ndarray of float64
-        Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
-        divided by it (0 if it is 0): the root of the sum of the variances over the sum of their roots.
-    outer_step : ndarray of float64
-        Product of the step in `sigma` and `beyond`, in the first or last cell of a group, whichever is larger; see
-        `SubpopulationSteps`.
-    rare : ndarray of float64
-        Effective number of rare responses: the inverse square of the skewness of the end of the curve if means are
-        equal.
-    """
-
-    n_rows: NDArray[np.int64]
-    top: Floats
-    bottom: Floats
-    end: Floats
-    sigma: Floats
-    difference_sigma: Floats
-    mean_step: Floats
-    outer_step: Floats
-    rare: Floats
+    n_rows: NDArray[np.int64]  # of positive weight  # of positive weight
+    top: Floats  # largest value of the cumulative difference, which begins with 0  # largest value of the cumulative difference, which begins with 0
+    bottom: Floats  # smallest value  # smallest value
+    end: Floats  # last value  # last value
+    sigma: Floats  # standard deviation of `end` if means are equal, from `calibrated_variance`  # standard deviation of `end` if means are equal, from `calibrated_variance`
+    difference_sigma: Floats  # the same from `difference_variance`  # the same from `difference_variance`
+    mean_step: Floats  # root of the sum of the variances of steps over the sum of their roots; 0 without variance  # root of the sum of the variances of steps over the sum of their roots; 0 without variance
+    outer_step: Floats  # the larger product of step / sigma and `beyond` of the first and the last cell  # the larger product of step / sigma and `beyond` of the first and the last cell
+    rare: Floats  # inverse square of the skewness of `end` if means are equal  # inverse square of the skewness of `end` if means are equal
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
-    """Compute the statistics of the cumulative difference of every group against the full population.
+    """Compute the statistics that `subpopulation_steps` gives for each group.
 
-    Parameters
-    ----------
-    rows : Responses
-        The full population.
-    group : ndarray of int, shape (n_rows,)
-        Group of each row, from 0 to n_groups - 1.
-    n_groups : int
-        Number of groups; each has a row of positive weight.
-
-    Returns
-    -------
-    GroupSums
-        The statistics that `subpopulation_steps` gives for each group. All groups are computed at once, from one sort
-        of the rows by group and score, and from cumulative sums over the full population in the order of the scores.
+    Groups are numbered from 0, and each has a row of positive weight. All of them are computed at once, from one sort
+    of the rows by group and score, and from cumulative sums over the full population in the order of the scores.
     """
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     counted = np.flatnonzero(weight > 0)
