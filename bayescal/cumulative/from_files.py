@@ -15,15 +15,14 @@ from bayescal.cli.counts import holds_counts, read_counts
 from bayescal.cli.options import ColumnOptions, refuse
 from bayescal.cli.words import warnings_as_notes
 from bayescal.cumulative.analysis import cumulative_difference_of
+from bayescal.cumulative.analysis import screen as screen_subpopulations
 from bayescal.cumulative.base import Cumulative
 from bayescal.cumulative.options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
 from bayescal.cumulative.plot import plot_cumulative
 from bayescal.cumulative.posterior_result import CumulativePosterior
 from bayescal.cumulative.responses import Responses, read_member
 from bayescal.cumulative.result import CumulativeDifference
-from bayescal.cumulative.screen_result import SubpopulationScreen
-from bayescal.cumulative.screening import screen as screen_subpopulations
-from bayescal.cumulative.subpopulation_result import difference_of
+from bayescal.cumulative.subpopulation_result import SubpopulationScreen, difference_of
 from bayescal.data.files.labels import require_group_labels
 from bayescal.data.files.predictions import Rows
 from bayescal.data.groups import equation
@@ -52,8 +51,8 @@ class CumulativeFile(Result):
     """The cumulative difference of a file, and its posterior if it has one, whose document includes the result."""
 
     result: FileResult
-    parameters: dict[str, Any]  # values of the options that give the same result again  # values of the options that give the same result again
-    notes: Sequence[str] = ()  # on the rows  # on the rows
+    parameters: dict[str, Any]  # values of the options that give the same result again
+    notes: Sequence[str] = ()  # on the rows
     posterior: CumulativePosterior | None = None
 
     def contents(self) -> dict[str, Callable[[], Any]]:

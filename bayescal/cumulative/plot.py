@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import public
-from bayescal.cumulative.base import CHANCE, Cumulative
-from bayescal.cumulative.parts import significant
+from bayescal.cumulative.base import CHANCE, Cumulative, significant
 from bayescal.cumulative.result import CumulativeDifference
-from bayescal.cumulative.screen_result import SubpopulationScreen
-from bayescal.cumulative.subpopulation_result import SUBPOPULATION
+from bayescal.cumulative.subpopulation_result import SUBPOPULATION, SubpopulationScreen
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results.wording import p_words
@@ -38,15 +36,15 @@ ROOM = (4.2, 3.2)
 class CumulativePoints:
     """Content of the plot of a cumulative difference."""
 
-    share: Floats  # of the weight, shape (n_points,), without points that cannot be seen  # of the weight, shape (n_points,), without points that cannot be seen
-    curve: Floats  # at these shares  # at these shares
-    score: Floats  # at these points but the first, which is the origin; shape (n_points - 1,)  # at these points but the first, which is the origin; shape (n_points - 1,)
-    low: Floats  # ends of the band, shape (n_points,)  # ends of the band, shape (n_points,)
+    share: Floats  # of the weight, shape (n_points,), without points that cannot be seen
+    curve: Floats  # at these shares
+    score: Floats  # at these points but the first, which is the origin; shape (n_points - 1,)
+    low: Floats  # ends of the band, shape (n_points,)
     high: Floats
-    sigma: float  # standard deviation of the end of the curve under calibration  # standard deviation of the end of the curve under calibration
-    worst: Floats  # share and curve at both ends of the worst interval, shape (2, 2)  # share and curve at both ends of the worst interval, shape (2, 2)
+    sigma: float  # standard deviation of the end of the curve under calibration
+    worst: Floats  # share and curve at both ends of the worst interval, shape (2, 2)
     tick_share: Floats
-    tick_score: Floats  # scores at which the cumulative weight reaches the shares  # scores at which the cumulative weight reaches the shares
+    tick_score: Floats  # scores at which the cumulative weight reaches the shares
 
 
 def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:

@@ -1,21 +1,25 @@
-r"""The cumulative difference of ordered rows, its Kuiper and Kolmogorov-Smirnov statistics, and their null scale.
+r"""The cumulative difference of ordered rows: Kuiper and Kolmogorov-Smirnov statistics, noise, P-values, bounds.
 
 The cumulative difference at the k-th distinct score is :math:`S_k = \sum_{j \le k} d_j / W`, where :math:`d_j` is the
 sum of w (z - c) over the rows of score j and W the sum of all weights; it begins with :math:`S_0 = 0`.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
+from bayescal import _checks
+from bayescal._meant import public
 from bayescal.cumulative.brownian import MEAN_MAX_ABS, quantile_range, sf_max_abs, sf_range
-from bayescal.cumulative.skewness import effective_number
+from bayescal.cumulative.moments import effective_number
 from bayescal.cumulative.subpopulation_sums import SubpopulationSteps
-from bayescal.stats.ordered import GridSteps, Steps
+from bayescal.stats.ordered import GridSteps, OrderedSums, Steps
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +38,12 @@ LARGE_STEP = 0.2
 SMALLEST_RARE, LARGEST_RARE, SMALLEST_TAIL = 1e-6, 1e30, 1e-290
 #: Mean step from which the curve counts as a single step.
 ONE_STEP = 1 - 3e-5
+#: Effective number of rare outcomes below which tails of Brownian motion and intervals are rough; results say so.
+FEW_RARE = 10
+#: Steps of simulated curves in memory at a time.
+AT_ONCE = 2**21
+#: Relative difference of statistics that counts as rounding.
+ROUNDING = 1e-9
 
 
 def cumulative_curve(steps: Steps) -> Floats:
@@ -94,11 +104,11 @@ def grid_error(curve: Floats, steps: GridSteps) -> float:
 class Scale:
     """The noise of a cumulative difference; see `scale`."""
 
-    sigma: float  # standard deviation of the end of the curve under calibration  # standard deviation of the end of the curve under calibration
-    robust_sigma: float  # root of the sum of squared residuals: an upper estimate that does not assume calibration  # root of the sum of squared residuals: an upper estimate that does not assume calibration
-    null_sigma: float  # standard deviation for corrected P-values: `sigma`, except for subpopulations  # standard deviation for corrected P-values: `sigma`, except for subpopulations
-    mean_step: float  # mean standard deviation of a step, as a share of `null_sigma`  # mean standard deviation of a step, as a share of `null_sigma`
-    rare: float = float("inf")  # effective number of outcomes that contradict scores near 0 or 1, or of rare responses  # effective number of outcomes that contradict scores near 0 or 1, or of rare responses
+    sigma: float  # standard deviation of the end of the curve under calibration
+    robust_sigma: float  # root of the sum of squared residuals: an upper estimate that does not assume calibration
+    null_sigma: float  # standard deviation for corrected P-values: `sigma`, except for subpopulations
+    mean_step: float  # mean standard deviation of a step, as a share of `null_sigma`
+    rare: float = float("inf")  # effective number of outcomes that contradict scores near 0 or 1, or of rare responses
 
     @property
     def wide_sigma(self) -> float:
@@ -266,6 +276,111 @@ def kuiper_interval(statistic: float, scale: Scale, prob: float) -> tuple[float,
     """
     margin = quantile_range(prob) * scale.wide_sigma
     return float(np.maximum(statistic - margin, 0.0)), statistic + margin
+
+
+class PValues(NamedTuple):
+    """P-values of both statistics: the probability of at least the observed size under calibration."""
+
+    kuiper: float
+    kolmogorov_smirnov: float
+
+
+def simulate_null(steps: OrderedSums, observed: PValues, simulations: int, rng: np.random.Generator) -> PValues:
+    r"""Estimate P-values from simulated outcomes, which are Bernoulli variables with the scores as probabilities.
+
+    They are :math:`(1 + \#\{D_b \ge D\}) / (B + 1)` for B simulations, at most :math:`\alpha` with a probability of at
+    most :math:`\alpha` under calibration, for every number of rows. With weights, each step must be one row.
+    """
+    score = steps.score.astype(np.float64, copy=False)
+    size, single = steps.weight / steps.n_rows, bool((steps.n_rows == 1).all())
+    expected = steps.weight * score
+    least = np.array(observed) * (1 - ROUNDING) * float(steps.weight.sum())
+    reached, statistics = np.zeros(2, dtype=np.int64), (kuiper, kolmogorov_smirnov)  # as in `PValues`
+    at_once = max(1, AT_ONCE // len(score))
+    for begin in range(0, simulations, at_once):
+        shape = (min(at_once, simulations - begin), len(score))
+        events = rng.random(shape) < score if single else rng.binomial(steps.n_rows, score, shape)
+        curve = np.zeros((shape[0], len(score) + 1))
+        np.cumsum(events * size - expected, axis=1, out=curve[:, 1:])
+        reached += [np.count_nonzero(of(curve) >= value) for of, value in zip(statistics, least, strict=True)]
+    return PValues(*((1 + reached) / (1 + simulations)).tolist())
+
+
+def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> float:
+    r"""Return a finite-sample bound on the difference between c_emp of a sample and of its population.
+
+    With n independent rows without weights and :math:`\varepsilon = \sqrt{\log(2 / (1 - p)) / (2 n)}`, the bound is
+    :math:`4 \varepsilon` with probability p. Given the scores, so that only outcomes are random, it is :math:`2
+    \varepsilon`, and rows may have weights: n is then their effective number, (sum w)^2 / sum w^2. A bound above 1
+    contains no information. For one classifier and the class of intervals, two inequalities with known constants give
+    the bounds.
+
+    *Population.* Write z - c as the mean over u, uniform on [0, 1], of 1{z = 1} - 1{u < c}. For an interval of scores
+    and one u, this is 1 on the rows with z = 1 and c <= u, and -1 on the rows with z = 0 and c > u. If rows with z = 1
+    are placed on a line at c, and those with z = 0 at 2 + c, these are two intervals of the line. The
+    Dvoretzky-Kiefer-Wolfowitz inequality with the constant of Massart [1]_ bounds the error of each of their four ends
+    by :math:`\varepsilon`, simultaneously for all intervals and all u.
+
+    *Given the scores.* The difference between the curve and its mean is a martingale in the order of the scores, whose
+    k-th step lies in an interval of length w_k / sum w. The maximal inequality of Hoeffding [2]_ bounds its maximum and
+    minus its minimum by :math:`\varepsilon` each.
+
+    .. [1] P. Massart (1990), "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of Probability
+       18, 1269-1283.
+    .. [2] W. Hoeffding (1963), "Probability inequalities for sums of bounded random variables", Journal of the American
+       Statistical Association 58, 13-30, Theorem 2 and its extension to maxima.
+
+    >>> round(c_emp_bound(1000), 3), round(c_emp_bound(1000, given_scores=True), 3)
+    (0.172, 0.086)
+    """
+    return _ends(given_scores) * float(np.sqrt(np.log(2 / (1 - prob)) / (2 * n)))
+
+
+@public
+def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = False) -> int:
+    r"""Return the number of rows that limits the error of c_emp to epsilon.
+
+    Parameters
+    ----------
+    epsilon : float
+        Largest difference, in (0, 1).
+    prob : float, default 0.95
+        Probability with which the bound holds, in (0, 1).
+    given_scores : bool, default False
+        Whether the population has the scores of the sample, so that only outcomes are random.
+
+    Returns
+    -------
+    int
+        The smallest n for which the bound of `CumulativeDifference.c_emp_bound` is at most epsilon,
+        :math:`8 \log(2 / (1 - p)) / \varepsilon^2`, or a quarter of this number given the scores. The bound holds for
+        every classifier and population.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` or `prob` is not strictly between 0 and 1.
+
+    Notes
+    -----
+    A bound on c_emp also bounds regrets. Let a false positive cost t and a false negative 1 - t. If one acts when the
+    score is at least t, the mean cost exceeds that of any other cut s by E 1{s <= c < t} (z - t) for s < t, and by
+    E 1{t <= c < s} (t - z) for s > t. Since z - t <= z - c for c < t, and t - z <= c - z for c >= t, this regret is at
+    most c_emp, for all t and s at once.
+
+    Examples
+    --------
+    >>> rows_for_c_emp(0.05), rows_for_c_emp(0.05, given_scores=True)
+    (11805, 2952)
+    """
+    epsilon, prob = _checks.fraction("epsilon", epsilon), _checks.fraction("prob", prob)
+    # as fractions, because the square of a small epsilon can underflow
+    return math.ceil(_ends(given_scores) ** 2 * Fraction(math.log(2 / (1 - prob))) / (2 * Fraction(epsilon) ** 2))
+
+
+def _ends(given_scores: bool) -> int:
+    """Return how many ends of intervals the bound adds up."""
+    return 2 if given_scores else 4
 
 
 def _parts(steps: Steps) -> Iterator[tuple[int, Steps]]:

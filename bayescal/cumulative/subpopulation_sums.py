@@ -5,9 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cumulative.ranges import Moments, split_moments
+from bayescal.cumulative.moments import (
+    LocalMoments,
+    Moments,
+    effective_number,
+    split_moments,
+    third_moment_of_difference,
+)
 from bayescal.cumulative.responses import Responses
-from bayescal.cumulative.skewness import LocalMoments, effective_number, third_moment_of_difference
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.sums import sums_at
 
@@ -174,15 +179,15 @@ def midpoints(score: Floats) -> Floats:
 class GroupSums:
     """Statistics of many subpopulations; arrays of shape (n_groups,)."""
 
-    n_rows: NDArray[np.int64]  # of positive weight  # of positive weight
-    top: Floats  # largest value of the cumulative difference, which begins with 0  # largest value of the cumulative difference, which begins with 0
-    bottom: Floats  # smallest value  # smallest value
-    end: Floats  # last value  # last value
-    sigma: Floats  # standard deviation of `end` if means are equal, from `calibrated_variance`  # standard deviation of `end` if means are equal, from `calibrated_variance`
-    difference_sigma: Floats  # the same from `difference_variance`  # the same from `difference_variance`
-    mean_step: Floats  # root of the sum of the variances of steps over the sum of their roots; 0 without variance  # root of the sum of the variances of steps over the sum of their roots; 0 without variance
-    outer_step: Floats  # the larger product of step / sigma and `beyond` of the first and the last cell  # the larger product of step / sigma and `beyond` of the first and the last cell
-    rare: Floats  # inverse square of the skewness of `end` if means are equal  # inverse square of the skewness of `end` if means are equal
+    n_rows: NDArray[np.int64]  # of positive weight
+    top: Floats  # largest value of the cumulative difference, which begins with 0
+    bottom: Floats  # smallest value
+    end: Floats  # last value
+    sigma: Floats  # standard deviation of `end` if means are equal, from `calibrated_variance`
+    difference_sigma: Floats  # the same from `difference_variance`
+    mean_step: Floats  # root of the sum of the variances of steps over the sum of their roots; 0 without variance
+    outer_step: Floats  # the larger product of step / sigma and `beyond` of the first and the last cell
+    rare: Floats  # inverse square of the skewness of `end` if means are equal
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:

@@ -33,7 +33,7 @@ FURTHER = {
     "bayescal/cumulative/subpopulation_sums.py": "tests/cumulative/test_screening.py",
     "bayescal/stats/ordered.py": "tests/cumulative/test_analysis.py",
     "bayescal/cumulative/statistics.py": "tests/cumulative/test_analysis.py",
-    "bayescal/cumulative/inversion.py": "tests/cumulative/test_draws.py",
+    "bayescal/cumulative/draws.py": "tests/cumulative/test_draws.py",
 } | {
     f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py"
     for name in ("classes", "pairs", "sums", "values")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.cumulative.c_emp import c_emp_bound
+from bayescal.cumulative.statistics import c_emp_bound
 from bayescal.datasets.simulate import simulate
 
 

@@ -6,8 +6,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import bayescal as bc
-from bayescal.cumulative.draws import confidence_distributions, draw_cumulative
-from bayescal.cumulative.inversion import PATHS, invert, noise_paths
+from bayescal.cumulative.draws import PATHS, confidence_distributions, draw_cumulative, invert, noise_paths
 from bayescal.cumulative.statistics import kolmogorov_smirnov, kuiper
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate

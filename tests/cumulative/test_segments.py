@@ -7,7 +7,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from bayescal import BinnedCounts, shrinkage_posterior
-from bayescal.cumulative.segments import segments_posterior
+from bayescal.cumulative.draws import segments_posterior
 from bayescal.posterior.shrinkage.segments import Segments
 
 

@@ -46,7 +46,7 @@ def test_p_values_are_reproducible_and_do_not_depend_on_chunks(monkeypatch):
     first = cd.simulated_p_values(1000, rng=3)
     assert first == cd.simulated_p_values(1000, rng=3)
     assert first != cd.simulated_p_values(1000, rng=4)
-    monkeypatch.setattr("bayescal.cumulative.simulated_null.AT_ONCE", 7 * 5)
+    monkeypatch.setattr("bayescal.cumulative.statistics.AT_ONCE", 7 * 5)
     assert first == cd.simulated_p_values(1000, rng=3)
 
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bayescal.cumulative import ranges
-from bayescal.cumulative.ranges import Moments, moments_of_ranges, split_moments
+from bayescal.cumulative import moments
+from bayescal.cumulative.moments import Moments, moments_of_ranges, split_moments
 
 
 def by_definition(weight, value):
@@ -45,7 +45,7 @@ def test_empty_ranges_are_zero():
 def test_members_and_others_of_cells(monkeypatch, extended, sigma):
     """Also on machines whose long floats are those of 64 bits."""
     if not extended:
-        monkeypatch.setattr(ranges.np, "longdouble", np.float64)
+        monkeypatch.setattr(moments.np, "longdouble", np.float64)
     rng = np.random.default_rng(2)
     weight, value = rng.lognormal(sigma=sigma, size=400), rng.normal(size=400)
     edges = np.sort(rng.integers(0, 400, (200, 4)), axis=1)
