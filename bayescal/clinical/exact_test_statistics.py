@@ -36,20 +36,8 @@ def spiegelhalter_z(score: Floats, outcome: Floats) -> float:
     r"""Compute Spiegelhalter's Z, :math:`\sum (z - c)(1 - 2c) / (\sum (1 - 2c)^2 c (1 - c))^{1/2}`.
 
     Spiegelhalter (1986), equation for Z in section 4: the Brier score minus its expectation under calibration, divided
-    by its standard deviation.
+    by its standard deviation. NaN if all scores are 0, 0.5 or 1, so that the standard deviation is 0.
 
-    Parameters
-    ----------
-    score, outcome : ndarray, shape (n_rows,)
-        Scores and outcomes.
-
-    Returns
-    -------
-    float
-        NaN if all scores are 0, 0.5 or 1, so that the standard deviation is 0.
-
-    Examples
-    --------
     Two rows with score 0.2, one with outcome 1: (0.8 - 0.2) 0.6 / (2 x 0.36 x 0.16)^(1/2) = 0.36 / 0.3394.
 
     >>> round(spiegelhalter_z(np.array([0.2, 0.2]), np.array([1.0, 0.0])), 4)
@@ -65,28 +53,13 @@ def hosmer_lemeshow_of(score: Floats, outcome: Floats, groups: int, *, fitted: b
     r"""Compute :math:`\sum_g (O_g - E_g)^2 / (E_g (1 - E_g / n_g))` over groups of sorted rows.
 
     Hosmer and Lemeshow (1980), statistic C: groups of nearly equal size, cut from the rows in the order of their
-    scores; rows with equal scores are in the order of the data.
+    scores; rows with equal scores are in the order of the data. A model fitted to these rows costs two degrees of
+    freedom.
 
-    Parameters
-    ----------
-    score, outcome : ndarray, shape (n_rows,)
-        Scores and outcomes.
-    groups : int
-        Number of groups.
-    fitted : bool
-        Whether the model was fitted to these rows, which costs two degrees of freedom.
-
-    Returns
-    -------
-    HosmerLemeshow
-        The statistic and its groups.
-
-    Examples
-    --------
     Groups of two rows with expected numbers 0.5 and 1.5, of which 1 and 1 are observed: 0.25 / 0.375 twice.
 
-    >>> found = hosmer_lemeshow_of(np.array([0.25, 0.25, 0.75, 0.75]), np.array([0.0, 1, 0, 1]), 2, fitted=False)
-    >>> round(found.chi_squared, 4), found.df
+    >>> test = hosmer_lemeshow_of(np.array([0.25, 0.25, 0.75, 0.75]), np.array([0.0, 1, 0, 1]), 2, fitted=False)
+    >>> round(test.chi_squared, 4), test.df
     (1.3333, 2)
     """
     order = np.argsort(score, kind="stable")

@@ -43,15 +43,7 @@ def curve_picture(curve: CalibrationCurve, of: str = "") -> Picture:
 def clinical_picture(summary: ClinicalSummary) -> "Figure":
     """Draw the calibration curve of each model, and last the decision curves of all, in rows of three.
 
-    Parameters
-    ----------
-    summary : ClinicalSummary
-        The summary. Models with fewer than 100 (effective) rows have a reliability diagram in place of the curve.
-
-    Returns
-    -------
-    matplotlib Figure
-        A figure that pyplot does not manage.
+    Models with fewer than 100 (effective) rows have a reliability diagram instead. Pyplot does not manage the figure.
     """
     _packages.require("matplotlib")
     from matplotlib.figure import Figure

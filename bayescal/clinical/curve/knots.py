@@ -24,23 +24,11 @@ LEAST_ROWS = 5 * (1 - 1e-12)
 def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     """Merge the steps of a cumulative difference into the knots of a calibration curve.
 
-    Parameters
-    ----------
-    steps : Steps
-        Steps of outcomes 0 and 1 less their scores, with at least one row.
-    n_bins : int
-        Largest number of bins of nearly equal weight; see `merge_scores`.
+    There are at most `n_bins` bins of nearly equal weight, see `merge_scores`. A bin whose scores span more than 0.5 on
+    the logit scale and more than 0.05 is divided from its lower end into parts that span 0.5 and have at least 5
+    (effective) rows; fewer rows at its upper end stay with the last part. Scores within 1e-9 of 0 with at least 5
+    (effective) rows have one knot of their own, and so do those of 1.
 
-    Returns
-    -------
-    MergedCounts
-        The bins of nearly equal weight. A bin whose scores span more than 0.5 on the logit scale and more than 0.05 is
-        divided from its lower end into parts that span 0.5 and have at least 5 (effective) rows; fewer rows at its
-        upper end stay with the last part. Scores within 1e-9 of 0 with at least 5 (effective) rows have one knot of
-        their own, and so do those of 1.
-
-    Examples
-    --------
     The second of two bins holds scores from 0.05 to 0.9 and is divided.
 
     >>> from bayescal.data.predictions import Predictions

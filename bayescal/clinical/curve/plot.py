@@ -38,48 +38,22 @@ POINTS = 101
 
 @dataclass(frozen=True, eq=False)
 class CurvePoints:
-    """Content of the plot of a calibration curve.
+    """Content of the plot of a calibration curve, or of a recalibration line."""
 
-    Parameters
-    ----------
-    score, mean, low, high : ndarray, shape (n_points,)
-        The curve and its band.
-    x, y : tuple of float
-        Limits of the axes.
-    left, share : ndarray, shape (n_bars,)
-        Left ends of the bars of the distribution of scores, and the shares of the rows.
-    width : float
-        Width of a bar.
-    """
-
-    score: Floats
-    mean: Floats
-    low: Floats
+    score: Floats  # shape (n_points,)
+    mean: Floats  # at each score
+    low: Floats  # ends of the band
     high: Floats
-    x: Limits
+    x: Limits  # limits of the axes
     y: Limits
-    left: Floats
-    share: Floats
-    width: float
+    left: Floats  # left ends of the bars of the distribution of scores, shape (n_bars,)
+    share: Floats  # of the rows, by bar
+    width: float  # of a bar
 
 
 def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
-    """Compute what `plot_calibration_curve` draws.
+    """Compute what `plot_calibration_curve` draws; `prob` is the probability of the interval at each score.
 
-    Parameters
-    ----------
-    cv : CalibrationCurve
-        The result.
-    prob : float, default 0.95
-        Probability of the interval at each score.
-
-    Returns
-    -------
-    CurvePoints
-        The numbers to draw.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(1000, population="flat", rng=1)
@@ -95,15 +69,7 @@ def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
 
 
 def points_of(score: Floats, mean: Floats, low: Floats, high: Floats, distribution: Floats) -> CurvePoints:
-    """Add limits of the axes, and bars of the distribution, to a curve; parameters as for `CurvePoints`.
-
-    Parameters
-    ----------
-    score, mean, low, high
-        As for `CurvePoints`.
-    distribution : ndarray, shape (1000,)
-        Share of the rows in equal-width cells of scores.
-    """
+    """Add limits of the axes, and bars of `distribution`, the shares of rows in CELLS equal cells of scores."""
     x, y = _limits(score, low, high)
     # cells are joined, so that the window holds at most BARS bars
     inside = max(min(x[1], 1.0) - max(x[0], 0.0), 1 / CELLS)

@@ -38,24 +38,12 @@ PRIOR_ODDS = 2 / 3
 
 @dataclass(frozen=True, eq=False)
 class CurvePosterior:
-    """Posterior of a calibration curve; made by `curve_posterior`, which describes the model.
-
-    Parameters
-    ----------
-    counts : MergedCounts
-        Counts by knot.
-    prior_exact : float
-        Prior probability of exact calibration in the draws.
-    contradicted : bool
-        Whether rows contradict a score of exactly 0 or 1.
-    within : bool
-        Whether such rows are in a knot that also has other scores.
-    """
+    """Posterior of a calibration curve, of counts by knot; made by `curve_posterior`, which describes the model."""
 
     counts: MergedCounts
-    prior_exact: float = PRIOR_EXACT
-    contradicted: bool = False
-    within: bool = False
+    prior_exact: float = PRIOR_EXACT  # prior probability of exact calibration in the draws
+    contradicted: bool = False  # whether rows contradict a score of exactly 0 or 1
+    within: bool = False  # whether such rows are in a knot that also has other scores
 
     @property
     def prior(self) -> str:
@@ -157,17 +145,7 @@ class CurvePosterior:
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw all knots: event rates from the pool, masses from a Dirichlet distribution.
 
-        Parameters
-        ----------
-        n_draws : int, default 4000
-            Number of draws.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
-
-        Returns
-        -------
-        BinDraws
-            Mass and accuracy of shape (n_draws, n_knots), confidence of shape (1, n_knots).
+        Mass and accuracy have shape (n_draws, n_knots), confidence (1, n_knots).
         """
         rng = _checks.generator(rng)
         counts, apart = self.counts, self.apart
@@ -216,36 +194,15 @@ def curve_posterior(
     A smooth curve describes drifts with few rows; the shrinkage model describes errors of single scores, of ranges, and
     jumps, to which a smooth curve must bend as a whole.
 
-    Parameters
-    ----------
-    counts : MergedCounts
-        Counts by knot, see `merge_to_knots`.
-    prior_exact : float, default 0.1
-        Prior probability of exact calibration, in [0, 1), for the draws.
-    contradicted : bool, default False
-        Whether rows contradict a score of exactly 0 or 1. The likelihood of exact calibration is then 0.
-    within : bool, default False
-        Whether such rows are in a knot that also has other scores, so that not all other knots can be exact.
-
-    Returns
-    -------
-    CurvePosterior
-        Shares of the families and sub-models; independent draws, without Markov chains.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `prior_exact` is not a number in [0, 1).
-
-    Notes
-    -----
     *Exact calibration.* Let :math:`E_f` be the marginal likelihood of family f, averaged over its sub-models, relative
     to that of exact calibration. The Bayes factor of exact calibration is :math:`1 / \sum_f w_f E_f` with the weights
-    scaled to sum to 1. With the prior probability `prior_exact`, it gives the share of exact draws, and with prior odds
-    of 2:3 `p_calibrated`.
+    scaled to sum to 1. With the prior probability `prior_exact`, in [0, 1), it gives the share of exact draws, and with
+    prior odds of 2:3 `p_calibrated`. If rows contradict a score of exactly 0 or 1 (`contradicted`), the likelihood of
+    exact calibration is 0; if such rows are in a knot that also has other scores (`within`), not all other knots can be
+    exact.
 
-    *Power pool.* The draws that are not exact come from family f with a share proportional to :math:`w_f E_f^{1/10}`,
-    a power posterior [1]_. Compared with the best family, one that is worse by a factor of exp(10) counts exp(-1), by
+    *Power pool.* The draws that are not exact come from family f with a share proportional to :math:`w_f E_f^{1/10}`, a
+    power posterior [1]_. Compared with the best family, one that is worse by a factor of exp(10) counts exp(-1), by
     exp(40) 0.02. Ordinary posterior probabilities (the power 1) select a family with few rows, and each family misses
     errors that the others describe; shares without likelihoods (the power 0) never leave a family. The draws are
     therefore no posterior of a single prior: they are judged by their coverage. Within a family, sub-models have
@@ -257,15 +214,11 @@ def curve_posterior(
     have their Betas in all draws, and exact calibration in the draws concerns the other knots.
 
     Masses of the knots are Dirichlet with their effective rows as parameters (the Bayesian bootstrap), independent of
-    the rates.
+    the rates. Draws are independent, without Markov chains.
 
-    References
-    ----------
     .. [1] N. Friel and A. N. Pettitt (2008), "Marginal likelihood estimation via power posteriors", Journal of the
        Royal Statistical Society B 70, 589-607.
 
-    Examples
-    --------
     Scores are right but for those of 0.9 and above, which are too high by 0.2.
 
     >>> from bayescal.data.predictions import Predictions

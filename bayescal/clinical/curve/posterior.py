@@ -40,37 +40,17 @@ LEAST_WEIGHT = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Covariances:
-    """Prior covariances of the deviations of the bins, one per sub-model with deviations and hyperparameters.
+    """Prior covariances of the deviations of the bins, one per sub-model with deviations and hyperparameters."""
 
-    Parameters
-    ----------
-    sub_model : list of str, length n_fits
-        Key of the sub-model.
-    share : ndarray, shape (n_fits,)
-        Prior probability within the sub-model.
-    matrix : ndarray, shape (n_fits, n_bins, n_bins)
-        Covariances.
-    """
-
-    sub_model: list[str]
-    share: Floats
-    matrix: Floats
+    sub_model: list[str]  # key, of length n_fits
+    share: Floats  # prior probability within the sub-model, shape (n_fits,)
+    matrix: Floats  # shape (n_fits, n_bins, n_bins)
 
 
 def covariances(confidence: Floats, rank: Floats) -> Covariances:
-    """Compute the covariances of all sub-models with deviations.
+    """Compute the covariances of all sub-models with deviations, from mean confidences and ranks (0 to 1) of bins.
 
-    Parameters
-    ----------
-    confidence : ndarray, shape (n_bins,)
-        Mean confidences.
-    rank : ndarray, shape (n_bins,)
-        Ranks of the middles of the bins, from 0 to 1.
-
-    Returns
-    -------
-    Covariances
-        The drift with each standard deviation; the curve with each pair of (sigma, range); both with each combination.
+    The drift has one for each standard deviation, the curve for each pair of (sigma, range), both for each combination.
     """
     x, ranges = logit(confidence, LEVERAGE_FLOOR), len(RANGES)
     distance_sq = (rank[:, None] - rank) ** 2 + ((x[:, None] - x) / LOGIT_UNITS) ** 2
@@ -92,22 +72,12 @@ def covariances(confidence: Floats, rank: Floats) -> Covariances:
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """Laplace approximations of the posterior of the deviations, one per covariance.
+    """Laplace approximations of the posterior of the deviations, one per covariance."""
 
-    Parameters
-    ----------
-    mode, mean : ndarray, shape (n_fits, n_bins)
-        Deviations of the logits with the largest posterior density, and their approximate means.
-    root : ndarray, shape (n_fits, n_bins, n_bins)
-        Matrices R so that R R' are the covariances of the approximating Normal distributions.
-    log_evidence : ndarray, shape (n_fits,)
-        Logarithms of the marginal likelihoods, without binomial coefficients.
-    """
-
-    mode: Floats
-    mean: Floats
-    root: Floats
-    log_evidence: Floats
+    mode: Floats  # deviations of the logits with the largest posterior density, shape (n_fits, n_bins)
+    mean: Floats  # their approximate means
+    root: Floats  # matrices R, where R R' is the approximate covariance; shape (n_fits, n_bins, n_bins)
+    log_evidence: Floats  # log marginal likelihoods without binomial coefficients, shape (n_fits,)
 
     @property
     def covariance(self) -> Floats:
@@ -116,26 +86,13 @@ class Laplace:
 
 
 def laplace(x: Floats, n: Floats, k: Floats, covariance: Floats) -> Laplace:
-    r"""Approximate the posterior of logit deviations f with k ~ Binomial(n, expit(x + f)) and f ~ Normal(0, K).
+    """Approximate the posterior of logit deviations f with k ~ Binomial(n, expit(x + f)) and f ~ Normal(0, K).
 
-    Newton's method for the mode, for all covariances at once; Rasmussen and Williams (2006), algorithms 3.1 and 5.1,
-    equations 3.21 and 3.32. The mean differs from the mode where the likelihood is skew; the first-order difference is
-    that of Tierney and Kadane (1986), Journal of the American Statistical Association 81, 82-86.
+    Newton's method for the mode, for all covariances K, shape (n_fits, n_bins, n_bins), at once; Rasmussen and Williams
+    (2006), algorithms 3.1 and 5.1, equations 3.21 and 3.32. The mean differs from the mode where the likelihood is
+    skew; the first-order difference is that of Tierney and Kadane (1986), Journal of the American Statistical
+    Association 81, 82-86.
 
-    Parameters
-    ----------
-    x, n, k : ndarray, shape (n_bins,)
-        Logits of the confidences, rows, and rows with outcome 1.
-    covariance : ndarray, shape (n_fits, n_bins, n_bins)
-        Prior covariances K, positive definite.
-
-    Returns
-    -------
-    Laplace
-        Modes, covariances and evidences.
-
-    Examples
-    --------
     Two rows, one of them with outcome 1. The mode is 0, where the likelihood is 0.25 and the weight W is 0.5. With
     prior variance 2, the evidence is 0.25 / sqrt(1 + 0.5 x 2), and the posterior variance is 1 / (1 / 2 + 0.5).
 
@@ -195,15 +152,7 @@ def _log_likelihood(x: Floats, n: Floats, k: Floats, f: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class SmoothCurvePosterior:
-    """Posterior of the smooth curve model; made by `smooth_curve_posterior`.
-
-    Parameters
-    ----------
-    counts : Counts
-        Counts by bin.
-    prior_exact : float
-        Prior probability of exact calibration.
-    """
+    """Posterior of the smooth curve model, of counts by bin; made by `smooth_curve_posterior`."""
 
     counts: Counts
     prior_exact: float = PRIOR_EXACT
@@ -313,38 +262,17 @@ def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) 
     where :math:`u_b` is the rank of the bin, from 0 to 1. Ranks alone would make a single place of all scores that are
     rare. The standard deviation tau is 0.05, 0.15 or 0.5 with probabilities 1/6, 1/6 and 2/3; sigma is 0.025, 0.05,
     0.1, 0.2, 0.4 or 0.8 with probabilities 1/12, 1/12 and four times 5/24; the range r is 0.04, 0.1 or 0.3, equally
-    probable.
+    probable. "exact" has the prior probability `prior_exact`, in [0, 1), and the other three sub-models have equal
+    shares of the rest.
 
-    Parameters
-    ----------
-    counts : Counts
-        Counts in narrow bins, such as the knots of `calibration_curve`.
-    prior_exact : float, default 0.1
-        Prior probability of exact calibration, in [0, 1). The other three sub-models have equal shares of the rest.
-
-    Returns
-    -------
-    SmoothCurvePosterior
-        Probabilities of the sub-models; independent draws, without Markov chains.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `prior_exact` is not a number in [0, 1).
-
-    Notes
-    -----
     Each of the 75 combinations of sub-model and scales (3 of the drift, 18 of the curve, 54 of both) has a Laplace
     approximation [1]_ with the mean shifted for skewness, and all are averaged by their marginal likelihoods. Masses
-    are Dirichlet with the rows of the bins as parameters (the Bayesian bootstrap), independent of the accuracies.
+    are Dirichlet with the rows of the bins as parameters (the Bayesian bootstrap), independent of the accuracies. Draws
+    are independent, without Markov chains.
 
-    References
-    ----------
     .. [1] C. E. Rasmussen and C. K. I. Williams (2006), Gaussian Processes for Machine Learning, MIT Press, sections
        3.4 and 5.5.1.
 
-    Examples
-    --------
     >>> from bayescal import BinnedCounts
     >>> p = np.linspace(0.05, 0.95, 400)
     >>> counts = BinnedCounts.from_arrays(np.arange(400) % 2, p, bins=10)  # half of the outcomes are 1, whatever p is

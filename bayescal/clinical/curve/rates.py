@@ -12,30 +12,13 @@ AT_KNOT = 1e-9
 
 
 def rates_at(knots: BinDraws, score: Floats, apart: NDArray[np.bool_]) -> Floats:
-    r"""Interpolate draws of a calibration curve between its knots.
+    r"""Interpolate draws of a calibration curve, at scores in [0, 1], between its knots; shape (n_draws, n_scores).
 
-    Parameters
-    ----------
-    knots : BinDraws
-        Draws of the event rates at the knots, with their mean scores as confidences.
-    score : ndarray, shape (n_scores,)
-        Scores in [0, 1].
-    apart : ndarray of bool, shape (n_knots,)
-        Knots at exactly 0 or 1 whose rates concern this score alone. If all knots are apart, they are interpolated.
-
-    Returns
-    -------
-    ndarray, shape (n_draws, n_scores)
-        Event rates.
-
-    Notes
-    -----
     The error of a knot with score c and rate m is measured in angles, :math:`e = \arcsin\sqrt m - \arcsin\sqrt c`. It
     is linear in :math:`\arcsin\sqrt c` between knots, and constant below the first and above the last one. In logits
-    the error of a score near 0 or 1 would have no bound; in rates, a shift of rare events would not be smooth.
+    the error of a score near 0 or 1 would have no bound; in rates, a shift of rare events would not be smooth. Rates of
+    knots `apart`, at exactly 0 or 1, concern this score alone; if all knots are apart, they are interpolated.
 
-    Examples
-    --------
     >>> knots = BinDraws(np.ones((1, 2)), np.array([[0.25, 0.5]]), np.array([[0.25, 0.75]]), np.ones(2, bool), 1)
     >>> rates_at(knots, np.array([0.1, 0.25, 0.5, 0.75, 1.0]), np.zeros(2, bool)).round(3)
     array([[0.1  , 0.25 , 0.371, 0.5  , 0.933]])

@@ -70,14 +70,9 @@ def of_gaps(score: Floats) -> list[str]:
 def of_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tuple[Draws, float]]) -> list[str]:
     """Name quantiles of the errors that intervals often miss: of flat errors, and where the errors jump.
 
-    Parameters
-    ----------
-    mean_error : ndarray, shape (n_knots,)
-        Absolute differences between the posterior mean of the curve and the scores.
-    share : ndarray, shape (n_knots,)
-        Shares of the rows.
-    quantiles : dict of str to (Draws, float)
-        Draws of E50 and E90, and the share of the population that has at least such an error.
+    `mean_error` has the absolute differences between the posterior mean of the curve and the scores, and `share` the
+    shares of the rows, by knot. `quantiles` has draws, and the share of the population with at least such an error, by
+    symbol.
     """
     order = np.argsort(-mean_error, kind="stable")
     held, ordered = np.cumsum(share[order]), mean_error[order]

@@ -19,25 +19,9 @@ SHIFT_CONVERGED = 1e-5
 def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator) -> Floats:
     r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
 
-    Parameters
-    ----------
-    counts : LogitCounts
-        The data.
-    drawn : ndarray, shape (n_draws, 2)
-        Draws of intercept a and slope b.
-    rng : Generator
-        Randomness of the distribution of the logits.
-
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-        For each draw of (a, b) and of the distribution q of the logits x (a Bayesian bootstrap of the cells), the shift
-        s with :math:`\sum q\,\mathrm{expit}(x + s) = \sum q\,\mathrm{expit}(a + b x)`. It does not assume that the
-        slope is 1.
-
-    Examples
-    --------
-    With slope 1, it is the intercept:
+    For each draw of intercept a and slope b, shape (n_draws, 2), and of the distribution q of the logits x (a Bayesian
+    bootstrap of the cells), it is the shift s with :math:`\sum q\,\mathrm{expit}(x + s) = \sum q\,\mathrm{expit}(a + b
+    x)`. It does not assume that the slope is 1. With slope 1, it is the intercept:
 
     >>> counts = LogitCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9])
     >>> in_the_large(counts, np.array([[0.3, 1.0]]), rng=np.random.default_rng(1))
@@ -68,23 +52,11 @@ def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator
 def observed_expected(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator) -> Floats:
     r"""Draw the ratio of observed to expected events: the event rate, divided by the mean probability.
 
-    Parameters
-    ----------
-    counts : LogitCounts
-        The data. Rows of outcome 1 with a probability of exactly 1 count as one observed and one expected event.
-    drawn : ndarray, shape (n_draws, 2)
-        Draws of intercept a and slope b.
-    rng : Generator
-        Randomness of the distribution of the logits; with the seed of `in_the_large`, it is the same distribution.
+    It is :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b), shape (n_draws,
+    2), and of the distribution q of the logits x, which is that of `in_the_large` with the same seed; above 1 if and
+    only if the calibration in the large is above 0. Rows of outcome 1 with a probability of exactly 1 count as one
+    observed and one expected event.
 
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-        :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b) and of the
-        distribution q of the logits x; above 1 if and only if the calibration in the large is above 0.
-
-    Examples
-    --------
     All rows have a probability of 0.2, and the draw has an event rate of 0.3:
 
     >>> counts = LogitCounts.from_arrays([0, 1, 0], [0.2, 0.2, 0.2])

@@ -21,22 +21,8 @@ POINTS = 201
 
 
 def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
-    """Compute what `plot_recalibration` draws.
+    """Compute what `plot_recalibration` draws, from the smallest to the largest stated probability between 0 and 1.
 
-    Parameters
-    ----------
-    rc : Recalibration
-        The result.
-    prob : float, default 0.95
-        Probability of the interval at each stated probability.
-
-    Returns
-    -------
-    CurvePoints
-        The numbers to draw, from the smallest to the largest stated probability between 0 and 1.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="shift", strength=1, rng=1)

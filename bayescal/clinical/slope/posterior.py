@@ -46,31 +46,15 @@ LARGEST_STEP, NEWTON_STEPS, CONVERGED = 2.0, 80, 1e-10
 
 @dataclass(frozen=True, eq=False)
 class RecalibrationPosterior:
-    """Posterior of intercept and slope on a grid; made by `recalibration_posterior`.
-
-    Parameters
-    ----------
-    counts : LogitCounts
-        The data.
-    prior : RecalibrationPrior
-        The prior.
-    lever : float
-        Mean logit, weighted by the information at the mode; the coordinate t is the logit of the event rate there.
-    t, b : ndarray, shape (FINE,)
-        Coordinates of the grid.
-    log_mass : ndarray, shape (FINE, FINE)
-        Log probability of each cell; the probabilities sum to 1.
-    log_evidence : float
-        Log marginal likelihood; NaN under a prior without a density.
-    """
+    """Posterior of intercept and slope on a grid; made by `recalibration_posterior`."""
 
     counts: LogitCounts
     prior: RecalibrationPrior
-    lever: float
-    t: Floats
+    lever: float  # mean logit, weighted by the information at the mode; t is the logit of the event rate there
+    t: Floats  # coordinates of the grid, shape (FINE,)
     b: Floats
-    log_mass: Floats
-    log_evidence: float
+    log_mass: Floats  # log probability of each cell, shape (FINE, FINE); the probabilities sum to 1
+    log_evidence: float  # log marginal likelihood; NaN under a prior without a density
 
     @property
     def log_bayes_factor(self) -> float:
@@ -79,19 +63,9 @@ class RecalibrationPosterior:
         return float(k @ x - n @ np.logaddexp(0.0, x)) - self.log_evidence
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
-        """Draw intercept and slope jointly and independently.
+        """Draw intercept and slope jointly and independently, shape (n_draws, 2).
 
-        Parameters
-        ----------
-        n_draws : int, default 4000
-            Number of draws.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator.
-
-        Returns
-        -------
-        ndarray, shape (n_draws, 2)
-            Intercept and slope. Draws are uniform within cells of the grid of about 0.05 standard deviations.
+        Draws are uniform within cells of the grid of about 0.05 standard deviations.
         """
         rng = _checks.generator(rng)
         cell = np.searchsorted(self._cumulative, rng.random(n_draws), side="right")
@@ -101,19 +75,9 @@ class RecalibrationPosterior:
         return np.stack([t - b * self.lever, b], axis=1)
 
     def quantile(self, name: str, p: ArrayLike) -> Floats:
-        """Quantiles of the intercept or of the slope, from the marginal density.
+        """Quantiles of "intercept" or "slope" at probabilities p, from the marginal density.
 
-        Parameters
-        ----------
-        name : {"intercept", "slope"}
-            The quantity.
-        p : array-like
-            Probabilities in [0, 1].
-
-        Returns
-        -------
-        ndarray
-            Quantiles, of the same shape; exact but for interpolation, about 1e-4 standard deviations.
+        They are exact but for interpolation, about 1e-4 standard deviations.
         """
         _checks.one_of("name", name, NAMES)
         nodes, cdf = self._slope_cdf if name == "slope" else self._intercept_cdf
@@ -172,31 +136,17 @@ def _ends(nodes: Floats) -> Floats:
 
 
 def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> RecalibrationPosterior:
-    """Compute the posterior of intercept and slope.
+    """Compute the posterior of intercept and slope on a grid.
 
-    Parameters
-    ----------
-    counts : LogitCounts
-        The data. Rows at exactly 0 or 1 must agree with their outcome. They have probability 1 at every positive
-        slope, and are left out.
-    prior : "weak", "jeffreys", "flat" or (float, float), default (2.5, 1.0)
-        Standard deviations of the prior: the shift at the mean logit is Normal around 0, the slope Normal around 1.
-        The mean logit is weighted by p (1 - p), so that the prior does not depend on outcomes. "weak" is the default.
+    Rows at exactly 0 or 1 must agree with their outcome. They have probability 1 at every positive slope, and are left
+    out. `prior` is "weak", "jeffreys", "flat", or a pair of standard deviations: the shift at the mean logit is Normal
+    around 0, the slope Normal around 1. The mean logit is weighted by p (1 - p), so that the prior does not depend on
+    outcomes.
 
-    Returns
-    -------
-    RecalibrationPosterior
-        The posterior on a grid.
+    Refused are rows that contradict a probability of 0 or 1; no rows with a probability between 0 and 1, or equal ones;
+    a flat prior if the posterior is improper, because outcomes are separated; rows at 0 or 1 that agree with their
+    outcome, if the slope of the others is more probably negative than positive.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If rows contradict a probability of 0 or 1; if there are no rows with a probability between 0 and 1, or all of
-        these are equal; if the posterior under a flat prior is improper, because outcomes are separated; if rows at 0
-        or 1 agree with their outcome, and the slope of the others is more probably negative than positive.
-
-    Examples
-    --------
     >>> counts = LogitCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
     >>> posterior = recalibration_posterior(counts)
     >>> posterior.quantile("slope", [0.025, 0.5, 0.975]).round(2)

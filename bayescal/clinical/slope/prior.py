@@ -12,15 +12,11 @@ JEFFREYS, FLAT = "jeffreys", "flat"
 
 @dataclass(frozen=True)
 class RecalibrationPrior:
-    """Prior of intercept and slope.
+    """Prior of intercept and slope: `kind` is "normal", "jeffreys" or "flat".
 
-    Parameters
-    ----------
-    kind : {"normal", "jeffreys", "flat"}
-        With "normal", the shift at the prior's lever and the slope have independent Normal distributions around 0 and
-        1. "jeffreys" is the square root of the determinant of Fisher's information, "flat" is constant.
-    shift_sd, slope_sd : float
-        Standard deviations for "normal".
+    With "normal", the shift at the prior's lever and the slope have independent Normal distributions around 0 and 1,
+    with these standard deviations. "jeffreys" is the square root of the determinant of Fisher's information, "flat" is
+    constant.
     """
 
     kind: str = "normal"
