@@ -25,7 +25,6 @@ from bayescal.stats.ordered import OrderedSums
 
 #: Thresholds of the decision curve, and of that of more models than `MANY`, whose joint cells are more.
 FINE, COARSE, MANY = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
-#: Hint at where the probability of intervals is chosen.
 
 
 @public

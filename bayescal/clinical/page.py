@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _packages, _render
-from bayescal.clinical.curve.plot import plot_calibration_curve
 from bayescal.clinical.curve.result import CalibrationCurve
-from bayescal.clinical.exact_tests_result import CalibrationTests
+from bayescal.clinical.exact_tests import CalibrationTests
+from bayescal.clinical.plot import plot_calibration_curve, plot_recalibration
 from bayescal.clinical.result import HEADER as CLINICAL_HEADER
 from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
-from bayescal.clinical.slope.plot import plot_recalibration
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.decisions.page import decision_picture
 from bayescal.decisions.plot import plot_decision_curve

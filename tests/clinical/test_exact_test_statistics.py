@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2, kstest, norm
 
 import bayescal as bc
-from bayescal.clinical.exact_test_statistics import hosmer_lemeshow_of, spiegelhalter_z
+from bayescal.clinical.exact_tests import hosmer_lemeshow_of, spiegelhalter_z
 from bayescal.datasets.simulate import simulate
 
 

@@ -7,10 +7,8 @@ from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.clinical.slope.groups import GroupedRecalibration
-from bayescal.clinical.slope.posterior import recalibration_posterior
-from bayescal.clinical.slope.prior import WEAK
-from bayescal.clinical.slope.result import Recalibration
+from bayescal.clinical.slope.posterior import WEAK, recalibration_posterior
+from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups

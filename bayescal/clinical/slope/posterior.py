@@ -2,7 +2,8 @@ r"""Posterior of the calibration intercept a and slope b: :math:`\mathrm{logit}\
 
 The density is evaluated on a grid in coordinates in which the posterior is nearly a product: the logit t of the event
 rate at a weighted mean logit, the lever, and the slope b. Marginal densities, quantiles, draws and the evidence come
-from this grid, without Markov chains.
+from this grid, without Markov chains. The calibration in the large, and the ratio of observed to expected events, are
+functionals of intercept, slope and the logits.
 """
 
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ from scipy.special import expit
 
 from bayescal import _checks
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.clinical.slope.in_the_large import in_the_large, observed_expected
-from bayescal.clinical.slope.prior import JEFFREYS, WEAK, RecalibrationPrior
 
 Floats = NDArray[np.float64]
 
@@ -40,8 +39,122 @@ RIM, WIDER, USED = 1e-9, 0.35, 0.75
 MOST_ROUNDS, FARTHEST = 60, 1e4
 #: Largest difference between logits that count as equal.
 EQUAL = 1e-9
-#: Newton steps: largest size, number and tolerance.
-LARGEST_STEP, NEWTON_STEPS, CONVERGED = 2.0, 80, 1e-10
+#: Newton steps: largest size, number and tolerance. For the shift of a draw, Newton's method converges quadratically:
+#: the last step is below SHIFT_CONVERGED, so the error is below 1e-9.
+LARGEST_STEP, NEWTON_STEPS, CONVERGED, SHIFT_CONVERGED = 2.0, 80, 1e-10, 1e-5
+#: Default prior standard deviations of the shift at the mean logit and of the slope.
+WEAK = (2.5, 1.0)
+JEFFREYS, FLAT = "jeffreys", "flat"
+#: Cells of the logits, which merge those of the counts.
+MOST_GROUPS = 48
+
+
+@dataclass(frozen=True)
+class RecalibrationPrior:
+    """Prior of intercept and slope: `kind` is "normal", "jeffreys" or "flat".
+
+    With "normal", the shift at the prior's lever and the slope have independent Normal distributions around 0 and 1,
+    with these standard deviations. "jeffreys" is the square root of the determinant of Fisher's information, "flat" is
+    constant.
+    """
+
+    kind: str = "normal"
+    shift_sd: float = WEAK[0]
+    slope_sd: float = WEAK[1]
+
+    @classmethod
+    def read(cls, prior: Any) -> "RecalibrationPrior":
+        """Read the argument ``prior``: the name of a prior, or a pair of standard deviations."""
+        if isinstance(prior, cls):
+            return prior
+        if isinstance(prior, str):
+            _checks.one_of("prior", prior, ["weak", JEFFREYS, FLAT])
+            return cls() if prior == "weak" else cls(prior)
+        sds = _checks.positive("prior", prior)
+        if sds.shape != (2,):
+            raise ValueError(
+                "`prior` must be 'weak', 'jeffreys', 'flat', or a pair of standard deviations: of the shift at the "
+                f"mean logit and of the slope, as in `prior=(2.5, 1.0)`; not {_checks.quoted(prior)}."
+            )
+        return cls("normal", float(sds[0]), float(sds[1]))
+
+    def __str__(self) -> str:
+        if self.kind != "normal":
+            return f"{self.kind.capitalize() if self.kind == JEFFREYS else self.kind} prior"
+        return f"prior shift ~ Normal(0, {self.shift_sd:g}), slope ~ Normal(1, {self.slope_sd:g})"
+
+
+def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator) -> Floats:
+    r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
+
+    For each draw of intercept a and slope b, shape (n_draws, 2), and of the distribution q of the logits x (a Bayesian
+    bootstrap of the cells), it is the shift s with :math:`\sum q\,\mathrm{expit}(x + s) = \sum q\,\mathrm{expit}(a + b
+    x)`. It does not assume that the slope is 1. With slope 1, it is the intercept:
+
+    >>> counts = LogitCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9])
+    >>> in_the_large(counts, np.array([[0.3, 1.0]]), rng=np.random.default_rng(1))
+    array([0.3])
+    """
+    x, n = _merged(counts.logit, counts.n)
+    q = _masses(n, len(drawn), rng)
+    q /= q.sum(axis=1, keepdims=True)
+    goal = (q * expit(drawn[:, :1] + drawn[:, 1:] * x)).sum(axis=1)
+    low, high = np.full(len(drawn), -FARTHEST), np.full(len(drawn), FARTHEST)
+    spread = n * expit(x) * expit(-x)
+    shift = drawn[:, 0] + (drawn[:, 1] - 1) * (spread @ x) / spread.sum()  # first order in slope - 1
+    for _ in range(NEWTON_STEPS):  # Newton's method, kept within a bracket
+        h = expit(x + shift[:, None])
+        weighted = q * h
+        excess = weighted.sum(axis=1) - goal
+        slope = np.maximum(weighted.sum(axis=1) - (weighted * h).sum(axis=1), np.finfo(np.float64).tiny)
+        low, high = np.where(excess < 0, shift, low), np.where(excess > 0, shift, high)
+        new = shift - excess / slope
+        new = np.where((new > low) & (new < high), new, np.where(excess == 0, shift, (low + high) / 2))
+        done = np.abs(new - shift).max() < SHIFT_CONVERGED
+        shift = new
+        if done:
+            break
+    return shift
+
+
+def observed_expected(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator) -> Floats:
+    r"""Draw the ratio of observed to expected events: the event rate, divided by the mean probability.
+
+    It is :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b), shape (n_draws,
+    2), and of the distribution q of the logits x, which is that of `in_the_large` with the same seed; above 1 if and
+    only if the calibration in the large is above 0. Rows of outcome 1 with a probability of exactly 1 count as one
+    observed and one expected event.
+
+    All rows have a probability of 0.2, and the draw has an event rate of 0.3:
+
+    >>> counts = LogitCounts.from_arrays([0, 1, 0], [0.2, 0.2, 0.2])
+    >>> shift = np.log(0.3 / 0.7) - np.log(0.2 / 0.8)
+    >>> observed_expected(counts, np.array([[shift, 1.0]]), rng=np.random.default_rng(1)).round(6)
+    array([1.5])
+    """
+    x, n = _merged(counts.logit, counts.n)
+    q = _masses(n, len(drawn), rng)
+    certain = rng.standard_gamma(counts.certain_events, len(drawn))
+    observed = (q * expit(drawn[:, :1] + drawn[:, 1:] * x)).sum(axis=1) + certain
+    ratio: Floats = observed / (q @ expit(x) + certain)
+    return ratio
+
+
+def _masses(n: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw masses of the cells, whose shares are a Bayesian bootstrap; shape (n_draws, n_cells)."""
+    masses: Floats = np.maximum(rng.standard_gamma(n, (n_draws, len(n))), np.finfo(np.float64).tiny)
+    return masses
+
+
+def _merged(x: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Merge neighbouring cells into at most `MOST_GROUPS`, half by their rows and half by their range of logits."""
+    if len(x) <= MOST_GROUPS:
+        return x, n
+    share = (np.cumsum(n) - n / 2) / n.sum() + (x - x[0]) / (x[-1] - x[0])
+    group = np.minimum((share / 2 * MOST_GROUPS).astype(np.int64), MOST_GROUPS - 1)
+    total = np.bincount(group, n, MOST_GROUPS)
+    used = total > 0
+    return np.bincount(group, n * x, MOST_GROUPS)[used] / total[used], total[used]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bayescal as bc
-from bayescal.clinical.curve.plot import BARS, curve_points
+from bayescal.clinical.plot import BARS, curve_points
 from bayescal.datasets.simulate import simulate
 from bayescal.report.drawing import DARK, LIGHT
 

@@ -7,7 +7,7 @@ from scipy.special import betaln, logsumexp, softmax
 
 import bayescal as bc
 from bayescal.clinical.curve.knots import merge_to_knots
-from bayescal.clinical.curve.pool import FAMILIES, curve_posterior
+from bayescal.clinical.curve.posterior import FAMILIES, curve_posterior
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
 from bayescal.stats.ordered import OrderedSums

@@ -7,7 +7,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import LogitCounts, recalibration, recalibration_counts
-from bayescal.clinical.slope.groups import GroupedRecalibration
+from bayescal.clinical.slope.result import GroupedRecalibration
 from bayescal.datasets.simulate import simulate
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 import bayescal as bc
-from bayescal.clinical.slope.plot import recalibration_points
+from bayescal.clinical.plot import recalibration_points
 from bayescal.datasets.simulate import simulate
 
 ROWS = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=2)

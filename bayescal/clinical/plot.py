@@ -1,4 +1,4 @@
-"""The plot of a calibration curve: computed as a record, then drawn."""
+"""The plots of a calibration curve, and of the line of a recalibration: computed as a record, then drawn."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
+from bayescal.clinical.slope.result import Recalibration
 from bayescal.report.diagram import (
     CROWDED,
     ROOM,
@@ -32,8 +33,8 @@ Floats = NDArray[np.float64]
 
 #: Largest number of bars in the distribution of scores.
 BARS = 50
-#: Number of equidistant scores at which the curve is drawn, beside its knots.
-POINTS = 101
+#: Numbers of points: equidistant scores beside the knots of a curve, and those of a line.
+POINTS, OF_LINE = 101, 201
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,53 +168,158 @@ def plot_calibration_curve(
             "`bayescal.clinical.calibration_curve(y_true, y_prob)`. Evaluations are drawn by `plot_reliability`."
         )
     points = curve_points(cv, _checks.fraction("prob", prob))
-    ax = axes_or_new(ax, figsize=(5.0, 6.0))
-    require_undivided(ax)
-    small = is_small(ax, *ROOM)
-    main = _checks.color("color", color, palette(ax).blue)
-    sides = SideColors.chosen(ax, reference_color, above_color, below_color)
-    entries = draw_curve(ax, points, main, sides, cv.target, prob)
-    _headline(ax, cv, prob, above=key_above(ax, entries, small=small), small=small)
-    finish(ax, small=small)
-    return ax
+    colors = color, reference_color, above_color, below_color
+    exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"
+    return _draw(ax, points, colors, cv.target, prob, _ici_with_interval(cv, prob), [cv.question, exact])
 
 
-def draw_curve(
-    ax: "Axes", points: CurvePoints, color: str, sides: SideColors, target: str, prob: float
-) -> list[tuple[Any, str]]:
-    """Draw a curve with its band against the diagonal, and the distribution of scores; return the entries of a key."""
+def _draw(
+    ax: "Axes | None",
+    points: CurvePoints,
+    colors: tuple[Any, Any, Any, Any],
+    target: str,
+    prob: float,
+    titles: tuple[str, str],
+    paragraphs: list[str],
+) -> "Axes":
+    """Draw a curve with its band against the diagonal, and the distribution of scores.
+
+    `colors` are the arguments of the main colour, the diagonal, and both sides. The second title is that of small axes,
+    which have no paragraphs.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    ax = axes_or_new(ax, figsize=(5.0, 6.0))
+    require_undivided(ax)
+    small = is_small(ax, *ROOM)
+    main = _checks.color("color", colors[0], palette(ax).blue)
+    sides = SideColors.chosen(ax, *colors[1:])
     _, below = divided(ax)
     draw_sides(ax, wording.direction_words(target), sides)
-    opacity = 0.4 if is_dark(background(ax)) else 0.25
-    style: dict[str, Any] = {"color": color, "alpha": opacity, "linewidth": 0}
+    style: dict[str, Any] = {"color": main, "alpha": 0.4 if is_dark(background(ax)) else 0.25, "linewidth": 0}
     ax.fill_between(points.score, points.low, points.high, zorder=2, gid="band", **style)
-    ax.plot(points.score, points.mean, color=color, linewidth=1.8, zorder=4, gid="curve")
-    below.bar(points.left, points.share, points.width, align="edge", color=color, alpha=0.55, linewidth=0)
+    ax.plot(points.score, points.mean, color=main, linewidth=1.8, zorder=4, gid="curve")
+    below.bar(points.left, points.share, points.width, align="edge", color=main, alpha=0.55, linewidth=0)
     scale_histogram(below, max(float(points.share.max()), 1e-9))
     stated, happened = axis_words(target)
     below.set_xlabel(stated)
     ax.set(xlim=points.x, ylim=points.y, ylabel=happened)
-    return [
-        (Line2D([], [], color=color, linewidth=1.8), "posterior mean"),
+    entries = [
+        (Line2D([], [], color=main, linewidth=1.8), "posterior mean"),
         (Patch(**style), f"{100 * prob:g} % interval at each score"),
     ]
-
-
-def finish(ax: "Axes", *, small: bool) -> None:
-    """Reduce labels of small axes, and keep the diagram within its cell."""
+    above = key_above(ax, entries, small=small)
+    titled(ax, titles[small], [] if small else paragraphs, above=above, small=small)
     if small:
         small_words(ax)
-        ax.child_axes[0].set_yticks([])
+        below.set_yticks([])
     keep_within(ax)
+    return ax
 
 
-def _headline(ax: "Axes", cv: CalibrationCurve, prob: float, *, above: float, small: bool) -> None:
-    low, high = cv.ici.interval(prob)
-    d = _render.interval_decimals(low, high)
-    mean, low, high = (_render.number(v, d) for v in (cv.ici.mean(), low, high))
-    interval = "" if small else f", {100 * prob:g} % interval"
-    exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"
-    titled(ax, f"ICI {mean}{interval} [{low}, {high}]", [] if small else [cv.question, exact], above=above, small=small)
+def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:
+    """Return the ICI with its interval, and the same in fewer words."""
+    ends = cv.ici.interval(prob)
+    d = _render.interval_decimals(*ends)
+    mean, low, high = (_render.number(value, d) for value in (cv.ici.mean(), *ends))
+    return f"ICI {mean}, {100 * prob:g} % interval [{low}, {high}]", f"ICI {mean} [{low}, {high}]"
+
+
+def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
+    """Compute what `plot_recalibration` draws, from the smallest to the largest stated probability between 0 and 1.
+
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="shift", strength=1, rng=1)
+    >>> points = recalibration_points(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1))
+    >>> float(np.interp(0.5, points.score, points.mean).round(1))
+    0.7
+    """
+    logit = rc.counts.logit
+    # half of the points are spread over probabilities, half over logits
+    even = 1 / (1 + np.exp(-np.linspace(logit[0], logit[-1], OF_LINE // 2)))
+    score = np.union1d(even, np.linspace(even[0], even[-1], OF_LINE // 2))
+    mean, low, high = rc.recalibrated(score, prob)
+    binned = rc.counts.binned
+    cell = np.minimum((binned.mean_confidence[binned.occupied] * CELLS).astype(np.intp), CELLS - 1)
+    return points_of(score, mean, low, high, np.bincount(cell, binned.share[binned.occupied], CELLS))
+
+
+@public
+def plot_recalibration(
+    rc: Recalibration,
+    ax: "Axes | None" = None,
+    *,
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+    above_color: Any = None,
+    below_color: Any = None,
+) -> "Axes":
+    """Draw the recalibration line: the event rate that intercept and slope give to each stated probability.
+
+    The line is straight on the logit scale. On the diagonal, the intercept is 0 and the slope 1. The band contains the
+    event rate at each probability with probability `prob`, if the logit of the event rate is linear in the logit of
+    the stated probability; it is pointwise. The distribution of the stated probabilities is drawn below.
+
+    Parameters
+    ----------
+    rc : Recalibration
+        From `recalibration`.
+    ax : matplotlib Axes, optional
+        Where to draw; the distribution takes its lower part. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the interval at each stated probability, in (0, 1).
+    color : matplotlib color, optional
+        Colour of the line, the band and the distribution.
+    reference_color : matplotlib color, optional
+        Colour of the diagonal.
+    above_color, below_color : matplotlib color, optional
+        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. The distribution is ``ax.child_axes[0]``.
+
+    Raises
+    ------
+    TypeError
+        If `rc` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` already holds a diagram.
+
+    See Also
+    --------
+    plot_calibration_curve : A smooth curve, which need not be a line on the logit scale.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> from matplotlib.figure import Figure
+    >>> rows = simulate(1000, population="flat", curve="temperature", rng=1)
+    >>> ax = plot_recalibration(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1), Figure().subplots())
+    >>> ax.get_ylabel()
+    'event rate'
+    """
+    if not isinstance(rc, Recalibration):
+        raise TypeError(
+            f"`rc` must be a Recalibration, not {type(rc).__name__}; make one with "
+            "`bayescal.clinical.recalibration(y_true, y_prob)`. Of groups, draw one, as in `by_group[label]`."
+        )
+    points = recalibration_points(rc, _checks.fraction("prob", prob))
+    colors = color, reference_color, above_color, below_color
+    title = _slope_with_interval(rc, prob)
+    return _draw(ax, points, colors, "event", prob, (title, title), [rc.spec])
+
+
+def _slope_with_interval(rc: Recalibration, prob: float) -> str:
+    """Return slope and calibration in the large with their intervals."""
+    rows = {row["quantity"]: row for row in rc.table(prob)}
+    words = []
+    for key, name in (("slope", "Slope"), ("in_the_large", "in the large")):
+        mean, low, high = (_render.number(rows[key][each], 2) for each in ("mean", "low", "high"))
+        words.append(f"{name} {mean} [{low}, {high}]".replace(" ", "\u00a0"))  # lines end between quantities
+    return ", ".join(words)
