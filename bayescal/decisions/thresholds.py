@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
-from bayescal.data.frames import to_array
+from bayescal.data.frames import by_column, to_array
 from bayescal.stats.bins import Bins, equal_width_edges
 
 Floats = NDArray[np.float64]
@@ -61,6 +61,14 @@ def model_names(names: Any) -> tuple[str, ...]:
         if name in DEFAULTS:
             raise ValueError(f"{quoted(name)} is the name of a strategy that needs no model; rename this model.")
     return tuple(given)
+
+
+def probabilities_by_model(y_prob: Any) -> tuple[bool, dict[str, Any]]:
+    """Return whether models have names, and the probabilities of each: of one column, a mapping, or a data frame."""
+    by_name = y_prob if isinstance(y_prob, Mapping) else by_column(y_prob)
+    models = {UNNAMED: y_prob} if by_name is None else dict(by_name)
+    model_names(models)
+    return by_name is not None, models
 
 
 def columns_by_model(confidence: Any) -> dict[str, str]:

@@ -52,20 +52,10 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
     """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
 
     Rows are few if they are fewer than `FEW`, or fewer than `FEW_EXPECTED` would have the rarer outcome if the risk of
-    all of them were the threshold.
+    all of them were the threshold. Of rows in clusters, also clusters with such rows count. With a known prevalence,
+    the threshold is compared with the risk that it means in the rows, whose share of outcome 1 was chosen: odds of
+    outcome 1 are multiplied by the ratio of both odds.
 
-    Of rows in clusters, also clusters with such rows count.
-
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        The counts.
-    prevalence : float, optional
-        Known share of outcome 1. The threshold is then compared with the risk that it means in the rows, whose share of
-        outcome 1 was chosen: odds of outcome 1 are multiplied by the ratio of both odds.
-
-    Examples
-    --------
     >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
     >>> few_rows(counts)["model"].tolist()
     [[False, False, True], [True, False, False]]
@@ -91,15 +81,6 @@ def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dic
     They do if they are fewer than `FEW`, and contribute at least a tenth of the variance of the net benefit: in
     proportion to their number, half a row more for the prior, and the square of what each of them gains or loses.
 
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        The counts.
-    prevalence : float, optional
-        Known share of outcome 1.
-
-    Examples
-    --------
     At 0.9 a false positive counts as much as nine true positives, and two of them were seen. At 0.5 they count the
     same, so that 40 true positives decide.
 
@@ -170,17 +151,9 @@ def curve_sentence(
 ) -> str:
     """Return the result in words.
 
-    Parameters
-    ----------
-    thresholds : ndarray, shape (n_thresholds,)
-        The thresholds.
-    models : mapping of str to (Draws, ndarray, ndarray)
-        Draws and means of the net benefit of each model, and the probability that it is useful, NaN where few rows lie
-        on a side of the threshold.
-    prob : float
-        Probability of the interval, and from which a model is called useful.
-    treat_all : ndarray, shape (n_thresholds,)
-        Mean net benefit of treating all.
+    `models` has draws and means of the net benefit of each model, and the probability that it is useful, NaN where few
+    rows lie on a side of the threshold; `treat_all` is the mean net benefit of treating all. From the probability
+    `prob` a model is called useful.
     """
     named, left_out = list(models.items())[:NAMED], len(models) - NAMED
     if len(thresholds) == 1:

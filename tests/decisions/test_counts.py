@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
-from bayescal.decisions import joint_cells
+from bayescal.decisions import cells as joint_cells
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import checked_thresholds
 from bayescal.stats.stored import counts_document, counts_from_document

@@ -13,6 +13,7 @@ from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Columns, Predictions, one_model, read_rows
+from bayescal.results.of_groups import errors_of
 
 
 @public
@@ -205,10 +206,8 @@ def recalibration_counts(
     seeds = _checks.seeds(generator, len(counts))
     groups = {}
     for (label, each), seed in zip(counts.items(), seeds, strict=True):
-        try:
+        with errors_of(f"group {label!r}"):
             groups[label] = _one(each, prior, floor, draws, _checks.seeds(seed, 2))
-        except ValueError as problem:
-            raise ValueError(f"group {label!r}: {problem}") from problem
     first, *others = counts.values()
     overall = _one(sum(others, start=first), prior, floor, draws, own)
     return GroupedRecalibration(groups, overall, name)

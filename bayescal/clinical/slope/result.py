@@ -389,7 +389,7 @@ class GroupedRecalibration(OfGroups[Recalibration]):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         header = (self.name, "rows", *(f"{words}, 95 %" for words, _ in QUANTITIES.values()))
-        named = [*((str(label), self.groups[label]) for label in self.in_order()), ("all rows", self.overall)]
+        named = self._named()
         rows = [[label, str(each.counts.n_rows), *_cells(each)] for label, each in named]
         remarks = [f"{label}: {remark}" for label, each in named[:-1] for remark in each.remarks]
         return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)

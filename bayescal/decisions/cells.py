@@ -1,4 +1,7 @@
-"""ClusteredCells: weights of rows by cluster and joint cell, for statistics that treat clusters as independent."""
+"""Joint cells, the score cells of several models and the outcome: integer keys, sums over rows, and weights by cluster.
+
+ClusteredCells is for statistics that treat clusters as independent.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +16,7 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import require_same_kind, require_several
 from bayescal.stats.frozen import Sums
-from bayescal.stats.sums import effective_number, sums_at
+from bayescal.stats.sums import effective_number, row_counts, summed_by_key, sums_at
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -22,6 +25,89 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Rows per chunk.
+CHUNK = 262_144
+#: Maximum number of joint cells for an array of all of them; with more, only cells that occur are stored.
+DENSE_CELLS = 1_000_000
+#: Joint cells have integers as keys, in an engine as float64.
+MOST_KEYS, MOST_ENGINE_KEYS = 2**62, 2**53
+
+
+def joint_sums(rows: Sequence[Predictions], bins: Bins) -> tuple[Ints, Ints, Floats]:
+    """Return the joint cells that occur, and the numbers of rows and the sums of weights in each."""
+    size = 2 * len(bins) ** len(rows)
+    require_keys(size, MOST_KEYS, len(bins) - 1, len(rows))
+    outcome, weight = rows[0].outcome, rows[0].weight
+    dense = [np.zeros(size) for _ in range(1 if weight is None else 2)] if size <= DENSE_CELLS else None
+    parts: list[tuple[Ints, Ints, Floats]] = []
+    for start in range(0, len(outcome), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        key = np.zeros(len(outcome[chunk]), np.int64)
+        for each in rows:
+            key = key * len(bins) + bin_index(each.confidence[chunk], bins)
+        key = 2 * key + (outcome[chunk] == 1)
+        w = None if weight is None else weight[chunk]
+        if dense is not None:
+            for total, value in zip(dense, [None, w], strict=False):
+                total += sums_at(key, value, size)
+        else:
+            present, at = np.unique(key, return_inverse=True)
+            count = np.bincount(at, minlength=len(present))
+            parts.append((present, count, sums_at(at, w, len(present))))
+    if dense is not None:
+        keys = np.flatnonzero(dense[0])
+        return _unpacked(keys, len(bins), len(rows)), dense[0][keys].astype(np.int64), dense[-1][keys]
+    present, n, total = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _by_key(present, n, total, len(bins), len(rows))
+
+
+def merged(cells: Ints, n: Ints, weight: Floats, n_bins: int) -> tuple[Ints, Ints, Floats]:
+    """Return joint cells in order, each once, with sums of rows and weights."""
+    key = np.zeros(len(cells), np.int64)
+    for column in cells[:, :-1].T:
+        key = key * n_bins + column
+    return _by_key(2 * key + cells[:, -1], n, weight, n_bins, cells.shape[1] - 1)
+
+
+def _by_key(key: Ints, n: Ints, weight: Floats, n_bins: int, n_models: int) -> tuple[Ints, Ints, Floats]:
+    keys, at = np.unique(key, return_inverse=True)
+    rows = row_counts("n", summed_by_key(at, n, len(keys)))
+    return _unpacked(keys, n_bins, n_models), rows, sums_at(at, weight, len(keys))
+
+
+def _unpacked(keys: Ints, n_bins: int, n_models: int) -> Ints:
+    rest, outcome = np.divmod(keys, 2)
+    columns = [outcome]
+    for _ in range(n_models):
+        rest, own = np.divmod(rest, n_bins)
+        columns.insert(0, own)
+    return np.stack(columns, axis=1)
+
+
+def only_by_outcome(outcome: Ints, n: Ints, weight: Floats, weight_sq: Floats) -> bool:
+    """Return whether all weights of one outcome are equal, and differ between the outcomes.
+
+    `outcome`, `n` and `weight` are those of each cell, `weight_sq` the sums of squared weights by outcome.
+    """
+    of_outcome = sums_at(outcome, weight, 2)
+    if not (weight_sq > 0).all():
+        return False
+    size = weight_sq / of_outcome  # the weight of each row, if all positive weights of the outcome are equal
+    rows = np.append(weight / size[outcome], of_outcome / size)  # then whole numbers, of cells and in all
+    whole = np.isclose(rows, np.rint(rows), rtol=1e-9, atol=1e-9)
+    whole &= rows <= np.append(n, sums_at(outcome, n, 2)) * (1 + 1e-9)
+    equal = np.isclose(size[0], size[1], rtol=1e-9, atol=0)
+    return bool(whole.all() and rows[-2:].min() > 1.5 and not equal)
+
+
+def require_keys(size: int, most: int, n_thresholds: int, n_models: int) -> None:
+    """Refuse joint cells whose keys would not be exact."""
+    if size > most:
+        raise ValueError(
+            f"{n_models} models with {n_thresholds} thresholds have {size:.1g} joint cells, more than {most:.1g}; use "
+            "fewer thresholds, or fewer models at a time."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class ClusteredCells(Sums):
@@ -29,27 +115,14 @@ class ClusteredCells(Sums):
 
     Two batches can be added if no cluster has rows in both. Labels are not kept, so this cannot be checked.
 
-    Parameters
-    ----------
-    number : int
-        Number of clusters with rows of positive weight.
-    cluster : ndarray of int64, shape (n_entries,)
-        Code of the cluster, from 0 to `number` - 1.
-    cells : ndarray of int64, shape (n_entries, n_models + 1)
-        The score cell of each model, and the outcome.
-    weight : ndarray, shape (n_entries,)
-        Sum of weights.
-
-    Examples
-    --------
     >>> ClusteredCells.of_rows(np.array([5, 5, 7]), np.array([[0, 1], [0, 1], [1, 0]]), np.ones(3))
     ClusteredCells(2 clusters, 2 entries)
     """
 
-    number: int
-    cluster: Ints
-    cells: Ints
-    weight: Floats
+    number: int  # of clusters with rows of positive weight
+    cluster: Ints  # code of the cluster, from 0 to number - 1; shape (n_entries,)
+    cells: Ints  # score cell of each model, and the outcome; shape (n_entries, n_models + 1)
+    weight: Floats  # sum of weights, shape (n_entries,)
 
     @classmethod
     def of_rows(cls, of_row: Array, cells: Ints, weight: Floats) -> "ClusteredCells":
@@ -93,19 +166,10 @@ class ClusteredCells(Sums):
     def outcome_effect(self, weight_sq: Floats) -> float:
         r"""Return the design effect of the share of outcome 1, between 1 and that of equal rows in each cluster.
 
-        Parameters
-        ----------
-        weight_sq : ndarray, shape (2,)
-            Sum of squared weights of rows, by outcome.
+        With J clusters, it is :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} w_i (y_i - \bar y))^2 / \sum_i w_i^2 (y_i -
+        \bar y)^2`, at most :math:`\sum_j W_j^2 / \sum_i w_i^2`; 1 without both outcomes. `weight_sq` has the sums of
+        squared weights by outcome.
 
-        Returns
-        -------
-        float
-            With J clusters, :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} w_i (y_i - \bar y))^2 / \sum_i w_i^2 (y_i
-            - \bar y)^2`, at most :math:`\sum_j W_j^2 / \sum_i w_i^2`; 1 without both outcomes.
-
-        Examples
-        --------
         Each of two clusters has one outcome in all of its four rows:
 
         >>> clustered = ClusteredCells.of_rows(np.repeat([0, 1], 4), np.repeat([[0, 0], [0, 1]], 4, axis=0), np.ones(8))
@@ -136,12 +200,7 @@ class ClusteredCells(Sums):
     def matrix(self, n_bins: int, scale: Floats) -> "csr_array":
         """Return weights by cluster, and by model, outcome and score cell: (number, n_models * 2 * n_bins), sparse.
 
-        Parameters
-        ----------
-        n_bins : int
-            Number of score cells.
-        scale : ndarray, shape (2,)
-            Factor of the weights of each outcome.
+        Weights of each outcome are multiplied by its `scale`, shape (2,).
         """
         from scipy.sparse import csr_array
 
@@ -155,10 +214,7 @@ class ClusteredCells(Sums):
 def cells_of_clusters(rows: Sequence[Predictions], clusters: Clusters | None, bins: Bins) -> ClusteredCells | None:
     """Return the joint cells of each cluster, of the rows of several models; None if there are no clusters.
 
-    Raises
-    ------
-    ValueError
-        If fewer than two clusters have rows of positive weight.
+    Fewer than two clusters with rows of positive weight are refused.
     """
     if clusters is None:
         return None
@@ -171,12 +227,6 @@ def cells_of_clusters(rows: Sequence[Predictions], clusters: Clusters | None, bi
 
 
 def add_cells(one: ClusteredCells | None, other: ClusteredCells | None) -> ClusteredCells | None:
-    """Add the cells of two batches; None if neither has clusters.
-
-    Raises
-    ------
-    ValueError
-        If only one of them has clusters.
-    """
+    """Add the cells of two batches; None if neither has clusters, an error if only one of them has."""
     require_same_kind(one, other)
     return None if one is None or other is None else one + other
