@@ -125,13 +125,13 @@ class CalibrationTests(_presented.Presented):
 
     def table(self) -> list[dict[str, Any]]:
         """Return the statistics as data: one dict each, with keys statistic, value, df and p_value."""
-        found = self.hosmer_lemeshow
+        hl = self.hosmer_lemeshow
         return [
             {"statistic": "spiegelhalter_z", "value": self.z, "df": None, "p_value": self.p_spiegelhalter},
             {
                 "statistic": "hosmer_lemeshow",
-                "value": found.chi_squared,
-                "df": found.df,
+                "value": hl.chi_squared,
+                "df": hl.df,
                 "p_value": self.p_hosmer_lemeshow,
             },
         ]
@@ -141,10 +141,10 @@ class CalibrationTests(_presented.Presented):
 
     def sentence(self) -> str:
         """Both statistics in words."""
-        found = self.hosmer_lemeshow
+        hl = self.hosmer_lemeshow
         z = "not defined" if self.z != self.z else f"{self.z:.2f} (P {_p(self.p_spiegelhalter)})"
         return (
-            f"Spiegelhalter's Z is {z}. The Hosmer-Lemeshow statistic is {_value(found.chi_squared)} with {found.df} "
+            f"Spiegelhalter's Z is {z}. The Hosmer-Lemeshow statistic is {_value(hl.chi_squared)} with {hl.df} "
             f"degrees of freedom (P {_p(self.p_hosmer_lemeshow)})."
         )
 
@@ -156,7 +156,7 @@ class CalibrationTests(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Questions that the statistics cannot answer, and warnings."""
-        found, groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
+        hl, n_groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
         texts = [
             *self.of_rows,
             "Both test exact calibration. A P-value does not state how large the errors are: with many rows small "
@@ -165,18 +165,18 @@ class CalibrationTests(_presented.Presented):
         ]
         if self.z != self.z:
             texts.append("All scores are 0, 0.5 or 1, for which the standard deviation of Spiegelhalter's Z is 0.")
-        if found.divided:
+        if hl.divided:
             texts.append(
-                f"Equal scores lie on both sides of {found.divided} of {groups - 1} boundaries between groups, so that "
+                f"Equal scores lie on both sides of {hl.divided} of {n_groups - 1} boundaries between groups, so that "
                 "the Hosmer-Lemeshow statistic depends on the order of the rows."
             )
-        if np.isinf(found.chi_squared):
+        if np.isinf(hl.chi_squared):
             texts.append(
                 f"The Hosmer-Lemeshow statistic is infinite: outcomes contradict the score of {len(self.contradicted)} "
-                f"of {found.n.sum()} rows (score 0 with outcome 1, or score 1 with outcome 0), first at index "
+                f"of {hl.n.sum()} rows (score 0 with outcome 1, or score 1 with outcome 0), first at index "
                 f"{self.contradicted[0]}, and a group has scores that are all 0 or all 1."
             )
-        least = float(np.minimum(found.expected, found.n - found.expected).min())
+        least = float(np.minimum(hl.expected, hl.n - hl.expected).min())
         if least < ACCURATE:
             texts.append(
                 f"The smallest expected number in a group is {least:.2g}; the chi-squared distribution of the "
@@ -186,13 +186,13 @@ class CalibrationTests(_presented.Presented):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
-        found = self.hosmer_lemeshow
+        hl = self.hosmer_lemeshow
         rows = [
             ["Spiegelhalter's Z", _value(self.z), "-", _p(self.p_spiegelhalter, sign=False)],
             [
                 "Hosmer-Lemeshow chi-squared",
-                _value(found.chi_squared),
-                str(found.df),
+                _value(hl.chi_squared),
+                str(hl.df),
                 _p(self.p_hosmer_lemeshow, sign=False),
             ],
         ]

@@ -444,17 +444,17 @@ class Cumulative(_presented.Presented):
         difference = f"{self._difference(slope.difference)} by {significant(abs(slope.difference), 3)} on average"
         statistic = f"Kuiper statistic is {self._statistic()}"
         if self.p_kuiper > CHANCE:
-            found = (
+            text = (
                 f"The rows do not show a difference between {self._compared()}. The largest deviation of all intervals "
                 f"of {self._step}s is {where}: {difference}. The {statistic}."
             )
         else:
-            found = (
+            text = (
                 f"{where[0].upper()}{where[1:]}, {difference}. No other interval of {self._step}s "
                 f"deviates more: the {statistic}."
             )
         p_value = p_words(self.p_kuiper).replace("<", "less than")
-        return f"{found} {self._under_calibration()} the probability of a statistic of at least this size is {p_value}."
+        return f"{text} {self._under_calibration()} the probability of a statistic of at least this size is {p_value}."
 
     def _statistic(self) -> str:
         return self._number(self.kuiper)

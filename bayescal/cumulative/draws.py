@@ -127,8 +127,8 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
         half = n_draws // 2
         uniform = (rng.permutation(n_draws - half) + rng.random(n_draws - half)) / (n_draws - half)
         order = rng.permutation(n_draws)
-        others = [each.quantile(uniform) for each in confidence_distributions(steps, counts, bins, curve, rng)]
-        d, g = (np.concatenate([own[:half], other])[order] for own, other in zip((d, g), others, strict=True))
+        inverted = [each.quantile(uniform) for each in confidence_distributions(steps, counts, bins, curve, rng)]
+        d, g = (np.concatenate([first[:half], second])[order] for first, second in zip((d, g), inverted, strict=True))
     return CumulativeDraws(posterior, counts.upper, bins, curve, d, g)
 
 

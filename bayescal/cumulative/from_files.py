@@ -109,8 +109,8 @@ def cumulative_of_file(
             require_group_labels(dict.fromkeys(np.asarray(rows.group).tolist()), len(rows.y_true))
         result = _zoomed(_result(rows, columns.target, options.logits, groups), groups.zoom)
         posterior, settings = _posterior(result, model)
-    given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given(), **settings}
-    return CumulativeFile(result, given, notes, posterior)
+    parameters = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given(), **settings}
+    return CumulativeFile(result, parameters, notes, posterior)
 
 
 def _posterior(

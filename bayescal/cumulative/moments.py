@@ -214,10 +214,10 @@ def third_moment_of_difference(members: tuple[Floats, ...], others: tuple[Floats
     `members` has the sums of weights and of their cubes in each cell, `others` those of weights U and of their squares
     T; the sum of cubes of others is approximated by T^2 / U, which is exact for equal weights.
     """
-    (own, own_cubes), (other, other_sq) = members, others
-    total = own + other
+    (member, member_cubes), (other, other_sq) = members, others
+    total = member + other
     cubes = np.divide(other_sq, other, out=np.zeros_like(other), where=other > 0) * other_sq
-    return own_cubes * (other / total) ** 3 + (own / total) ** 3 * cubes
+    return member_cubes * (other / total) ** 3 + (member / total) ** 3 * cubes
 
 
 def effective_number(second: Floats, third: Floats) -> Floats:

@@ -176,12 +176,12 @@ def _title(ax: "Axes", cd: Cumulative, *, small: bool) -> str:
     """Return the statistic and its P-value, after the group if there is one."""
     kuiper = significant(cd.kuiper, _render.decimals(cd.robust_sigma / 10, 4))
     p = p_words(cd.p_kuiper)
-    found = f"Kuiper {kuiper}, P {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
+    text = f"Kuiper {kuiper}, P {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
     group = getattr(cd, "group", SUBPOPULATION)
     if group == SUBPOPULATION:
-        return found
+        return text
     room = characters(ax, TINY + 1 if small else SMALL + 1)
-    return f"{group}: {found}" if len(group) + len(found) + 2 <= room else f"{_render.cut(group, room)}\n{found}"
+    return f"{group}: {text}" if len(group) + len(text) + 2 <= room else f"{_render.cut(group, room)}\n{text}"
 
 
 def _require_cumulative(cd: Any) -> None:

@@ -79,11 +79,11 @@ def _real(name: str, values: Any) -> Floats:
 
 def read_member(member: Any, rows: Responses) -> NDArray[np.bool_]:
     """Check a column that marks rows of a subpopulation: some rows of positive weight, but not all."""
-    given = column("member", to_array("member", member))
-    _checks.same_length(("member", "response"), (len(given), len(rows)))
-    require_marks("member", given, MEMBER)
+    values = column("member", to_array("member", member))
+    _checks.same_length(("member", "response"), (len(values), len(rows)))
+    require_marks("member", values, MEMBER)
     with own_hints(MEMBER, swapped=MEMBER):
-        marked = binary("member", given, None) == 1
+        marked = binary("member", values, None) == 1
     counted = np.ones(len(rows), dtype=np.bool_) if rows.weight is None else rows.weight > 0
     marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"
     if not marked[counted].any():

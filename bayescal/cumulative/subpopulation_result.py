@@ -71,21 +71,21 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
     >>> attenuation(steps).mean
     1.0
     """
-    own, cell = steps.weight, steps.cell_weight
+    member, cell = steps.weight, steps.cell_weight
     parts = int(np.clip(steps.n_rows.sum() // MEMBERS, 1, PARTS))
-    reached = np.cumsum(own)
+    reached = np.cumsum(member)
     starts = np.unique(np.searchsorted(reached, reached[-1] * np.arange(parts) / parts, side="right"))
 
     def total(values: Floats) -> Floats:
         return np.add.reduceat(values, starts)
 
-    shown = total(own * (cell - own) / cell)
-    weight, whole = total(own), total(cell)
+    shown = total(member * (cell - member) / cell)
+    weight, whole = total(member), total(cell)
     meant = weight * (whole - weight) / whole
     ratio = np.divide(shown, meant, out=np.ones(len(starts)), where=meant > 0)
     ratio = np.minimum(ratio, 1.0)
     mean = shown.sum() / meant.sum() if meant.sum() > 0 else 1.0
-    corrected = steps.deviation / np.repeat(ratio, np.diff(starts, append=len(own)))
+    corrected = steps.deviation / np.repeat(ratio, np.diff(starts, append=len(member)))
     return Attenuation(
         float(min(mean, 1.0)), float(ratio.min()), float(ratio.max()), np.cumsum(corrected) / reached[-1]
     )
@@ -369,11 +369,11 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         first, flagged = self.table()[0], len(self.flagged)
         difference = f"{first['average_difference']:+z.3f}"
         if flagged:
-            found = f"{flagged} of {len(self)} groups {'is' if flagged == 1 else 'are'} flagged as different"
+            groups = f"{flagged} of {len(self)} groups {'is' if flagged == 1 else 'are'} flagged as different"
         else:
-            found = f"None of the {len(self)} groups is shown to differ"
+            groups = f"None of the {len(self)} groups is shown to differ"
         return (
-            f"{found} from the full population at equal scores, with a false discovery rate of {100 * self.fdr:g} %. "
+            f"{groups} from the full population at equal scores, with a false discovery rate of {100 * self.fdr:g} %. "
             f"The smallest P-value, {p_words(first['p_value'])}, belongs to {self.groups.equation(first['group'])}, "
             f"with an average difference of {difference}; `screen[label]` shows the scores at which a group differs."
         )
@@ -425,8 +425,8 @@ def sorted_screen(
     rows: Responses, groups: Groups, sums: GroupSums, p_value: Floats, statistic: str, fdr: float
 ) -> SubpopulationScreen:
     """Return a screen whose groups are in order of P-value, from groups in any order."""
-    given = SubpopulationScreen(rows, groups, sums, p_value, statistic, fdr)
-    order = np.lexsort((-given._in_sigma(), p_value))
+    unsorted = SubpopulationScreen(rows, groups, sums, p_value, statistic, fdr)
+    order = np.lexsort((-unsorted._in_sigma(), p_value))
     place = np.append(np.argsort(order), -1)  # rows without a group have the number -1
     labels = tuple(groups.labels[i] for i in order)
     of_groups = GroupSums(*(getattr(sums, each.name)[order] for each in fields(GroupSums)))

@@ -65,36 +65,36 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
     mean = in_cells(weight * response) / total
     squares = in_cells(weight * (response - mean[cell]) ** 2)
 
-    own, residual = weight[member], response[member] - mean[step]
+    w, residual = weight[member], response[member] - mean[step]
 
     def of_members(values: Floats) -> Floats:
         return sums_at(step, values, len(score))
 
-    mass, square = of_members(own), of_members(own**2)
+    mass, mass_sq = of_members(w), of_members(w**2)
     # exact zeros: otherwise, P-values would compare rounding errors of equal responses
     counted = weight > 0
     constant = _constant(cell[counted], response[counted], len(score))
     residual[constant[step]] = squares[constant] = 0.0
     # means of members and others, because a difference from the mean of the cell can cancel
-    difference = of_members(own * response[member]) / mass
+    difference = of_members(w * response[member]) / mass
     difference -= np.divide(of_others(weight * response), other, out=difference.copy(), where=other > 0)
     difference[constant] = 0.0
     other_sq = of_others(weight**2)
     local_second, local_third = _local_moments(
-        rows.score[counted], response[counted], midpoints(score), (mass, square, of_members(own**3)), (other, other_sq)
+        rows.score[counted], response[counted], midpoints(score), (mass, mass_sq, of_members(w**3)), (other, other_sq)
     )
     return SubpopulationSteps(
         score=score,
         weight=mass,
         deviation=mass * (other / total) * difference,
-        weight_sq=square,
-        deviation_weight_sq=of_members(own**2 * residual),
-        deviation_sq=of_members((own * residual) ** 2),
-        calibrated_variance=square * squares / total,
+        weight_sq=mass_sq,
+        deviation_weight_sq=of_members(w**2 * residual),
+        deviation_sq=of_members((w * residual) ** 2),
+        calibrated_variance=mass_sq * squares / total,
         n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
         difference_variance=_difference_variance(
-            (mass, square), (other, other_sq), squares, _pairs(cell[counted], weight[counted], total)
+            (mass, mass_sq), (other, other_sq), squares, _pairs(cell[counted], weight[counted], total)
         ),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
         cell_weight=total,
@@ -126,9 +126,9 @@ def _moments_of_difference(
     others: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
     second, third = moments.around(low, high)
-    (own, own_sq, own_cubes), (other, other_sq) = members, others
-    squares = own_sq * (other / (own + other)) ** 2 + (own / (own + other)) ** 2 * other_sq
-    return second * squares, np.abs(third) * third_moment_of_difference((own, own_cubes), others)
+    (member, member_sq, member_cubes), (other, other_sq) = members, others
+    squares = member_sq * (other / (member + other)) ** 2 + (member / (member + other)) ** 2 * other_sq
+    return second * squares, np.abs(third) * third_moment_of_difference((member, member_cubes), others)
 
 
 def _constant(cell: NDArray[np.intp], response: Floats, n_cells: int) -> NDArray[np.bool_]:
@@ -162,10 +162,10 @@ def _difference_variance(
     V^2 T) / W^2, and the mean of `squares`, the weighted sum of squared differences from the mean of the cell, is v P /
     W. The result is 0 if a cell only contains members.
     """
-    (own, own_sq), (other, other_sq) = members, others
-    total = own + other
-    variance = np.divide(squares, pairs / total, out=np.zeros_like(own), where=pairs > 0)
-    return variance * (own_sq * (other / total) ** 2 + (own / total) ** 2 * other_sq)
+    (member, member_sq), (other, other_sq) = members, others
+    total = member + other
+    variance = np.divide(squares, pairs / total, out=np.zeros_like(member), where=pairs > 0)
+    return variance * (member_sq * (other / total) ** 2 + (member / total) ** 2 * other_sq)
 
 
 def midpoints(score: Floats) -> Floats:
@@ -219,13 +219,13 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     constant = changes[high - 1] == changes[low]
     members, others = split_moments(Moments.of_rows(weight[by_score], response), (low, begin, end, high), constant)
     cell = members + others
-    own, whole = members.weight, cell.weight
+    member, whole = members.weight, cell.weight
     # exact zeros as in `subpopulation_steps`
     nothing = constant | (high - low == end - begin)
-    deviation = np.where(nothing, 0.0, own * (others.weight / whole) * (members.mean - others.mean))
+    deviation = np.where(nothing, 0.0, member * (others.weight / whole) * (members.mean - others.mean))
     squares = np.where(constant, 0.0, cell.squares)
     variance = _difference_variance(
-        (own, members.weight_sq), (others.weight, others.weight_sq), np.where(nothing, 0.0, squares), cell.pairs
+        (member, members.weight_sq), (others.weight, others.weight_sq), np.where(nothing, 0.0, squares), cell.pairs
     )
     of_end = np.add.reduceat(variance, first)
     sizes = np.diff(first, append=len(level))
@@ -233,20 +233,20 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     unit = np.where(of_end > 0, np.sqrt(of_end), 1.0)
     curve = np.cumsum(deviation / np.repeat(unit, sizes))
     curve -= np.repeat(curve[first] - deviation[first] / unit, sizes)
-    total = np.add.reduceat(own, first)
+    total = np.add.reduceat(member, first)
     last = np.append(first[1:], len(curve)) - 1
-    own_variance = members.weight_sq * squares / whole
-    of_sigma = np.add.reduceat(own_variance, first)
-    outer = np.sqrt(own_variance) * _beyond(score, weight, level, first, last) / whole
+    published_variance = members.weight_sq * squares / whole
+    of_sigma = np.add.reduceat(published_variance, first)
+    outer = np.sqrt(published_variance) * _beyond(score, weight, level, first, last) / whole
     shares = np.divide(variance, np.repeat(of_end, sizes), out=np.zeros_like(variance), where=variance > 0)
     roots = np.add.reduceat(np.sqrt(shares), first)
     unit /= total
     moments = LocalMoments.of_rows(score[by_score], response)
-    own_cubes = np.add.reduceat(weight[order] ** 3, starts)
+    member_cubes = np.add.reduceat(weight[order] ** 3, starts)
     second, third = (
         np.add.reduceat(each, first)
         for each in _moments_of_difference(
-            moments, low, high, (own, members.weight_sq, own_cubes), (others.weight, others.weight_sq)
+            moments, low, high, (member, members.weight_sq, member_cubes), (others.weight, others.weight_sq)
         )
     )
     return GroupSums(

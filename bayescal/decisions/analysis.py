@@ -152,8 +152,8 @@ def net_benefit(
         return replace(_of_counts(counts, pseudo_rows, harm, prevalence, draws, rng), of_rows=of_rows)
     groups = Groups.from_column(by, n_rows)
     parts = _by_group(rows, groups, counts.thresholds, clusters)
-    found = _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
-    return replace(found, overall=replace(found.overall, of_rows=of_rows))
+    grouped = _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
+    return replace(grouped, overall=replace(grouped.overall, of_rows=of_rows))
 
 
 def _by_group(
@@ -161,12 +161,12 @@ def _by_group(
 ) -> dict[Any, ThresholdCounts]:
     """Count the rows of each group; the part of a cluster inside a group is a cluster."""
     parts = zip(*(groups.split(of_model) for of_model in rows.values()), strict=True)
-    found = {}
+    counts = {}
     for label, inside, members in zip(groups.labels, groups.rows(), parts, strict=True):
-        own = None if clusters is None else clusters.take(inside)
+        kept = None if clusters is None else clusters.take(inside)
         with errors_of(f"group {label!r}"):
-            found[label] = ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, own)
-    return found
+            counts[label] = ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, kept)
+    return counts
 
 
 def _of_groups(

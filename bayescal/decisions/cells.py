@@ -79,8 +79,8 @@ def _unpacked(keys: Ints, n_bins: int, n_models: int) -> Ints:
     rest, outcome = np.divmod(keys, 2)
     columns = [outcome]
     for _ in range(n_models):
-        rest, own = np.divmod(rest, n_bins)
-        columns.insert(0, own)
+        rest, cell = np.divmod(rest, n_bins)
+        columns.insert(0, cell)
     return np.stack(columns, axis=1)
 
 
@@ -221,9 +221,9 @@ def cells_of_clusters(rows: Sequence[Predictions], clusters: Clusters | None, bi
     first = rows[0]
     columns = [*(bin_index(each.confidence, bins) for each in rows), first.outcome == 1]
     weight = np.ones(len(first)) if first.weight is None else first.weight
-    found = ClusteredCells.of_rows(clusters.of_row, np.stack(columns, axis=1).astype(np.int64), weight)
-    require_several(found.number)
-    return found
+    clustered = ClusteredCells.of_rows(clusters.of_row, np.stack(columns, axis=1).astype(np.int64), weight)
+    require_several(clustered.number)
+    return clustered
 
 
 def add_cells(one: ClusteredCells | None, other: ClusteredCells | None) -> ClusteredCells | None:

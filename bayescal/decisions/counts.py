@@ -151,15 +151,15 @@ class ThresholdCounts(Sums):
         >>> counts.cells.tolist()
         [[0, 1, 0], [1, 1, 1]]
         """
-        given = confidence if isinstance(confidence, Mapping) else {UNNAMED: confidence}
+        by_model = confidence if isinstance(confidence, Mapping) else {UNNAMED: confidence}
         rows = [
             Predictions.from_outcomes(outcome, p, weights, names=("outcome", f"confidence[{name!r}]"), target="event")
             if isinstance(confidence, Mapping)
             else Predictions.from_outcomes(outcome, p, weights, target="event")
-            for name, p in given.items()
+            for name, p in by_model.items()
         ]
         clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[0]), rows="outcome")
-        return cls.from_predictions(dict(zip(model_names(given), rows, strict=True)), thresholds, clusters)
+        return cls.from_predictions(dict(zip(model_names(by_model), rows, strict=True)), thresholds, clusters)
 
     @classmethod
     def from_predictions(
@@ -195,8 +195,8 @@ class ThresholdCounts(Sums):
         square = None if first.weight is None else first.weight**2
         squares = sums_at(first.outcome.astype(np.intp), square, 2)
         by_cluster = cells_of_clusters(list(rows.values()), clusters, bins_between(at))
-        found = cls(at, names, cells, n, weight, squares, by_cluster)
-        return found if len(at) == len(every) else found.at(every)
+        counts = cls(at, names, cells, n, weight, squares, by_cluster)
+        return counts if len(at) == len(every) else counts.at(every)
 
     @classmethod
     def from_frame(
@@ -254,15 +254,15 @@ class ThresholdCounts(Sums):
             models = [{"outcome": outcome, "confidence": columns[names[0]]}]
         else:
             models = [{"outcome": outcome, f"confidence[{i}]": columns[name]} for i, name in enumerate(names)]
-        found = {}
+        by_label = {}
         for label, rows in framed(frame, models, weights, by, bins, "event"):
             cells = np.stack([*rows.index, rows.outcome[0]], axis=1)
             weight = rows.n.astype(np.float64) if rows.weight is None else rows.weight
             squares = weight if rows.weight_sq is None else rows.weight_sq
             by_outcome = sums_at(rows.outcome[0], squares, 2)
             counts = cls(at, names, *merged(cells, rows.n, weight, len(bins)), by_outcome)
-            found[label] = counts if len(at) == len(every) else counts.at(every)
-        return found[None] if by is None else found
+            by_label[label] = counts if len(at) == len(every) else counts.at(every)
+        return by_label[None] if by is None else by_label
 
     @classmethod
     def from_bins(
@@ -306,8 +306,8 @@ class ThresholdCounts(Sums):
         edges = margins[0].bins.edges[1:-1]
         n_bins = len(edges) + 1
         squares = sums_at(cells[:, -1], n.astype(np.float64), 2)
-        found = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
-        return found.at(edges_as_thresholds(edges) if thresholds is None else thresholds)
+        finest = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
+        return finest.at(edges_as_thresholds(edges) if thresholds is None else thresholds)
 
     def at(self, thresholds: Any) -> "ThresholdCounts":
         """Return the counts of the same rows between some of the thresholds, without another pass over the rows.

@@ -84,8 +84,8 @@ class LossRatio(_presented.Presented):
         treated, outcome = CELLS[:, :2].T[:, None, :], CELLS[:, 2]
         lost = mass @ self._losses.swapaxes(1, 2)
         lost += (prior * _losses_of(treated, outcome, t)[:, None]).sum(axis=-1)
-        drawn: Floats = lost / (mass.sum(axis=1)[:, None] + prior.sum(axis=2))
-        return drawn
+        losses: Floats = lost / (mass.sum(axis=1)[:, None] + prior.sum(axis=2))
+        return losses
 
     @property
     def _losses(self) -> Floats:

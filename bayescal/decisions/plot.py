@@ -66,11 +66,11 @@ def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> Cho
     >>> points.mean["model"].round(2), points.p_useful["model"]
     (array([0.49]), array([1.]))
     """
-    given = np.atleast_1d(np.asarray(at, dtype=np.float64))
-    same = np.isclose(given[:, None], dc.thresholds, rtol=0, atol=1e-9)
+    chosen = np.atleast_1d(np.asarray(at, dtype=np.float64))
+    same = np.isclose(chosen[:, None], dc.thresholds, rtol=0, atol=1e-9)
     if not same.any(axis=1).all():
         raise ValueError(
-            f"`at` must hold thresholds of `dc`, which {given[~same.any(axis=1)][0]:g} is not; name it in "
+            f"`at` must hold thresholds of `dc`, which {chosen[~same.any(axis=1)][0]:g} is not; name it in "
             "`net_benefit(..., thresholds=)`."
         )
     place = same.argmax(axis=1)
@@ -81,7 +81,7 @@ def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> Cho
         mean = {name: exact[place] for name, (exact, _) in dc.moments.items()}
         treat_all = np.array([row["mean"] for row in dc.treat_all_table()])[place]
     useful = {name: np.where(dc.few_rows[name], np.nan, p)[place] for name, p in dc.p_useful.items()}
-    return ChosenPoints(given, mean, treat_all, useful)
+    return ChosenPoints(chosen, mean, treat_all, useful)
 
 
 def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: bool = False) -> DecisionCurvePoints:
@@ -95,9 +95,9 @@ def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: b
     >>> points.useful["model"], points.treat_all.round(2)
     (array([ True,  True,  True]), array([ 0.29,  0.  , -1.5 ]))
     """
-    drawn = dc.standardized if standardized else dc.net_benefit
-    ends = {name: each.interval(prob) for name, each in drawn.items()}
-    mean = {name: each.mean() for name, each in drawn.items()}
+    draws = dc.standardized if standardized else dc.net_benefit
+    ends = {name: each.interval(prob) for name, each in draws.items()}
+    mean = {name: each.mean() for name, each in draws.items()}
     treat_all = (dc.treat_all.values / dc.prevalence_draws).mean(axis=0) if standardized else dc.treat_all.mean()
     low, high = ({name: each[side] for name, each in ends.items()} for side in (0, 1))
     return DecisionCurvePoints(
@@ -257,11 +257,11 @@ def _title(points: DecisionCurvePoints, prob: float, *, small: bool) -> str:
     return f"{len(useful)} of {len(points.mean)} models useful{some} {at_least}"
 
 
-def _title_at(found: ChosenPoints, *, small: bool) -> str:
+def _title_at(chosen: ChosenPoints, *, small: bool) -> str:
     """Return the numbers at the first of the chosen thresholds, a line each."""
     lines = []
-    for i, t in enumerate(found.thresholds[:TITLED]):
-        stated = {name: "-" if np.isnan(p[i]) else of_draws(p[i]) for name, p in found.p_useful.items()}
+    for i, t in enumerate(chosen.thresholds[:TITLED]):
+        stated = {name: "-" if np.isnan(p[i]) else of_draws(p[i]) for name, p in chosen.p_useful.items()}
         if len(stated) > 1:
             names = [f"{_render.cut(_render.name(name), 16)} {p}" for name, p in list(stated.items())[: 1 + TITLED]]
             more = ", ..." * (len(stated) > len(names))
@@ -271,7 +271,7 @@ def _title_at(found: ChosenPoints, *, small: bool) -> str:
         if small:
             lines.append(f"P(useful) {p} at {t:g}")
             continue
-        value, default = _render.number(found.mean[name][i], 3), _render.number(found.treat_all[i], 3)
+        value, default = _render.number(chosen.mean[name][i], 3), _render.number(chosen.treat_all[i], 3)
         lines.append(f"At {t:g}: net benefit {value} (treat all {default}), P(useful) {p}")
     return "\n".join(lines)
 
@@ -388,16 +388,16 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
             "`bayescal.decisions.loss_ratio(...)`."
         )
     prob = _checks.fraction("prob", prob)
-    drawn = ~result.few_wrong
-    if np.count_nonzero(drawn) < 2:
+    shown = ~result.few_wrong
+    if np.count_nonzero(shown) < 2:
         raise ValueError(
             "`result` must have at least two thresholds at which 5 or more test rows are decided wrongly; it has "
-            f"{np.count_nonzero(drawn)} of {len(drawn)}."
+            f"{np.count_nonzero(shown)} of {len(shown)}."
         )
     ax = axes_or_new(ax, figsize=(6.4, 4.2))
     small, colours = is_small(ax, *ROOM), palette(ax)
     main = _checks.color("color", color, colours.blue)
-    _draw_ratio(ax, result, drawn, prob, main)
+    _draw_ratio(ax, result, shown, prob, main)
     low, high = result.mean_ratio.interval(prob)
     d = _render.interval_decimals(low, high)
     mean, low_text, high_text = (_render.number(value, d) for value in (result.mean_ratio.mean(), low, high))
@@ -405,11 +405,11 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     return _finished(ax, title, result.spec, key_above(ax, small=small), small=small)
 
 
-def _draw_ratio(ax: "Axes", result: LossRatio, drawn: Any, prob: float, main: str) -> None:
+def _draw_ratio(ax: "Axes", result: LossRatio, shown: Any, prob: float, main: str) -> None:
     t, dark = result.thresholds, is_dark(background(ax))
     # NaN divides the line where a threshold is not drawn
     mean, low, high = (
-        np.where(drawn, values, np.nan) for values in (result.ratio.mean(), *result.ratio.interval(prob))
+        np.where(shown, values, np.nan) for values in (result.ratio.mean(), *result.ratio.interval(prob))
     )
     ax.axhline(1, color=palette(ax).grey, linewidth=1.2, zorder=1, gid="no change")
     style: dict[str, Any] = {"color": main, "linewidth": 0, "alpha": 0.35 if dark else 0.2}
@@ -418,5 +418,5 @@ def _draw_ratio(ax: "Axes", result: LossRatio, drawn: Any, prob: float, main: st
     top, bottom = max(1.0, float(np.nanmax(mean))), min(1.0, float(np.nanmin(low)))
     top = min(MOST * top, max(1.0, float(np.nanmax(high))))
     room = 0.06 * (top - bottom)
-    ax.set(xlim=(t[drawn][0], t[drawn][-1]), ylim=(bottom - room, top + room))
+    ax.set(xlim=(t[shown][0], t[shown][-1]), ylim=(bottom - room, top + room))
     _over_thresholds(ax, "loss after / before")

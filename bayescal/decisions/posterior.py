@@ -142,12 +142,12 @@ class ScoreCellsPosterior:
         step = max(CHUNK // n_draws, 1)
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            drawn = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
+            masses = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
             for i in range(n_models):
                 place = counts.outcome[part] * (size // 2) + counts.cells[part, i]
                 order = np.argsort(place, kind="stable")
                 first = np.flatnonzero(np.diff(place[order], prepend=-1))
-                mass[i][:, place[order][first]] += np.add.reduceat(drawn[order], first, axis=0).T
+                mass[i][:, place[order][first]] += np.add.reduceat(masses[order], first, axis=0).T
 
     def _add_clusters(self, mass: Floats, rng: np.random.Generator) -> None:
         """Add the rows of each cluster, multiplied by one standard exponential number per cluster."""
@@ -158,8 +158,8 @@ class ScoreCellsPosterior:
         step = max(CHUNK // n_draws, 1)
         for start in range(0, counts.clusters.number, step):
             part = rows[start : start + step]
-            drawn = rng.standard_exponential((part.shape[0], n_draws))
-            mass += (part.T @ drawn).reshape(n_models, size, n_draws).swapaxes(1, 2)
+            masses = rng.standard_exponential((part.shape[0], n_draws))
+            mass += (part.T @ masses).reshape(n_models, size, n_draws).swapaxes(1, 2)
 
     def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
         """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""
@@ -211,7 +211,7 @@ class ScoreCellsPosterior:
         treated = np.arange(counts.n_bins)[:, None] > np.arange(len(counts.thresholds))
         contribution = gain[:, None] * treated  # (2, n_bins, n_thresholds)
         squares = 1 / np.where(counts.weight_sq > 0, counts.rates(by_outcome=self.given_outcome), 1.0)
-        found = []
+        effects = []
         for i in range(len(counts.models)):
             weight = counts.margin(i, counts.weight)[..., None]
             axis = 1 if self.given_outcome else (0, 1)
@@ -221,8 +221,8 @@ class ScoreCellsPosterior:
             of_cluster = rows[:, i * size : (i + 1) * size] @ influence.reshape(size, -1)
             alone = (weight * squares[:, None, None] * influence**2).sum(axis=(0, 1))
             between = (of_cluster**2).sum(axis=0) * number / (number - 1)
-            found.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
-        return np.stack(found)
+            effects.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
+        return np.stack(effects)
 
     def difference_mean_and_sd(self, first: int, second: int, gain: Floats) -> tuple[Floats, Floats]:
         """Exact mean and standard deviation of the difference of expected gains of two models, shape (n_thresholds,).

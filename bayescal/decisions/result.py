@@ -226,15 +226,15 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def observed(self) -> dict[str, Floats]:
         """Net benefit of each model and of treating all in the rows themselves, without a prior; NaN without rows."""
-        weight, given = self.counts.weight, self.prevalence is not None
-        found = {}
+        weight, known = self.counts.weight, self.prevalence is not None
+        of_model = {}
         for i, name in enumerate(self.models):
             cells = self.counts.margin(i, weight)
-            total = cells.sum(axis=1 if given else None, keepdims=True)
+            total = cells.sum(axis=1 if known else None, keepdims=True)
             share = np.divide(cells, total, out=np.full_like(cells, np.nan), where=total > 0)
-            found[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
+            of_model[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
             every = share.sum(axis=1, keepdims=True)
-        return found | {TREAT_ALL: net_benefit_of(every, self._gain)}
+        return of_model | {TREAT_ALL: net_benefit_of(every, self._gain)}
 
     @cached_property
     def moments(self) -> dict[str, tuple[Floats, Floats]]:
@@ -243,8 +243,8 @@ class NetBenefit(_presented.Presented):
         For rows in clusters, which have no closed form, those of the draws.
         """
         if self.counts.clusters is not None:
-            drawn = self._drawn[0]
-            return dict(zip(self.models, zip(drawn.mean(axis=0), drawn.std(axis=0, ddof=1), strict=True), strict=True))
+            draws = self._drawn[0]
+            return dict(zip(self.models, zip(draws.mean(axis=0), draws.std(axis=0, ddof=1), strict=True), strict=True))
         mean, sd = self.posterior.mean_and_sd(self._gain)
         return dict(zip(self.models, zip(mean - self._harms, sd, strict=True), strict=True))
 

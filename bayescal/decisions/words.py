@@ -61,18 +61,18 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
     [[False, False, True], [True, False, False]]
     """
     risk = _risk_in_the_rows(counts, prevalence)
-    found = {}
+    few = {}
     for i, name in enumerate(counts.models):
         rows = counts.margin(i, counting(counts)).sum(axis=0)
         above = np.cumsum(rows[::-1])[::-1][1:]
         below = rows.sum() - above
         sides = [(above, above * (1 - risk)), (below, below * risk)]
         # the small number is for products such as 30 * 0.1
-        found[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
+        few[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
         if counts.clusters is not None:
-            found[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
-        found[name][1] &= counts.thresholds > 0  # at 0, a model treats all and is exactly as good as treating all
-    return found
+            few[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
+        few[name][1] &= counts.thresholds > 0  # at 0, a model treats all and is exactly as good as treating all
+    return few
 
 
 def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
@@ -89,14 +89,14 @@ def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dic
     [[False, True], [False, False]]
     """
     gain = gain_of_treating(counts.thresholds, prevalence)
-    found = {}
+    few = {}
     for i, name in enumerate(counts.models):
         rows = counts.margin(i, counting(counts))
         treated = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][:, 1:]
         each = gain if prevalence is None else gain / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
         variance = each**2 * (treated + 0.5)
-        found[name] = (treated < FEW) & (variance >= DECISIVE * variance.sum(axis=0))
-    return found
+        few[name] = (treated < FEW) & (variance >= DECISIVE * variance.sum(axis=0))
+    return few
 
 
 def _risk_in_the_rows(counts: ThresholdCounts, prevalence: float | None) -> Floats:
@@ -157,9 +157,9 @@ def curve_sentence(
     """
     named, left_out = list(models.items())[:NAMED], len(models) - NAMED
     if len(thresholds) == 1:
-        texts = [_at_one(name, thresholds[0], *found, prob, treat_all[0]) for name, found in named]
+        texts = [_at_one(name, thresholds[0], *numbers, prob, treat_all[0]) for name, numbers in named]
         return " ".join([*texts, f"The table has {left_out} more."] if left_out > 0 else texts)
-    where = [f"{_called(name)} {_useful_at(thresholds, found[2], prob)}" for name, found in named]
+    where = [f"{_called(name)} {_useful_at(thresholds, numbers[2], prob)}" for name, numbers in named]
     if left_out > 0:
         where.append(f"and {left_out} more in the table")
     if len(models) == 1:

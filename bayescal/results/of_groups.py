@@ -35,7 +35,7 @@ def in_order[V](groups: Mapping[Any, V], badness: Callable[[V], float] | None, o
 
 @contextmanager
 def errors_of(subject: str) -> Iterator[None]:
-    """Put a subject, such as "group 'a'", before the message of a ValueError or TypeError; an empty one adds nothing."""
+    """Put a subject, such as "group 'a'", before the message of a ValueError or TypeError; nothing if it is empty."""
     try:
         yield
     except (ValueError, TypeError) as problem:

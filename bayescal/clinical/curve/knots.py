@@ -48,14 +48,14 @@ def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     first, last = np.append(0, ends), np.append(ends, len(score))
     wide = (x[last - 1] - x[first] > WIDEST_LOGIT) & (score[last - 1] - score[first] > WIDEST)
     cuts = [_cuts(steps, x, a, b) for a, b in zip(first[wide].tolist(), last[wide].tolist(), strict=True)]
-    found = np.concatenate([ends, *cuts]).astype(np.intp)
+    cut = np.concatenate([ends, *cuts]).astype(np.intp)
     below, above = int(np.searchsorted(score, AT_END, "right")), int(np.searchsorted(score, 1 - AT_END))
     if _rows(steps, slice(0, below)) >= LEAST_ROWS:
-        found = np.append(found[found > below], below)
+        cut = np.append(cut[cut > below], below)
     if _rows(steps, slice(above, len(score))) >= LEAST_ROWS:
-        found = np.append(found[found < above], above)
-    found = np.unique(found)
-    return merge_between(steps, found[(found > 0) & (found < len(score))])
+        cut = np.append(cut[cut < above], above)
+    cut = np.unique(cut)
+    return merge_between(steps, cut[(cut > 0) & (cut < len(score))])
 
 
 def _cuts(steps: Steps, x: Floats, first: int, last: int) -> list[int]:
@@ -95,13 +95,13 @@ def rates_at(knots: BinDraws, score: Floats, apart: NDArray[np.bool_]) -> Floats
     array([[0.1  , 0.25 , 0.371, 0.5  , 0.933]])
     """
     used = np.ones_like(apart) if apart.all() else ~apart
-    own, at = _angle(knots.confidence[0, used]), _angle(score)
-    error = _angle(knots.accuracy[:, used]) - own
-    after = np.clip(np.searchsorted(own, at), 1, max(len(own) - 1, 1))
-    right = np.minimum(after, len(own) - 1)
-    width = np.where(right > after - 1, own[right] - own[after - 1], 1.0)
-    part = np.clip((at - own[after - 1]) / width, 0.0, 1.0)
-    moved = at + (1 - part) * error[:, after - 1] + part * error[:, right]
+    knot_angle, angle = _angle(knots.confidence[0, used]), _angle(score)
+    error = _angle(knots.accuracy[:, used]) - knot_angle
+    after = np.clip(np.searchsorted(knot_angle, angle), 1, max(len(knot_angle) - 1, 1))
+    right = np.minimum(after, len(knot_angle) - 1)
+    width = np.where(right > after - 1, knot_angle[right] - knot_angle[after - 1], 1.0)
+    part = np.clip((angle - knot_angle[after - 1]) / width, 0.0, 1.0)
+    moved = angle + (1 - part) * error[:, after - 1] + part * error[:, right]
     rates: Floats = np.sin(np.clip(moved, 0.0, np.pi / 2)) ** 2
     for knot in np.flatnonzero(apart):
         rates[:, np.abs(score - knots.confidence[0, knot]) <= AT_KNOT] = knots.accuracy[:, [knot]]

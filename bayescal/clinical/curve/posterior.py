@@ -225,10 +225,10 @@ class SmoothCurvePosterior:
     @property
     def probabilities(self) -> dict[str, float]:
         """Posterior probabilities of the sub-models "exact", "drift", "curve" and "both"."""
-        found = dict.fromkeys(SUB_MODELS, 0.0)
+        probabilities = dict.fromkeys(SUB_MODELS, 0.0)
         for key, weight in zip((EXACT, *self.covariances.sub_model), self.weights.tolist(), strict=True):
-            found[key] += weight
-        return found
+            probabilities[key] += weight
+        return probabilities
 
     @property
     def log_bayes_factor(self) -> float:
@@ -247,16 +247,16 @@ class SmoothCurvePosterior:
 
     def draw_accuracy(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw the accuracies of occupied bins, shape (n_draws, n_occupied)."""
-        own = self.confidence
+        stated = self.confidence
         of_each = rng.multinomial(n_draws, self.weights)
-        normal, order = rng.standard_normal((n_draws, len(own))), rng.permutation(n_draws)
+        normal, order = rng.standard_normal((n_draws, len(stated))), rng.permutation(n_draws)
         accuracy, first = np.empty_like(normal), 0
         for j, size in enumerate(of_each):  # rows of one fit are contiguous, and mixed afterwards
             rows = slice(first, first := first + int(size))
             if j == 0:
-                accuracy[rows] = own
+                accuracy[rows] = stated
             elif size:
-                moved = normal[rows] @ self.fits.root[j - 1].T + (logit(own) + self.fits.mean[j - 1])
+                moved = normal[rows] @ self.fits.root[j - 1].T + (logit(stated) + self.fits.mean[j - 1])
                 accuracy[rows] = expit(moved)
         return accuracy[order]
 
@@ -384,10 +384,10 @@ class CurvePosterior:
         everything, others = self._exact
         log_share = np.log(_FAMILY_WEIGHTS) + POWER * np.array(list(self.log_evidence.values()))
         shares = (1 - everything - others) * np.exp(log_share - logsumexp(log_share))
-        found = {EXACT: {EXACT: everything + others}}
+        families = {EXACT: {EXACT: everything + others}}
         for (family, (_, inside)), share in zip(FAMILIES.items(), shares.tolist(), strict=True):
-            found[family] = {key: share * p for key, p in self._within(family, inside).items()}
-        return found
+            families[family] = {key: share * p for key, p in self._within(family, inside).items()}
+        return families
 
     @cached_property
     def _exact(self) -> tuple[float, float]:

@@ -315,8 +315,8 @@ class CalibrationCurve(_presented.Presented):
         Draws(rate at 0.5: mean 0.5798, 95 % interval [0.5504, 0.6001], 4000 draws)
         """
         value = _one_number(score)
-        drawn = self.rates([value])
-        return Draws(drawn.values[:, 0], f"rate at {value:g}", self.bins.fingerprint)
+        rates = self.rates([value])
+        return Draws(rates.values[:, 0], f"rate at {value:g}", self.bins.fingerprint)
 
     @property
     def probabilities(self) -> dict[str, float]:
@@ -461,9 +461,9 @@ def curve_of(
     posterior = curve_posterior(knots, prior_exact=prior_exact, contradicted=against > 0, within=within)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
-    drawn = posterior.sample(draws, rng=rng)
+    bins = posterior.sample(draws, rng=rng)
     span = (float(steps.lower[0]), float(steps.upper[-1]))
-    return CalibrationCurve(posterior, drawn, target, wanted, span, distribution, counted, against, of_rows)
+    return CalibrationCurve(posterior, bins, target, wanted, span, distribution, counted, against, of_rows)
 
 
 def _contradicted(steps: Steps) -> float:
@@ -494,9 +494,9 @@ def _one_number(score: Any) -> float:
 def _require_rows(name: str, effective: float, n_rows: int, *, weighted: bool) -> None:
     if enough_rows(effective):
         return
-    found = f"{effective:.0f} effective rows of {n_rows}" if weighted else f"{n_rows}"
+    rows = f"{effective:.0f} effective rows of {n_rows}" if weighted else f"{n_rows}"
     raise ValueError(
-        f"`{name}` must have at least {LEAST_ROWS} rows for a calibration curve, and has {found}: the coverage of its "
+        f"`{name}` must have at least {LEAST_ROWS} rows for a calibration curve, and has {rows}: the coverage of its "
         "intervals was not measured with fewer. `evaluate` has an ECE for any number of rows."
     )
 
@@ -565,12 +565,12 @@ def _about_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tup
         return float(ordered[min(int(np.searchsorted(held, part * (1 - 1e-9))), len(ordered) - 1)])
 
     texts = []
-    for symbol, (drawn, part) in quantiles.items():
-        sd, low = drawn.sd(), float(drawn.interval()[0])
+    for symbol, (quantile, part) in quantiles.items():
+        sd, low = quantile.sd(), float(quantile.interval()[0])
         more, less = at(part - NEAR), at(min(part + NEAR, 1.0))
         if low == 0:
             continue
-        if drawn.mean() - at(part) > FLAT * sd:
+        if quantile.mean() - at(part) > FLAT * sd:
             texts.append(
                 f"{symbol} and Emax may be too large: the largest errors differ by less than their noise, and a "
                 "quantile of noisy errors is larger than that of the true errors."

@@ -196,9 +196,9 @@ def recalibration_counts(
     """
     draws = _checks.whole_number("draws", draws, at_least=2)
     generator = _checks.generator(rng)
-    own = _checks.seeds(generator, 2)
+    overall_seeds = _checks.seeds(generator, 2)
     if not isinstance(counts, Mapping):
-        return _one(counts, prior, floor, draws, own)
+        return _one(counts, prior, floor, draws, overall_seeds)
     if not counts:
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
     for label, each in counts.items():
@@ -209,7 +209,7 @@ def recalibration_counts(
         with errors_of(f"group {label!r}"):
             groups[label] = _one(each, prior, floor, draws, _checks.seeds(seed, 2))
     first, *others = counts.values()
-    overall = _one(sum(others, start=first), prior, floor, draws, own)
+    overall = _one(sum(others, start=first), prior, floor, draws, overall_seeds)
     return GroupedRecalibration(groups, overall, name)
 
 

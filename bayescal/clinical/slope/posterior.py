@@ -84,7 +84,7 @@ class RecalibrationPrior:
         return f"prior shift ~ Normal(0, {self.shift_sd:g}), slope ~ Normal(1, {self.slope_sd:g})"
 
 
-def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator) -> Floats:
+def in_the_large(counts: LogitCounts, lines: Floats, *, rng: np.random.Generator) -> Floats:
     r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
 
     For each draw of intercept a and slope b, shape (n_draws, 2), and of the distribution q of the logits x (a Bayesian
@@ -96,12 +96,12 @@ def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator
     array([0.3])
     """
     x, n = _merged(counts.logit, counts.n)
-    q = _masses(n, len(drawn), rng)
+    q = _masses(n, len(lines), rng)
     q /= q.sum(axis=1, keepdims=True)
-    goal = (q * expit(drawn[:, :1] + drawn[:, 1:] * x)).sum(axis=1)
-    low, high = np.full(len(drawn), -FARTHEST), np.full(len(drawn), FARTHEST)
+    goal = (q * expit(lines[:, :1] + lines[:, 1:] * x)).sum(axis=1)
+    low, high = np.full(len(lines), -FARTHEST), np.full(len(lines), FARTHEST)
     spread = n * expit(x) * expit(-x)
-    shift = drawn[:, 0] + (drawn[:, 1] - 1) * (spread @ x) / spread.sum()  # first order in slope - 1
+    shift = lines[:, 0] + (lines[:, 1] - 1) * (spread @ x) / spread.sum()  # first order in slope - 1
     for _ in range(NEWTON_STEPS):  # Newton's method, kept within a bracket
         h = expit(x + shift[:, None])
         weighted = q * h
@@ -117,7 +117,7 @@ def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator
     return shift
 
 
-def observed_expected(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator) -> Floats:
+def observed_expected(counts: LogitCounts, lines: Floats, *, rng: np.random.Generator) -> Floats:
     r"""Draw the ratio of observed to expected events: the event rate, divided by the mean probability.
 
     It is :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b), shape (n_draws,
@@ -133,9 +133,9 @@ def observed_expected(counts: LogitCounts, drawn: Floats, *, rng: np.random.Gene
     array([1.5])
     """
     x, n = _merged(counts.logit, counts.n)
-    q = _masses(n, len(drawn), rng)
-    certain = rng.standard_gamma(counts.certain_events, len(drawn))
-    observed = (q * expit(drawn[:, :1] + drawn[:, 1:] * x)).sum(axis=1) + certain
+    q = _masses(n, len(lines), rng)
+    certain = rng.standard_gamma(counts.certain_events, len(lines))
+    observed = (q * expit(lines[:, :1] + lines[:, 1:] * x)).sum(axis=1) + certain
     ratio: Floats = observed / (q @ expit(x) + certain)
     return ratio
 
@@ -234,13 +234,13 @@ class RecalibrationPosterior:
         cdf = sum(np.interp(nodes + b * self.lever, ends, of_b) for b, of_b in zip(self.b, below.T, strict=True))
         return nodes, np.asarray(cdf)
 
-    def in_the_large(self, drawn: Floats, *, rng: Any = None) -> Floats:
+    def in_the_large(self, lines: Floats, *, rng: Any = None) -> Floats:
         """Draw the calibration in the large given draws of intercept and slope; see `in_the_large`."""
-        return in_the_large(self.counts, drawn, rng=_checks.generator(rng))
+        return in_the_large(self.counts, lines, rng=_checks.generator(rng))
 
-    def observed_expected(self, drawn: Floats, *, rng: Any = None) -> Floats:
+    def observed_expected(self, lines: Floats, *, rng: Any = None) -> Floats:
         """Draw the ratio of observed to expected events given draws of intercept and slope; see `observed_expected`."""
-        return observed_expected(self.counts, drawn, rng=_checks.generator(rng))
+        return observed_expected(self.counts, lines, rng=_checks.generator(rng))
 
 
 def _ends(nodes: Floats) -> Floats:
@@ -265,9 +265,9 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     >>> posterior.quantile("slope", [0.025, 0.5, 0.975]).round(2)
     array([0.06, 1.25, 2.72])
     """
-    read = RecalibrationPrior.read(prior)
+    prior = RecalibrationPrior.read(prior)
     _require_logits(counts)
-    density = _Density.of(counts, read)
+    density = _Density.of(counts, prior)
     t, b, log_density = _placed(density)
     fine_t, fine_b = (np.linspace(nodes[0], nodes[-1], FINE) for nodes in (t, b))
     # not by `@`, whose rounding depends on the number of threads, and so on the process
@@ -276,16 +276,17 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     top = log_fine.max()
     log_total = top + np.log(np.exp(log_fine - top).sum())
     area = (fine_t[1] - fine_t[0]) * (fine_b[1] - fine_b[0])
-    evidence = float(log_total + np.log(area)) if read.kind == "normal" else float("nan")
-    found = RecalibrationPosterior(counts, read, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
-    if counts.agreeing and found.p_not_increasing > REVERSED:
+    evidence = float(log_total + np.log(area)) if prior.kind == "normal" else float("nan")
+    posterior = RecalibrationPosterior(counts, prior, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
+    p_reversed = posterior.p_not_increasing
+    if counts.agreeing and p_reversed > REVERSED:
         raise ValueError(
             f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
             f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "
-            f"but the other rows give such slopes the probability {found.p_not_increasing:.3g}. Pass `floor=1e-6` to "
+            f"but the other rows give such slopes the probability {p_reversed:.3g}. Pass `floor=1e-6` to "
             "use these rows at that distance from 0 and 1; the slope depends on the floor. Are labels exchanged?"
         )
-    return found
+    return posterior
 
 
 def _require_logits(counts: LogitCounts) -> None:

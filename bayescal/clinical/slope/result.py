@@ -187,23 +187,23 @@ class Recalibration(_presented.Presented):
         (array([0.2, 0.8]), array([0. , 0.3]), array([0.7, 1. ]))
         """
         tail = (1 - _checks.fraction("prob", prob)) / 2
-        given = column("y_prob", to_array("y_prob", y_prob))
-        if not len(given):
+        probabilities = column("y_prob", to_array("y_prob", y_prob))
+        if not len(probabilities):
             return np.empty(0), np.empty(0), np.empty(0)
         with own_hints():
-            values = _checks.probabilities("y_prob", given).astype(np.float64)
+            values = _checks.probabilities("y_prob", probabilities).astype(np.float64)
         if self.floor is not None:
             values = np.clip(values, self.floor, 1 - self.floor)
         distinct, place = np.unique(values, return_inverse=True)
-        found = np.empty((3, len(distinct)))
+        summaries = np.empty((3, len(distinct)))
         for part in np.array_split(np.arange(len(distinct)), max(1, -(-len(distinct) * len(self.drawn) // CHUNK))):
             with np.errstate(divide="ignore"):  # 0 and 1 have infinite logits
                 x = np.log(distinct[part]) - np.log1p(-distinct[part])
             eta = self.drawn[:, :1] + self.drawn[:, 1:] * x
             small = np.exp(-np.abs(eta))
             rates = np.where(eta >= 0, 1.0, small) / (1 + small)
-            found[:, part] = rates.mean(axis=0), *np.quantile(rates, [tail, 1 - tail], axis=0)
-        mean, low, high = found[:, place]
+            summaries[:, part] = rates.mean(axis=0), *np.quantile(rates, [tail, 1 - tail], axis=0)
+        mean, low, high = summaries[:, place]
         return mean, low, high
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
@@ -321,18 +321,18 @@ def _factor(log_factor: float) -> str:
 
 def _verdict(slope: dict[str, Any], large: dict[str, Any]) -> str:
     """Say in words which of both intervals exclude the value for calibrated predictions."""
-    found = []
+    faults = []
     if slope["high"] < 0:
-        found.append("events are rarer at higher probabilities (are the labels exchanged?)")
+        faults.append("events are rarer at higher probabilities (are the labels exchanged?)")
     elif slope["high"] < 1:
-        found.append("predictions are too extreme")
+        faults.append("predictions are too extreme")
     if slope["low"] > 1:
-        found.append("predictions are not extreme enough")
+        faults.append("predictions are not extreme enough")
     if large["high"] < 0:
-        found.append("events are less frequent than stated")
+        faults.append("events are less frequent than stated")
     if large["low"] > 0:
-        found.append("events are more frequent than stated")
-    return " and ".join(found) if found else "both intervals contain the values of calibrated predictions"
+        faults.append("events are more frequent than stated")
+    return " and ".join(faults) if faults else "both intervals contain the values of calibrated predictions"
 
 
 @public
