@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.data.predictions import Predictions
 from bayescal.datasets.clustered import simulate_clusters
+from bayescal.decisions.cells import DENSE_CELLS, joint_sums, merged, require_keys
 from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.thresholds import bins_between
 
 T = np.array([0.1, 0.3])
 SIZES = np.tile([1, 2, 5, 12], 100)
@@ -234,3 +237,29 @@ def test_design_effects_of_the_outcome_have_bounds():
     assert opposite.clusters.outcome_effect(opposite.weight_sq) == 1.0
     equal = ThresholdCounts.from_arrays([0] * 5 + [1] * 5, [0.5] * 10, T, cluster=[0] * 5 + [1] * 5)
     assert equal.clusters.outcome_effect(equal.weight_sq) == 5.0
+
+
+# --- joint cells
+
+
+def test_joint_cells_are_those_that_occur(monkeypatch):
+    """Scores 0.05, 0.2 and 0.4 are in the cells 0, 1 and 2 of the thresholds 0.1 and 0.3."""
+    first, second = np.array([0.05, 0.2, 0.4, 0.4]), np.array([0.4, 0.2, 0.05, 0.05])
+    weights = np.array([1.0, 2.0, 3.0, 4.0])
+    rows = [Predictions.from_outcomes([0, 1, 1, 1], p, weights, target="event") for p in (first, second)]
+    for dense in (DENSE_CELLS, 1):
+        monkeypatch.setattr("bayescal.decisions.cells.DENSE_CELLS", dense)
+        cells, n, weight = joint_sums(rows, bins_between(T))
+        assert cells.tolist() == [[0, 2, 0], [1, 1, 1], [2, 0, 1]]
+        assert (n.tolist(), weight.tolist()) == ([1, 1, 2], [1, 2, 7])
+
+
+def test_merged_cells_are_in_order_each_once():
+    cells, n, weight = merged(np.array([[1, 0], [0, 1], [1, 0]]), np.array([1, 2, 3]), np.array([0.5, 1.0, 0.25]), 3)
+    assert (cells.tolist(), n.tolist(), weight.tolist()) == ([[0, 1], [1, 0]], [2, 4], [1.0, 0.75])
+
+
+def test_keys_that_are_not_exact_are_refused():
+    require_keys(10, 10, 4, 2)
+    with pytest.raises(ValueError, match="2 models with 4 thresholds have 11 joint cells, more than 10"):
+        require_keys(11, 10, 4, 2)
