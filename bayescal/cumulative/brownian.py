@@ -37,8 +37,7 @@ def sf_range(x: ArrayLike) -> Floats:
     >>> sf_range([2.4976722, 6.78])
     array([4.99999945e-02, 4.80703531e-11])
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _pieces(x, x >= SWITCH_RANGE, _range_tail, lambda body: 1 - _range_body(body))
+    return _pieces(x, SWITCH_RANGE, _range_tail, lambda body: 1 - _range_body(body))
 
 
 def cdf_range(x: ArrayLike) -> Floats:
@@ -49,8 +48,7 @@ def cdf_range(x: ArrayLike) -> Floats:
     >>> cdf_range([0.3, 1.0])
     array([1.38016246e-22, 6.33645879e-02])
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _pieces(x, x >= SWITCH_RANGE, lambda tail: 1 - _range_tail(tail), _range_body)
+    return _pieces(x, SWITCH_RANGE, lambda tail: 1 - _range_tail(tail), _range_body)
 
 
 def sf_max_abs(x: ArrayLike) -> Floats:
@@ -59,8 +57,7 @@ def sf_max_abs(x: ArrayLike) -> Floats:
     >>> sf_max_abs([2.2414027, 6.607])
     array([5.00000035e-02, 7.84372081e-11])
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _pieces(x, x >= SWITCH_MAX_ABS, _max_abs_tail, lambda body: 1 - _max_abs_body(body))
+    return _pieces(x, SWITCH_MAX_ABS, _max_abs_tail, lambda body: 1 - _max_abs_body(body))
 
 
 def cdf_max_abs(x: ArrayLike) -> Floats:
@@ -71,8 +68,7 @@ def cdf_max_abs(x: ArrayLike) -> Floats:
     >>> cdf_max_abs([0.3, 1.0])
     array([1.41806199e-06, 3.70777430e-01])
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _pieces(x, x >= SWITCH_MAX_ABS, lambda tail: 1 - _max_abs_tail(tail), _max_abs_body)
+    return _pieces(x, SWITCH_MAX_ABS, lambda tail: 1 - _max_abs_tail(tail), _max_abs_body)
 
 
 def quantile_range(prob: float) -> float:
@@ -93,9 +89,10 @@ def quantile_max_abs(prob: float) -> float:
     return _quantile(cdf_max_abs, sf_max_abs, prob)
 
 
-def _pieces(x: Floats, upper: NDArray[np.bool_], tail: Any, body: Any) -> Floats:
-    """Compute values above the switch with one function and the others with another; NaN stays NaN."""
-    result = np.full(x.shape, np.nan)
+def _pieces(numbers: ArrayLike, switch: float, tail: Any, body: Any) -> Floats:
+    """Compute values from the switch on with one function and the others with another; NaN stays NaN."""
+    x = np.asarray(numbers, dtype=np.float64)
+    result, upper = np.full(x.shape, np.nan), np.asarray(x >= switch)
     result[upper] = tail(x[upper][:, None])
     lower = x < np.inf
     lower &= ~upper

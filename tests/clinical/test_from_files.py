@@ -55,7 +55,7 @@ def test_columns_that_are_missing_or_contradict(file, columns, said):
 
 
 def test_thresholds_are_numbers(file):
-    with pytest.raises(ValueError, match="must be numbers between 0 and 1, as in 0.1,0.2; not '0.1;0.2'"):
+    with pytest.raises(ValueError, match=r"must be numbers between 0 and 1, as in 0\.1,0\.2; not '0\.1;0\.2'"):
         summarised(file, question=ClinicalQuestionOptions(threshold=["0.1;0.2"]), label="died", prob=["risk"])
 
 
