@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._invalid import prefixed
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows, evaluate_one
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
@@ -15,17 +14,16 @@ from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.analysis import recalibration_counts
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.data.alignment import same_rows
-from bayescal.data.frames import by_column
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.analysis import net_benefit_counts
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.thresholds import UNNAMED, model_names
+from bayescal.decisions.thresholds import probabilities_by_model
 from bayescal.decisions.words import FEW
+from bayescal.results.of_groups import errors_of
 from bayescal.stats.ordered import OrderedSums
 
 #: Thresholds of the decision curve, and of that of more models than `MANY`, whose joint cells are more.
 FINE, COARSE, MANY = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
-#: Hint at where the probability of intervals is chosen.
 
 
 @public
@@ -114,23 +112,19 @@ def summary(
     >>> table.recalibration.slope < 1
     P(slope < 1) = 1
     """
-    by_name = y_prob if isinstance(y_prob, Mapping) else by_column(y_prob)
-    named, given = by_name is not None, {UNNAMED: y_prob} if by_name is None else dict(by_name)
-    model_names(given)
-    columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in given.items()}
+    named, by_model = probabilities_by_model(y_prob)
+    columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in by_model.items()}
     same_rows({"y_true": y_true, **columns, "weights": weights})
     options: dict[str, Any] = {"classes": classes, "logits": logits, "weights": weights}
     stream = _checks.generator(rng)
-    seeds = [_checks.seeds(stream, 3) for _ in range(len(given) + 1)]
+    seeds = [_checks.seeds(stream, 3) for _ in range(len(by_model) + 1)]
     rows: dict[str, Predictions] = {}
     parts: dict[str, ModelParts] = {}
-    for (name, p), of_model in zip(given.items(), seeds[1:], strict=True):
-        try:
+    for (name, p), of_model in zip(by_model.items(), seeds[1:], strict=True):
+        with errors_of(f"model {name!r}" if named else ""):
             rows[name] = read_rows(y_true, p, target="event", **options).checked().scale_free()
             _require_predictions(rows[name])
             parts[name] = _parts(rows[name], bins, binning, floor, draws, of_model)
-        except (ValueError, TypeError) as problem:
-            raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
     first = next(iter(rows.values()))
     kept = np.ones(len(first), bool) if first.weight is None else first.weight > 0
     curve = _of_curve(rows)

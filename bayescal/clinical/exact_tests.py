@@ -1,20 +1,217 @@
-"""Tests of exact calibration from rows."""
+"""Tests of exact calibration: Spiegelhalter's Z and the chi-squared statistic of Hosmer and Lemeshow."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
-from bayescal import _checks
+from bayescal import _checks, _presented, _render
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
-from bayescal.clinical.exact_test_statistics import hosmer_lemeshow_of, spiegelhalter_z
-from bayescal.clinical.exact_tests_result import CalibrationTests
-from bayescal.data.predictions import Predictions, read_rows
+from bayescal.data.predictions import read_rows
+from bayescal.results.wording import SMALLEST_P
 
 Floats = NDArray[np.float64]
+
+#: Smallest expected number in a group for which the chi-squared distribution is said to be accurate.
+ACCURATE = 5
+
+
+@dataclass(frozen=True)
+class HosmerLemeshow:
+    """The statistic of Hosmer and Lemeshow and its groups.
+
+    Parameters
+    ----------
+    chi_squared : float
+        The statistic, >= 0; infinite if a group whose scores are all 0, or all 1, has other outcomes.
+    df : int
+        Degrees of freedom of its approximate distribution under calibration.
+    n, observed, expected : ndarray, shape (n_groups,)
+        Rows, rows with outcome 1, and sums of scores.
+    divided : int
+        Number of boundaries of groups between rows with equal scores.
+    """
+
+    chi_squared: float
+    df: int
+    n: NDArray[np.int64]
+    observed: Floats
+    expected: Floats
+    divided: int
+
+
+def spiegelhalter_z(score: Floats, outcome: Floats) -> float:
+    r"""Compute Spiegelhalter's Z, :math:`\sum (z - c)(1 - 2c) / (\sum (1 - 2c)^2 c (1 - c))^{1/2}`.
+
+    Spiegelhalter (1986), equation for Z in section 4: the Brier score minus its expectation under calibration, divided
+    by its standard deviation. NaN if all scores are 0, 0.5 or 1, so that the standard deviation is 0.
+
+    Two rows with score 0.2, one with outcome 1: (0.8 - 0.2) 0.6 / (2 x 0.36 x 0.16)^(1/2) = 0.36 / 0.3394.
+
+    >>> round(spiegelhalter_z(np.array([0.2, 0.2]), np.array([1.0, 0.0])), 4)
+    1.0607
+    """
+    slope = 1 - 2 * score
+    variance = float((slope**2 * score * (1 - score)).sum())
+    # with infinite precision, a score of 0.5 adds nothing
+    return float(((outcome - score) * slope).sum() / np.sqrt(variance)) if variance > 0 else float("nan")
+
+
+def hosmer_lemeshow_of(score: Floats, outcome: Floats, groups: int, *, fitted: bool) -> HosmerLemeshow:
+    r"""Compute :math:`\sum_g (O_g - E_g)^2 / (E_g (1 - E_g / n_g))` over groups of sorted rows.
+
+    Hosmer and Lemeshow (1980), statistic C: groups of nearly equal size, cut from the rows in the order of their
+    scores; rows with equal scores are in the order of the data. A model fitted to these rows costs two degrees of
+    freedom.
+
+    Groups of two rows with expected numbers 0.5 and 1.5, of which 1 and 1 are observed: 0.25 / 0.375 twice.
+
+    >>> test = hosmer_lemeshow_of(np.array([0.25, 0.25, 0.75, 0.75]), np.array([0.0, 1, 0, 1]), 2, fitted=False)
+    >>> round(test.chi_squared, 4), test.df
+    (1.3333, 2)
+    """
+    order = np.argsort(score, kind="stable")
+    parts = np.array_split(np.arange(len(score)), groups)
+    starts = np.array([part[0] for part in parts])
+    sorted_score = score[order]
+    n = np.array([len(part) for part in parts])
+    observed, expected = (np.add.reduceat(each, starts) for each in (outcome[order], sorted_score))
+    variance = expected * (1 - expected / n)
+    difference = (observed - expected) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(difference > 0, difference / np.maximum(variance, 0.0), 0.0)
+    divided = int((sorted_score[starts[1:]] == sorted_score[starts[1:] - 1]).sum())
+    df = groups - 2 if fitted else groups
+    return HosmerLemeshow(float(terms.sum()), df, n, observed, expected, divided)
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationTests(_presented.Presented):
+    """Tests of exact calibration; made by `calibration_tests`, which says what they cannot answer.
+
+    Parameters
+    ----------
+    z : float
+        Spiegelhalter's Z; NaN if all scores are 0, 0.5 or 1.
+    p_spiegelhalter : float
+        Two-sided P-value of Z.
+    hosmer_lemeshow : HosmerLemeshow
+        The statistic of Hosmer and Lemeshow with its groups and degrees of freedom.
+    p_hosmer_lemeshow : float
+        Its P-value.
+    question : str
+        Target and rows, in words.
+    contradicted : ndarray of int
+        Indices of rows with score 0 and outcome 1, or score 1 and outcome 0, which a calibrated classifier never has.
+    of_rows : tuple of str
+        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
+    """
+
+    z: float
+    p_spiegelhalter: float
+    hosmer_lemeshow: HosmerLemeshow
+    p_hosmer_lemeshow: float
+    question: str
+    contradicted: NDArray[np.int64]
+    of_rows: tuple[str, ...] = ()
+
+    _index = ("statistic",)
+    _columns = ("value", "df", "p_value")
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the statistics as data: one dict each, with keys statistic, value, df and p_value."""
+        hl = self.hosmer_lemeshow
+        return [
+            {"statistic": "spiegelhalter_z", "value": self.z, "df": None, "p_value": self.p_spiegelhalter},
+            {
+                "statistic": "hosmer_lemeshow",
+                "value": hl.chi_squared,
+                "df": hl.df,
+                "p_value": self.p_hosmer_lemeshow,
+            },
+        ]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(**options)
+
+    def sentence(self) -> str:
+        """Both statistics in words."""
+        hl = self.hosmer_lemeshow
+        z = "not defined" if self.z != self.z else f"{self.z:.2f} (P {_p(self.p_spiegelhalter)})"
+        return (
+            f"Spiegelhalter's Z is {z}. The Hosmer-Lemeshow statistic is {_value(hl.chi_squared)} with {hl.df} "
+            f"degrees of freedom (P {_p(self.p_hosmer_lemeshow)})."
+        )
+
+    @property
+    def spec(self) -> str:
+        """Question, rows and groups, on one line."""
+        return f"{self.question}, {len(self.hosmer_lemeshow.n)} groups"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Questions that the statistics cannot answer, and warnings."""
+        hl, n_groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
+        texts = [
+            *self.of_rows,
+            "Both test exact calibration. A P-value does not state how large the errors are: with many rows small "
+            "errors give small P-values, and with few rows large errors give large ones. `calibration_curve` estimates "
+            "the errors.",
+        ]
+        if self.z != self.z:
+            texts.append("All scores are 0, 0.5 or 1, for which the standard deviation of Spiegelhalter's Z is 0.")
+        if hl.divided:
+            texts.append(
+                f"Equal scores lie on both sides of {hl.divided} of {n_groups - 1} boundaries between groups, so that "
+                "the Hosmer-Lemeshow statistic depends on the order of the rows."
+            )
+        if np.isinf(hl.chi_squared):
+            texts.append(
+                f"The Hosmer-Lemeshow statistic is infinite: outcomes contradict the score of {len(self.contradicted)} "
+                f"of {hl.n.sum()} rows (score 0 with outcome 1, or score 1 with outcome 0), first at index "
+                f"{self.contradicted[0]}, and a group has scores that are all 0 or all 1."
+            )
+        least = float(np.minimum(hl.expected, hl.n - hl.expected).min())
+        if least < ACCURATE:
+            texts.append(
+                f"The smallest expected number in a group is {least:.2g}; the chi-squared distribution of the "
+                f"Hosmer-Lemeshow statistic is accurate for numbers of about {ACCURATE} and more."
+            )
+        return tuple(texts)
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        hl = self.hosmer_lemeshow
+        rows = [
+            ["Spiegelhalter's Z", _value(self.z), "-", _p(self.p_spiegelhalter, sign=False)],
+            [
+                "Hosmer-Lemeshow chi-squared",
+                _value(hl.chi_squared),
+                str(hl.df),
+                _p(self.p_hosmer_lemeshow, sign=False),
+            ],
+        ]
+        return _render.Sheet(self.sentence(), self.spec, ("", "value", "df", "P-value"), rows, self.remarks)
+
+
+def _value(value: float) -> str:
+    if np.isinf(value):
+        return "infinite"
+    return "-" if value != value else f"{value:.4g}"
+
+
+def _p(value: float, *, sign: bool = True) -> str:
+    """Return a P-value with its sign, as "= 0.027" or "< 1e-300"."""
+    if value != value:
+        return "-"
+    if value < SMALLEST_P:
+        return f"< {SMALLEST_P:g}"
+    return f"= {value:.3g}" if sign else f"{value:.3g}"
 
 
 @public
@@ -91,30 +288,19 @@ def calibration_tests(
     (26.4, 10, 0.003)
     """
     groups = _checks.whole_number("groups", groups, 3 if fitted else 2)
-    rows = _rows(y_true, y_prob, target=target, classes=classes, logits=logits)
-    score, outcome = _columns(rows)
+    rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits).checked()
+    _checks.not_empty("y_true", len(rows), hint="")
+    score, outcome = rows.confidence.astype(np.float64), rows.outcome.astype(np.float64)
     if groups > len(score):
         raise ValueError(f"`groups` must be at most the number of rows, {len(score)}, not {groups}.")
     z = spiegelhalter_z(score, outcome)
-    found = hosmer_lemeshow_of(score, outcome, groups, fitted=bool(fitted))
+    test = hosmer_lemeshow_of(score, outcome, groups, fitted=bool(fitted))
     return CalibrationTests(
         z=z,
         p_spiegelhalter=float(2 * ndtr(-abs(z))),
-        hosmer_lemeshow=found,
-        p_hosmer_lemeshow=float(gammaincc(found.df / 2, found.chi_squared / 2)),
+        hosmer_lemeshow=test,
+        p_hosmer_lemeshow=float(gammaincc(test.df / 2, test.chi_squared / 2)),
         question=f"{rows.target} tests of exact calibration, N = {len(score)}",
         contradicted=np.flatnonzero(np.abs(outcome - score) == 1),
         of_rows=remarks_on(rows),
     )
-
-
-def _rows(y_true: Any, y_prob: Any, **options: Any) -> Predictions:
-    """Return validated rows."""
-    rows = read_rows(y_true, y_prob, **options).checked()
-    _checks.not_empty("y_true", len(rows), hint="")
-    return rows
-
-
-def _columns(rows: Predictions) -> tuple[Floats, Floats]:
-    """Return scores and outcomes as float64."""
-    return rows.confidence.astype(np.float64), rows.outcome.astype(np.float64)

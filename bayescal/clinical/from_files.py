@@ -37,21 +37,11 @@ WORDS = {
 
 @dataclass(frozen=True)
 class SummarisedFiles(Result):
-    """The clinical summary of files.
-
-    Parameters
-    ----------
-    summary : ClinicalSummary
-        The summary.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str
-        Notes on the rows.
-    """
+    """The clinical summary of files."""
 
     summary: ClinicalSummary
-    parameters: dict[str, Any]
-    notes: Sequence[str]
+    parameters: dict[str, Any]  # values of the options that give the same result again
+    notes: Sequence[str]  # on the rows
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the LaTeX table or the picture."""
@@ -72,29 +62,7 @@ class SummarisedFiles(Result):
 def clinical_of_files(
     files: Sequence[Path], columns: RiskColumnOptions, question: ClinicalQuestionOptions, model: DrawsOptions
 ) -> SummarisedFiles:
-    """Summarise the models in one file, or in several.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        The files.
-    columns : RiskColumnOptions
-        Columns of the files.
-    question : ClinicalQuestionOptions
-        Thresholds, bins and floor.
-    model : DrawsOptions
-        Draws and seed.
-
-    Returns
-    -------
-    SummarisedFiles
-        The summary.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or a file is invalid.
-    """
+    """Summarise the models in one file, or in several."""
     models = _models(files, columns)
     keywords = keywords_of(clinical_summary, question, model)
     thresholds = _thresholds(keywords.pop("threshold", None))

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _packages, _render
-from bayescal.clinical.curve.plot import plot_calibration_curve
 from bayescal.clinical.curve.result import CalibrationCurve
-from bayescal.clinical.exact_tests_result import CalibrationTests
+from bayescal.clinical.exact_tests import CalibrationTests
+from bayescal.clinical.plot import plot_calibration_curve, plot_recalibration
 from bayescal.clinical.result import HEADER as CLINICAL_HEADER
 from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
-from bayescal.clinical.slope.plot import plot_recalibration
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.decisions.page import decision_picture
 from bayescal.decisions.plot import plot_decision_curve
@@ -43,15 +42,7 @@ def curve_picture(curve: CalibrationCurve, of: str = "") -> Picture:
 def clinical_picture(summary: ClinicalSummary) -> "Figure":
     """Draw the calibration curve of each model, and last the decision curves of all, in rows of three.
 
-    Parameters
-    ----------
-    summary : ClinicalSummary
-        The summary. Models with fewer than 100 (effective) rows have a reliability diagram in place of the curve.
-
-    Returns
-    -------
-    matplotlib Figure
-        A figure that pyplot does not manage.
+    Models with fewer than 100 (effective) rows have a reliability diagram instead. Pyplot does not manage the figure.
     """
     _packages.require("matplotlib")
     from matplotlib.figure import Figure

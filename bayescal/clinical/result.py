@@ -98,8 +98,8 @@ class ModelParts:
         }
         # of the rows, which all parts share; `of_auc` says what a remark on the ECE says of the AUC
         of_rows = row_remarks(ev.counts)
-        own = (f"{words}: {text}" for words, texts in of_parts.items() for text in texts if text not in of_rows)
-        return (*(text for text in of_rows if not (of_auc and text.startswith("The AUC"))), *of_auc, *own)
+        others = (f"{words}: {text}" for words, texts in of_parts.items() for text in texts if text not in of_rows)
+        return (*(text for text in of_rows if not (of_auc and text.startswith("The AUC"))), *of_auc, *others)
 
 
 @public

@@ -99,7 +99,7 @@ def reversed_event(auc: Row) -> list[str]:
     return ["The AUC is below 0.5: is the event coded the other way round?"]
 
 
-def direction(found: Mapping[str, Row]) -> str:
+def direction(by_quantity: Mapping[str, Row]) -> str:
     """Say which risks are too low or too high, as far as intervals exclude calibrated ones.
 
     Examples
@@ -108,7 +108,7 @@ def direction(found: Mapping[str, Row]) -> str:
     >>> direction({"observed_expected": low, "slope": extreme})
     'the predicted risks are too low on average and too extreme'
     """
-    ratio, slope, said = found["observed_expected"], found.get("slope"), []
+    ratio, slope, said = by_quantity["observed_expected"], by_quantity.get("slope"), []
     if ratio["low"] > 1:
         said.append("too low on average")
     if ratio["high"] < 1:
@@ -127,21 +127,21 @@ def direction(found: Mapping[str, Row]) -> str:
 
 def sentence_of(name: str, rows: Sequence[Row], level: str, *, one_outcome: bool) -> str:
     """Return the main numbers of a model; the first interval names its probability."""
-    found = {row["quantity"]: row for row in reversed(rows)}  # the first threshold is kept
+    by_quantity = {row["quantity"]: row for row in reversed(rows)}  # the first threshold is kept
     if one_outcome:  # the slope is that of the prior
-        found.pop("slope", None)
+        by_quantity.pop("slope", None)
     level, parts = f"{level} credible interval ", []
-    if "auc" in found:
-        parts.append(f"AUC {with_interval(found['auc'], level)}")
+    if "auc" in by_quantity:
+        parts.append(f"AUC {with_interval(by_quantity['auc'], level)}")
         level = ""
-    risk, ratio = found["mean_risk"], found["observed_expected"]
+    risk, ratio = by_quantity["mean_risk"], by_quantity["observed_expected"]
     parts.append(f"mean predicted risk {100 * risk['mean']:.1f} %")
     parts.append(f"observed / expected events {with_interval(ratio, level, 2)}")
-    if "slope" in found:
-        parts.append(f"calibration slope {with_interval(found['slope'])}")
-    text = f"{', '.join(parts)}: {direction(found)}"
-    if "net_benefit" in found:
-        row, treat_all = found["net_benefit"], found["treat_all"]
+    if "slope" in by_quantity:
+        parts.append(f"calibration slope {with_interval(by_quantity['slope'])}")
+    text = f"{', '.join(parts)}: {direction(by_quantity)}"
+    if "net_benefit" in by_quantity:
+        row, treat_all = by_quantity["net_benefit"], by_quantity["treat_all"]
         text += (
             f". At the threshold {row['threshold']:g}, net benefit {with_interval(row)}, compared with "
             f"{_render.number(treat_all['mean'], decimals_of(row))} for {TREAT_ALL}"

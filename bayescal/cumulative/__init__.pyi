@@ -1,10 +1,10 @@
 from .analysis import difference as difference
+from .analysis import screen as screen
 from .analysis import subpopulation as subpopulation
-from .c_emp import rows_for_c_emp as rows_for_c_emp
-from .parts import CumulativeBand as CumulativeBand
+from .base import CumulativeBand as CumulativeBand
 from .plot import plot_cumulative as plot_cumulative
 from .posterior_result import CumulativePosterior as CumulativePosterior
 from .result import CumulativeDifference as CumulativeDifference
-from .screen_result import SubpopulationScreen as SubpopulationScreen
-from .screening import screen as screen
+from .statistics import rows_for_c_emp as rows_for_c_emp
 from .subpopulation_result import SubpopulationDifference as SubpopulationDifference
+from .subpopulation_result import SubpopulationScreen as SubpopulationScreen

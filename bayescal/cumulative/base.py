@@ -1,17 +1,17 @@
-"""The base of cumulative differences: the curve of ordered rows, its statistics, and how they print."""
+"""The base of cumulative differences: the curve of ordered rows, its slopes, bands and statistics, as text too."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _packages, _presented, _render
+from bayescal._meant import public
 from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.brownian import quantile_max_abs
-from bayescal.cumulative.parts import CumulativeBand, Slope, significant
 from bayescal.results.wording import p_words
 from bayescal.stats.ordered import Steps
 from bayescal.stats.sums import effective_number
@@ -32,6 +32,57 @@ COLUMNS = (
     'deviation of the last point of the curve {assuming}; "uncorrected": P-value without the step-size correction, as '
     "in Tygert (2021)."
 )
+
+
+class Slope(NamedTuple):
+    """The mean difference in an interval of scores: the slope of the cumulative difference.
+
+    Parameters
+    ----------
+    difference : float
+        Weighted mean of the residuals of the rows in the interval.
+    standard_error : float
+        Its standard error, from the spread of these residuals; NaN for a single row. For subpopulations, it is
+        multiplied by the ratio of `null_sigma` and `sigma`, because members are part of the means.
+    null_standard_error : float
+        Standard error under calibration (for subpopulations, equal means).
+    weight : float
+        Share of the weight of all rows that lies in the interval.
+    """
+
+    difference: float
+    standard_error: float
+    null_standard_error: float
+    weight: float
+
+
+@public
+class CumulativeBand(NamedTuple):
+    """A band of the cumulative difference of the population.
+
+    Parameters
+    ----------
+    score : ndarray, shape (n_points,)
+        Scores at which the band is known.
+    low, high : ndarray, shape (n_points,)
+        Ends of the band.
+    """
+
+    score: NDArray[Any]
+    low: Floats
+    high: Floats
+
+
+def significant(value: float, places: int) -> str:
+    """Format a number with at most `places` decimals, and with at most four significant digits from 1 on.
+
+    Examples
+    --------
+    >>> significant(431.2454, 4), significant(0.43125, 4), significant(12345.6, 4)
+    ('431.2', '0.4313', '12346')
+    """
+    before = len(str(int(abs(value)))) if abs(value) >= 1 and np.isfinite(value) else 0
+    return _render.number(value, max(0, min(places, 4 - before)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -393,17 +444,17 @@ class Cumulative(_presented.Presented):
         difference = f"{self._difference(slope.difference)} by {significant(abs(slope.difference), 3)} on average"
         statistic = f"Kuiper statistic is {self._statistic()}"
         if self.p_kuiper > CHANCE:
-            found = (
+            text = (
                 f"The rows do not show a difference between {self._compared()}. The largest deviation of all intervals "
                 f"of {self._step}s is {where}: {difference}. The {statistic}."
             )
         else:
-            found = (
+            text = (
                 f"{where[0].upper()}{where[1:]}, {difference}. No other interval of {self._step}s "
                 f"deviates more: the {statistic}."
             )
         p_value = p_words(self.p_kuiper).replace("<", "less than")
-        return f"{found} {self._under_calibration()} the probability of a statistic of at least this size is {p_value}."
+        return f"{text} {self._under_calibration()} the probability of a statistic of at least this size is {p_value}."
 
     def _statistic(self) -> str:
         return self._number(self.kuiper)

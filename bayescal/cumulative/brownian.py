@@ -32,105 +32,48 @@ SMALLEST = 0.03
 def sf_range(x: ArrayLike) -> Floats:
     r"""Return P(range of B > x), accurate to 1e-12 relative in both tails.
 
-    Parameters
-    ----------
-    x : array-like
-        Any numbers.
+    It is :math:`8 \sum_{k \ge 1} (-1)^{k-1} k\, Q(k x)` [1]_, with the upper tail Q of the standard Normal.
 
-    Returns
-    -------
-    ndarray
-        :math:`8 \sum_{k \ge 1} (-1)^{k-1} k\, Q(k x)`, with the upper tail Q of the standard Normal [1]_.
-
-    References
-    ----------
-    .. [1] W. Feller (1951), Annals of Mathematical Statistics 22, 427-432.
-
-    Examples
-    --------
     >>> sf_range([2.4976722, 6.78])
     array([4.99999945e-02, 4.80703531e-11])
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _pieces(x, x >= SWITCH_RANGE, _range_tail, lambda body: 1 - _range_body(body))
+    return _pieces(x, SWITCH_RANGE, _range_tail, lambda body: 1 - _range_body(body))
 
 
 def cdf_range(x: ArrayLike) -> Floats:
     r"""Return P(range of B <= x), accurate to 1e-12 relative in both tails.
 
-    Parameters
-    ----------
-    x : array-like
-        Any numbers.
+    It is :math:`\sum_{m\ \mathrm{odd}} (8 / x^2 + 8 / (m \pi)^2)\, e^{-(m \pi)^2 / (2 x^2)}`.
 
-    Returns
-    -------
-    ndarray
-        :math:`\sum_{m\ \mathrm{odd}} (8 / x^2 + 8 / (m \pi)^2)\, e^{-(m \pi)^2 / (2 x^2)}`.
-
-    Examples
-    --------
     >>> cdf_range([0.3, 1.0])
     array([1.38016246e-22, 6.33645879e-02])
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _pieces(x, x >= SWITCH_RANGE, lambda tail: 1 - _range_tail(tail), _range_body)
+    return _pieces(x, SWITCH_RANGE, lambda tail: 1 - _range_tail(tail), _range_body)
 
 
 def sf_max_abs(x: ArrayLike) -> Floats:
-    r"""Return P(max |B| > x), accurate to 1e-12 relative in both tails.
+    r"""Return P(max |B| > x), accurate to 1e-12 relative in both tails: :math:`4 \sum_{k \ge 0} (-1)^k Q((2k + 1) x)`.
 
-    Parameters
-    ----------
-    x : array-like
-        Any numbers.
-
-    Returns
-    -------
-    ndarray
-        :math:`4 \sum_{k \ge 0} (-1)^k Q((2k + 1) x)`, with the upper tail Q of the standard Normal.
-
-    Examples
-    --------
     >>> sf_max_abs([2.2414027, 6.607])
     array([5.00000035e-02, 7.84372081e-11])
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _pieces(x, x >= SWITCH_MAX_ABS, _max_abs_tail, lambda body: 1 - _max_abs_body(body))
+    return _pieces(x, SWITCH_MAX_ABS, _max_abs_tail, lambda body: 1 - _max_abs_body(body))
 
 
 def cdf_max_abs(x: ArrayLike) -> Floats:
     r"""Return P(max |B| <= x), accurate to 1e-12 relative in both tails.
 
-    Parameters
-    ----------
-    x : array-like
-        Any numbers.
+    It is :math:`(4 / \pi) \sum_{k \ge 0} (-1)^k / (2k + 1)\, e^{-(2k + 1)^2 \pi^2 / (8 x^2)}`.
 
-    Returns
-    -------
-    ndarray
-        :math:`(4 / \pi) \sum_{k \ge 0} (-1)^k / (2k + 1)\, e^{-(2k + 1)^2 \pi^2 / (8 x^2)}`.
-
-    Examples
-    --------
     >>> cdf_max_abs([0.3, 1.0])
     array([1.41806199e-06, 3.70777430e-01])
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _pieces(x, x >= SWITCH_MAX_ABS, lambda tail: 1 - _max_abs_tail(tail), _max_abs_body)
+    return _pieces(x, SWITCH_MAX_ABS, lambda tail: 1 - _max_abs_tail(tail), _max_abs_body)
 
 
 def quantile_range(prob: float) -> float:
-    """Return the quantile of the range of B: 2.498 for 0.95.
+    """Return the quantile of the range of B for a probability in (0, 1).
 
-    Parameters
-    ----------
-    prob : float
-        In (0, 1).
-
-    Examples
-    --------
     >>> round(quantile_range(0.95), 7)
     2.4976722
     """
@@ -138,24 +81,18 @@ def quantile_range(prob: float) -> float:
 
 
 def quantile_max_abs(prob: float) -> float:
-    """Return the quantile of the maximum of |B|: 2.241 for 0.95.
+    """Return the quantile of the maximum of |B| for a probability in (0, 1).
 
-    Parameters
-    ----------
-    prob : float
-        In (0, 1).
-
-    Examples
-    --------
     >>> round(quantile_max_abs(0.95), 7)
     2.2414027
     """
     return _quantile(cdf_max_abs, sf_max_abs, prob)
 
 
-def _pieces(x: Floats, upper: NDArray[np.bool_], tail: Any, body: Any) -> Floats:
-    """Compute values above the switch with one function and the others with another; NaN stays NaN."""
-    result = np.full(x.shape, np.nan)
+def _pieces(numbers: ArrayLike, switch: float, tail: Any, body: Any) -> Floats:
+    """Compute values from the switch on with one function and the others with another; NaN stays NaN."""
+    x = np.asarray(numbers, dtype=np.float64)
+    result, upper = np.full(x.shape, np.nan), np.asarray(x >= switch)
     result[upper] = tail(x[upper][:, None])
     lower = x < np.inf
     lower &= ~upper

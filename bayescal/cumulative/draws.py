@@ -1,15 +1,19 @@
-"""Draws of the Kuiper and Kolmogorov-Smirnov statistics of the population, and of its cumulative difference."""
+"""Draws of the Kuiper and Kolmogorov-Smirnov statistics of the population, and of its cumulative difference.
 
+They come from the posterior of the segments model, and from confidence distributions of the statistics.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cumulative.inversion import ConfidenceDistribution, Statistic, invert, noise_paths
-from bayescal.cumulative.segments import segments_posterior
 from bayescal.cumulative.statistics import SHORTFALL, cumulative_curve, kolmogorov_smirnov, kuiper
 from bayescal.draws import BinDraws
+from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.stats.contract import Counts
 from bayescal.stats.merged import MergedCounts, merge_scores
 from bayescal.stats.ordered import Steps
 
@@ -24,53 +28,95 @@ POOLED, SEGMENTS = MODELS = ("pooled", "segments")
 LEAST_ACCURACY = 1e-4
 #: Curves whose Kuiper statistic is at most this are those of exact calibration, up to rounding.
 ROUNDING = 1e-12
+#: The sub-models: a smooth drift, and segments around exact calibration. Saturated bins have no model of their own:
+#: with a third sub-model, the prior probability of exact calibration would be 0.04.
+SUB_MODELS = ("logistic", "runs")
+#: A statistic of curves: reduces the last axis.
+Statistic = Callable[[Floats], Floats]
+#: Number of values of d, from 0 to the observed value plus REACH standard deviations of the end of the curve.
+VALUES, REACH = 33, 3.5
+#: Number of simulated paths of the noise.
+PATHS = 1000
+
+
+def segments_posterior(counts: Counts) -> ShrinkagePosterior:
+    """Compute the posterior of many narrow bins under the segments model, without Markov chains.
+
+    The default model of the ECE is designed for few bins: under some of its sub-models, the prior probability that all
+    of 64 bins are exact is nearly 0. The segments model keeps two sub-models of `shrinkage_posterior` whose priors
+    hardly depend on the number of bins. They have equal prior weights and are averaged by their marginal likelihoods.
+
+    >>> from bayescal import BinnedCounts
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=4)
+    >>> {name: round(p, 2) for name, p in segments_posterior(counts).probabilities.items()}
+    {'logistic': 0.47, 'runs': 0.53}
+    """
+    return shrinkage_posterior(counts, sub_models=SUB_MODELS, pool=False)
+
+
+def noise_paths(variance: Floats, rng: np.random.Generator) -> Floats:
+    """Simulate Gaussian random walks, which begin at 0, from the variances of their steps; (PATHS, n_bins + 1)."""
+    path = np.zeros((PATHS, len(variance) + 1))
+    np.cumsum(np.sqrt(variance) * rng.standard_normal((PATHS, len(variance))), axis=1, out=path[:, 1:])
+    return path
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceDistribution:
+    """Confidence distribution H of d, made by `invert`: VALUES values of d from 0, and H there, non-decreasing to 1."""
+
+    value: Floats
+    probability: Floats
+
+    def quantile(self, uniform: Floats) -> Floats:
+        """Return the quantiles, in [0, 1]; H(0), a P-value of exact calibration, is the probability of d = 0."""
+        rising = self.probability + 1e-12 * np.arange(VALUES)  # np.interp needs increasing abscissae
+        inside = np.minimum(np.interp(uniform, rising, self.value), 1.0)
+        return np.where(uniform <= self.probability[0], 0.0, inside)
+
+
+def invert(
+    statistic: Statistic, observed: float, shape: Floats, noise: Floats, shortfall: float
+) -> ConfidenceDistribution:
+    r"""Compute the confidence distribution of a statistic of the cumulative difference, along one shape.
+
+    The plug-in statistic of the observed curve S is too large on average, because S is the true curve C plus noise, and
+    the range and the maximum of a curve grow with noise. Here C is d times a known `shape`, (n_bins + 1,), whose
+    statistic is 1. The sampling distribution of the statistic is then known for each d, and the probability that it
+    exceeds the observed value :math:`\hat d`, as a function of d, is a confidence distribution: its quantiles are
+    confidence limits of d [1]_. It is :math:`H(d) = P(\mathrm{statistic}(d \cdot \mathrm{shape} + \mathrm{noise}) >
+    \hat d)`, made non-decreasing.
+
+    `noise` has shape (n_paths, n_bins + 1); `shortfall` is added to the statistic of each path, because a path is known
+    at the ends of the bins only.
+
+    .. [1] M. Xie and K. Singh (2013), "Confidence distribution, the frequentist distribution estimator of a parameter:
+       a review", International Statistical Review 81, 3-39.
+    """
+    d = np.linspace(0.0, observed + REACH * float(noise[:, -1].std()), VALUES)
+    exceeds = np.array([np.mean(statistic(value * shape + noise) + shortfall > observed) for value in d])
+    exceeds = np.maximum.accumulate(exceeds)
+    exceeds[-1] = 1.0
+    return ConfidenceDistribution(d, exceeds)
 
 
 @dataclass(frozen=True, eq=False)
 class CumulativeDraws:
-    """Draws of the statistics and of the curve of the population.
+    """Draws of the statistics and of the curve of the population."""
 
-    Parameters
-    ----------
-    posterior : ShrinkagePosterior
-        Posterior of the bins under the segments model.
-    score : ndarray, shape (n_bins,)
-        Largest score in each bin.
-    bins : BinDraws
-        Draws of the bins.
-    curve : ndarray, shape (n_draws, n_bins + 1)
-        Curves of the segments model: 0, and the values at these scores.
-    kuiper, kolmogorov_smirnov : ndarray, shape (n_draws,)
-        The statistics: those of `curve` under the segments model.
-    """
-
-    posterior: ShrinkagePosterior
-    score: Floats
+    posterior: ShrinkagePosterior  # of the bins under the segments model
+    score: Floats  # largest score in each bin, shape (n_bins,)
     bins: BinDraws
-    curve: Floats
-    kuiper: Floats
+    curve: Floats  # of the segments model: 0, and the values at these scores; shape (n_draws, n_bins + 1)
+    kuiper: Floats  # shape (n_draws,); under the segments model, the statistics are those of `curve`
     kolmogorov_smirnov: Floats
 
 
 def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, model: str = POOLED) -> CumulativeDraws:
-    """Draw the cumulative difference of the population, and its statistics.
+    """Draw the cumulative difference of the population and its statistics, from steps of outcomes less their scores.
 
-    Parameters
-    ----------
-    steps : Steps
-        Steps of outcomes 0 and 1 less their scores, with at least one row.
-    n_draws : int
-        Number of draws.
-    rng : Generator
-        Random number generator.
-    model : {"pooled", "segments"}, default "pooled"
-        See `MODELS`.
-
-    Returns
-    -------
-    CumulativeDraws
-        Under the segments model, independent draws. Of the pooled statistics, half are independent; the other half are
-        stratified quantiles, so that Monte Carlo errors computed as for independent draws are too large.
+    Under the segments model, draws are independent. Of the pooled statistics, half are independent; the other half are
+    stratified quantiles, so that Monte Carlo errors computed as for independent draws are too large.
     """
     counts = merge_scores(steps, BINS)
     posterior = segments_posterior(counts)
@@ -81,8 +127,8 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
         half = n_draws // 2
         uniform = (rng.permutation(n_draws - half) + rng.random(n_draws - half)) / (n_draws - half)
         order = rng.permutation(n_draws)
-        others = [each.quantile(uniform) for each in confidence_distributions(steps, counts, bins, curve, rng)]
-        d, g = (np.concatenate([own[:half], other])[order] for own, other in zip((d, g), others, strict=True))
+        inverted = [each.quantile(uniform) for each in confidence_distributions(steps, counts, bins, curve, rng)]
+        d, g = (np.concatenate([first[:half], second])[order] for first, second in zip((d, g), inverted, strict=True))
     return CumulativeDraws(posterior, counts.upper, bins, curve, d, g)
 
 
@@ -91,23 +137,8 @@ def confidence_distributions(
 ) -> tuple[ConfidenceDistribution, ConfidenceDistribution]:
     """Compute the confidence distributions of both statistics, along the mean of the curves that are not 0.
 
-    Parameters
-    ----------
-    steps : Steps
-        The steps.
-    counts : MergedCounts
-        Their bins.
-    bins : BinDraws
-        Draws of the bins under the segments model, for the variance of the noise.
-    curve : ndarray, shape (n_draws, n_bins + 1)
-        Their curves.
-    rng : Generator
-        Random number generator of the noise; both statistics use the same paths.
-
-    Returns
-    -------
-    (kuiper, kolmogorov_smirnov) : tuple of ConfidenceDistribution
-        Confidence distributions of the statistics of the population.
+    Draws of the bins under the segments model and their curves, shape (n_draws, n_bins + 1), give the variance of the
+    noise and the shape; both statistics use the same paths of noise.
     """
     off = kuiper(curve) > ROUNDING
     mean = curve[off].mean(axis=0) if off.any() else _from_0(counts.curve)

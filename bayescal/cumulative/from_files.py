@@ -15,15 +15,14 @@ from bayescal.cli.counts import holds_counts, read_counts
 from bayescal.cli.options import ColumnOptions, refuse
 from bayescal.cli.words import warnings_as_notes
 from bayescal.cumulative.analysis import cumulative_difference_of
+from bayescal.cumulative.analysis import screen as screen_subpopulations
 from bayescal.cumulative.base import Cumulative
 from bayescal.cumulative.options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
 from bayescal.cumulative.plot import plot_cumulative
 from bayescal.cumulative.posterior_result import CumulativePosterior
 from bayescal.cumulative.responses import Responses, read_member
 from bayescal.cumulative.result import CumulativeDifference
-from bayescal.cumulative.screen_result import SubpopulationScreen
-from bayescal.cumulative.screening import screen as screen_subpopulations
-from bayescal.cumulative.subpopulation_result import difference_of
+from bayescal.cumulative.subpopulation_result import SubpopulationScreen, difference_of
 from bayescal.data.files.labels import require_group_labels
 from bayescal.data.files.predictions import Rows
 from bayescal.data.groups import equation
@@ -49,23 +48,11 @@ WORDS = {
 
 @dataclass(frozen=True)
 class CumulativeFile(Result):
-    """The cumulative difference of a file.
-
-    Parameters
-    ----------
-    result : CumulativeDifference, SubpopulationDifference or SubpopulationScreen
-        The result.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str, optional
-        Notes on the rows.
-    posterior : CumulativePosterior, optional
-        The posterior of a CumulativeDifference, whose document and page include the result.
-    """
+    """The cumulative difference of a file, and its posterior if it has one, whose document includes the result."""
 
     result: FileResult
-    parameters: dict[str, Any]
-    notes: Sequence[str] = ()
+    parameters: dict[str, Any]  # values of the options that give the same result again
+    notes: Sequence[str] = ()  # on the rows
     posterior: CumulativePosterior | None = None
 
     def contents(self) -> dict[str, Callable[[], Any]]:
@@ -99,31 +86,7 @@ def cumulative_of_file(
     model: CumulativeModelOptions,
     outputs: CumulativeOutputOptions,
 ) -> CumulativeFile:
-    """Compute the cumulative difference of a file of predictions or of counts.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    options : ColumnOptions
-        Columns of the file.
-    groups : CumulativeOptions
-        Groups that are compared with all rows.
-    model : CumulativeModelOptions
-        Model, draws and seed of the posterior, which results of groups do not have.
-    outputs : CumulativeOutputOptions
-        Files to write; a picture needs a single curve.
-
-    Returns
-    -------
-    CumulativeFile
-        The result.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or the file is invalid.
-    """
+    """Compute the cumulative difference of a file of predictions or of counts; results of groups have no posterior."""
     if groups.value is not None and groups.by is None:
         raise ValueError("--value names a group of --by COLUMN, which is missing.")
     if groups.by is not None and groups.value is None and outputs.plot is not None:
@@ -146,8 +109,8 @@ def cumulative_of_file(
             require_group_labels(dict.fromkeys(np.asarray(rows.group).tolist()), len(rows.y_true))
         result = _zoomed(_result(rows, columns.target, options.logits, groups), groups.zoom)
         posterior, settings = _posterior(result, model)
-    given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given(), **settings}
-    return CumulativeFile(result, given, notes, posterior)
+    parameters = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given(), **settings}
+    return CumulativeFile(result, parameters, notes, posterior)
 
 
 def _posterior(

@@ -8,7 +8,7 @@ from bayescal.cumulative.base import Cumulative
 from bayescal.cumulative.plot import cumulative_points, plot_cumulative
 from bayescal.cumulative.posterior_result import CumulativePosterior
 from bayescal.cumulative.result import CumulativeDifference
-from bayescal.cumulative.screen_result import SubpopulationScreen
+from bayescal.cumulative.subpopulation_result import SubpopulationScreen
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
 from bayescal.report.page_content import Content, content, one_table
 from bayescal.report.page_pictures import WIDTH, Picture, captioned, drawn

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import public
-from bayescal.cumulative.base import CHANCE, Cumulative
-from bayescal.cumulative.parts import significant
+from bayescal.cumulative.base import CHANCE, Cumulative, significant
 from bayescal.cumulative.result import CumulativeDifference
-from bayescal.cumulative.screen_result import SubpopulationScreen
-from bayescal.cumulative.subpopulation_result import SUBPOPULATION
+from bayescal.cumulative.subpopulation_result import SUBPOPULATION, SubpopulationScreen
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results.wording import p_words
@@ -36,52 +34,22 @@ ROOM = (4.2, 3.2)
 
 @dataclass(frozen=True, eq=False)
 class CumulativePoints:
-    """Content of the plot of a cumulative difference.
+    """Content of the plot of a cumulative difference."""
 
-    Parameters
-    ----------
-    share, curve : ndarray, shape (n_points,)
-        The curve against the share of the weight, without points that cannot be seen.
-    score : ndarray, shape (n_points - 1,)
-        Scores at these points; the first point is the origin.
-    low, high : ndarray, shape (n_points,)
-        Ends of the band.
-    sigma : float
-        Standard deviation of the end of the curve under calibration.
-    worst : ndarray, shape (2, 2)
-        Ends of the worst interval: share and curve of each.
-    tick_share, tick_score : ndarray
-        Shares, and the scores at which the cumulative weight reaches them.
-    """
-
-    share: Floats
-    curve: Floats
-    score: Floats
-    low: Floats
+    share: Floats  # of the weight, shape (n_points,), without points that cannot be seen
+    curve: Floats  # at these shares
+    score: Floats  # at these points but the first, which is the origin; shape (n_points - 1,)
+    low: Floats  # ends of the band, shape (n_points,)
     high: Floats
-    sigma: float
-    worst: Floats
+    sigma: float  # standard deviation of the end of the curve under calibration
+    worst: Floats  # share and curve at both ends of the worst interval, shape (2, 2)
     tick_share: Floats
-    tick_score: Floats
+    tick_score: Floats  # scores at which the cumulative weight reaches the shares
 
 
 def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
-    """Compute what `plot_cumulative` draws.
+    """Compute what `plot_cumulative` draws; `prob` is the probability of the band.
 
-    Parameters
-    ----------
-    cd : CumulativeDifference or SubpopulationDifference
-        The result.
-    prob : float, default 0.95
-        Probability of the band.
-
-    Returns
-    -------
-    CumulativePoints
-        The numbers to draw.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> points = cumulative_points(bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9]))
     >>> points.worst.round(2).tolist(), points.tick_score.tolist()
@@ -208,12 +176,12 @@ def _title(ax: "Axes", cd: Cumulative, *, small: bool) -> str:
     """Return the statistic and its P-value, after the group if there is one."""
     kuiper = significant(cd.kuiper, _render.decimals(cd.robust_sigma / 10, 4))
     p = p_words(cd.p_kuiper)
-    found = f"Kuiper {kuiper}, P {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
+    text = f"Kuiper {kuiper}, P {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
     group = getattr(cd, "group", SUBPOPULATION)
     if group == SUBPOPULATION:
-        return found
+        return text
     room = characters(ax, TINY + 1 if small else SMALL + 1)
-    return f"{group}: {found}" if len(group) + len(found) + 2 <= room else f"{_render.cut(group, room)}\n{found}"
+    return f"{group}: {text}" if len(group) + len(text) + 2 <= room else f"{_render.cut(group, room)}\n{text}"
 
 
 def _require_cumulative(cd: Any) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._meant import public
+from bayescal.cumulative.base import CumulativeBand
 from bayescal.cumulative.draws import (
     MODELS,
     POOLED,
@@ -17,9 +18,7 @@ from bayescal.cumulative.draws import (
     CumulativeDraws,
     draw_cumulative,
 )
-from bayescal.cumulative.parts import CumulativeBand
-from bayescal.cumulative.simulated_null import FEW_RARE
-from bayescal.cumulative.statistics import NAMES, Scale, kuiper, null_mean
+from bayescal.cumulative.statistics import FEW_RARE, NAMES, Scale, kuiper, null_mean
 from bayescal.draws import BinDraws, Draws
 from bayescal.results import wording
 from bayescal.results.remarks import few_rows

@@ -24,17 +24,7 @@ MEMBER = "Pass whether each row belongs to the group, as in `group == label`."
 
 @dataclass(frozen=True, eq=False)
 class Responses:
-    """Validated rows with a real-valued response.
-
-    Parameters
-    ----------
-    response : ndarray of float64, shape (n_rows,)
-        Finite numbers.
-    score : ndarray of float64, shape (n_rows,)
-        Finite numbers, on any scale.
-    weight : ndarray of float64, shape (n_rows,), or None
-        Weights >= 0 with a positive sum, whose squares can be summed.
-    """
+    """Validated rows with a real-valued response, a score on any scale, and weights whose squares can be summed."""
 
     response: Floats
     score: Floats
@@ -88,25 +78,12 @@ def _real(name: str, values: Any) -> Floats:
 
 
 def read_member(member: Any, rows: Responses) -> NDArray[np.bool_]:
-    """Check a column that marks rows: some rows of positive weight, but not all.
-
-    Parameters
-    ----------
-    member : array-like of bool or {0, 1}, shape (n_rows,)
-        The column.
-    rows : Responses
-        The rows.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows,)
-        The marks.
-    """
-    given = column("member", to_array("member", member))
-    _checks.same_length(("member", "response"), (len(given), len(rows)))
-    require_marks("member", given, MEMBER)
+    """Check a column that marks rows of a subpopulation: some rows of positive weight, but not all."""
+    values = column("member", to_array("member", member))
+    _checks.same_length(("member", "response"), (len(values), len(rows)))
+    require_marks("member", values, MEMBER)
     with own_hints(MEMBER, swapped=MEMBER):
-        marked = binary("member", given, None) == 1
+        marked = binary("member", values, None) == 1
     counted = np.ones(len(rows), dtype=np.bool_) if rows.weight is None else rows.weight > 0
     marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"
     if not marked[counted].any():

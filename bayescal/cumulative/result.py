@@ -7,8 +7,6 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._meant import public
-from bayescal.cumulative import c_emp
-from bayescal.cumulative import simulated_null as cumulative_null
 from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.base import Cumulative
 from bayescal.stats.binned import BinnedCounts
@@ -142,7 +140,7 @@ class CumulativeDifference(Cumulative):
 
         return posterior_of(self, draws, rng, model)
 
-    def simulated_p_values(self, simulations: int = 10_000, *, rng: Any = None) -> cumulative_null.PValues:
+    def simulated_p_values(self, simulations: int = 10_000, *, rng: Any = None) -> cumulative.PValues:
         """Estimate the P-values by simulation, without the approximation by Brownian motion.
 
         Outcomes of calibrated scores are independent Bernoulli variables with these probabilities, so that data sets
@@ -189,8 +187,8 @@ class CumulativeDifference(Cumulative):
                 "`simulated_p_values` needs distinct scores if rows have weights: the weights of rows with equal "
                 f"scores have been added. {tied.sum()} scores have several rows, first {self.score[tied.argmax()]:g}."
             )
-        observed = cumulative_null.PValues(self.kuiper, self.kolmogorov_smirnov)
-        return cumulative_null.simulate_null(self.steps, observed, simulations, _checks.generator(rng))
+        observed = cumulative.PValues(self.kuiper, self.kolmogorov_smirnov)
+        return cumulative.simulate_null(self.steps, observed, simulations, _checks.generator(rng))
 
     @property
     def _distinct(self) -> bool:
@@ -236,7 +234,7 @@ class CumulativeDifference(Cumulative):
             raise ValueError(
                 "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
             )
-        return c_emp.c_emp_bound(self.effective_n, prob, given_scores=given_scores) + self.grid_error
+        return cumulative.c_emp_bound(self.effective_n, prob, given_scores=given_scores) + self.grid_error
 
     @property
     def _equal_weights(self) -> bool:
@@ -284,7 +282,7 @@ class CumulativeDifference(Cumulative):
     def _about_rare_outcomes(self) -> list[str]:
         """Warn if the steps are far from Normal, and name the remedy if there is one."""
         number = self.scale.rare
-        few = number < cumulative_null.FEW_RARE
+        few = number < cumulative.FEW_RARE
         rare = (
             "Intervals and bands can be too narrow: the effective number of expected outcomes "
             f"that contradict scores near 0 or 1 is {number:.1f}."

@@ -1,21 +1,25 @@
-r"""The cumulative difference of ordered rows, its Kuiper and Kolmogorov-Smirnov statistics, and their null scale.
+r"""The cumulative difference of ordered rows: Kuiper and Kolmogorov-Smirnov statistics, noise, P-values, bounds.
 
 The cumulative difference at the k-th distinct score is :math:`S_k = \sum_{j \le k} d_j / W`, where :math:`d_j` is the
 sum of w (z - c) over the rows of score j and W the sum of all weights; it begins with :math:`S_0 = 0`.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
+from bayescal import _checks
+from bayescal._meant import public
 from bayescal.cumulative.brownian import MEAN_MAX_ABS, quantile_range, sf_max_abs, sf_range
-from bayescal.cumulative.skewness import effective_number
+from bayescal.cumulative.moments import effective_number
 from bayescal.cumulative.subpopulation_sums import SubpopulationSteps
-from bayescal.stats.ordered import GridSteps, Steps
+from bayescal.stats.ordered import GridSteps, OrderedSums, Steps
 
 Floats = NDArray[np.float64]
 
@@ -34,21 +38,16 @@ LARGE_STEP = 0.2
 SMALLEST_RARE, LARGEST_RARE, SMALLEST_TAIL = 1e-6, 1e30, 1e-290
 #: Mean step from which the curve counts as a single step.
 ONE_STEP = 1 - 3e-5
+#: Effective number of rare outcomes below which tails of Brownian motion and intervals are rough; results say so.
+FEW_RARE = 10
+#: Steps of simulated curves in memory at a time.
+AT_ONCE = 2**21
+#: Relative difference of statistics that counts as rounding.
+ROUNDING = 1e-9
 
 
 def cumulative_curve(steps: Steps) -> Floats:
-    """Return the cumulative difference before the first score (0) and at each score.
-
-    Parameters
-    ----------
-    steps : Steps
-        The steps.
-
-    Returns
-    -------
-    ndarray, shape (n_scores + 1,)
-        The curve.
-    """
+    """Return the cumulative difference before the first score (0) and at each score; shape (n_scores + 1,)."""
     curve = np.empty(len(steps) + 1)
     curve[0] = 0.0
     for begin, part in _parts(steps):
@@ -103,28 +102,13 @@ def grid_error(curve: Floats, steps: GridSteps) -> float:
 
 @dataclass(frozen=True)
 class Scale:
-    """The noise of a cumulative difference.
+    """The noise of a cumulative difference; see `scale`."""
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the end of the curve under calibration.
-    robust_sigma : float
-        Root of the sum of squared residuals, with weights; an upper estimate of the standard deviation of the end of
-        the curve that does not assume calibration.
-    null_sigma : float
-        Standard deviation of the end of the curve for corrected P-values: `sigma`, except for subpopulations.
-    mean_step : float
-        Mean standard deviation of a step, as a share of `null_sigma`; see `scale`.
-    rare : float, default infinity
-        Effective number of expected outcomes that contradict scores near 0 or 1, or of rare responses; see `scale`.
-    """
-
-    sigma: float
-    robust_sigma: float
-    null_sigma: float
-    mean_step: float
-    rare: float = float("inf")
+    sigma: float  # standard deviation of the end of the curve under calibration
+    robust_sigma: float  # root of the sum of squared residuals: an upper estimate that does not assume calibration
+    null_sigma: float  # standard deviation for corrected P-values: `sigma`, except for subpopulations
+    mean_step: float  # mean standard deviation of a step, as a share of `null_sigma`
+    rare: float = float("inf")  # effective number of outcomes that contradict scores near 0 or 1, or of rare responses
 
     @property
     def wide_sigma(self) -> float:
@@ -138,29 +122,18 @@ class Scale:
 def scale(steps: Steps) -> Scale:
     r"""Compute the noise of a cumulative difference.
 
-    Parameters
-    ----------
-    steps : Steps
-        The steps.
+    With :math:`v_j` the variance of step j under calibration, :math:`\sigma = \sqrt{\sum v_j} / W`, and the mean step
+    is :math:`\sqrt{\sum v_j} / \sum \sqrt{v_j}`; it is 1 for one step and :math:`1 / \sqrt{k}` for k equal ones. For
+    steps of unequal variance, this mean, in which steps are weighted by their standard deviation, is our approximation:
+    a mean weighted by variance would be dominated by a single large step, such as that of many rows with one score,
+    although the extremes of the curve lie among small steps.
 
-    Returns
-    -------
-    Scale
-        With :math:`v_j` the variance of step j under calibration, :math:`\sigma = \sqrt{\sum v_j} / W`, and the mean
-        step is :math:`\sqrt{\sum v_j} / \sum \sqrt{v_j}`; it is 1 for one step and :math:`1 / \sqrt{k}` for k equal
-        ones. For steps of unequal variance, this mean, in which steps are weighted by their standard deviation, is our
-        approximation: a mean weighted by variance would be dominated by a single large step, such as that of many rows
-        with one score, although the extremes of the curve lie among small steps.
+    The effective number of rare outcomes is :math:`(\sum_i w_i^2 v_i)^3 / (\sum_i w_i^3 v_i |1 - 2 c_i|)^2` over rows
+    with :math:`v_i = c_i (1 - c_i)`: the inverse square of the skewness of the end of the curve if all scores are on
+    one side of 1/2. For scores near 0 and equal weights, it is close to the expected number of outcomes 1. Infinite if
+    all scores are 0, 1/2 or 1. Tied rows count as rows of equal weight. For subpopulations, the moments of responses
+    are those of rows around each cell.
 
-        The effective number of rare outcomes is
-        :math:`(\sum_i w_i^2 v_i)^3 / (\sum_i w_i^3 v_i |1 - 2 c_i|)^2` over rows with :math:`v_i = c_i (1 -
-        c_i)`: the inverse square of the skewness of the end of the curve if all scores are
-        on one side of 1/2. For scores near 0 and equal weights, it is close to the expected number of outcomes 1.
-        Infinite if all scores are 0, 1/2 or 1. Tied rows count as rows of equal weight. For subpopulations, the moments
-        of responses are those of rows around each cell.
-
-    Examples
-    --------
     >>> from bayescal.data.predictions import Predictions
     >>> from bayescal.stats.ordered import OrderedSums
     >>> round(scale(OrderedSums.from_rows(Predictions.from_outcomes([0] * 500, [0.01] * 500))).rare, 2)
@@ -195,32 +168,18 @@ def scale(steps: Steps) -> Scale:
 
 
 def null_mean(name: str, scale: Scale) -> float:
-    r"""Return the mean of a statistic under calibration, from Normal steps.
+    r"""Return the mean of a statistic ("kuiper" or "kolmogorov_smirnov") under calibration, from Normal steps.
 
-    Parameters
-    ----------
-    name : {"kuiper", "kolmogorov_smirnov"}
-        The statistic.
-    scale : Scale
-        Noise of the curve.
+    It is a multiple of `scale.null_sigma`. For n equal steps, the mean range is :math:`\sqrt{2 / (\pi n)} \sum_{k \le
+    n} k^{-1/2}` by Spitzer's identity [1]_, whose expansion by Euler and Maclaurin is used with :math:`n = 1 / r^2`,
+    where r is the mean step: 0.798 for one step, 1.596 in the limit. The mean maximum absolute value is :math:`1.253 -
+    0.583 r + 0.127 r^2`: exact to first order, and for one step. For equal steps, relative errors are below 0.001 and
+    0.01. For few steps of unequal variance, both are approximate: with 20 equal steps and one whose variance is 60 % of
+    the sum, both are 4 % too large.
 
-    Returns
-    -------
-    float
-        A multiple of `scale.null_sigma`. For n equal steps, the mean range is
-        :math:`\sqrt{2 / (\pi n)} \sum_{k \le n} k^{-1/2}` by Spitzer's identity [1]_, whose expansion by Euler and
-        Maclaurin is used with :math:`n = 1 / r^2`, where r is the mean step: 0.798 for one step, 1.596 in the limit.
-        The mean maximum absolute value is :math:`1.253 - 0.583 r + 0.127 r^2`: exact to first order, and for one step.
-        For equal steps, relative errors are below 0.001 and 0.01. For few steps of unequal variance, both are
-        approximate: with 20 equal steps and one whose variance is 60 % of the sum, both are 4 % too large.
-
-    References
-    ----------
     .. [1] F. Spitzer (1956), "A combinatorial lemma and its application to probability theory", Transactions of the
        American Mathematical Society 82, 323-339.
 
-    Examples
-    --------
     Two steps of variance 1/2: the mean range is (1 + 1/sqrt(2)) / sqrt(pi) = 0.9631.
 
     >>> round(null_mean("kuiper", Scale(1.0, 1.0, 1.0, 0.5**0.5)), 3)
@@ -236,15 +195,8 @@ def null_mean(name: str, scale: Scale) -> float:
 def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
     """Return the probability of a Kuiper statistic of at least this size under calibration.
 
-    Parameters
-    ----------
-    statistic : float
-        The statistic.
-    scale : Scale
-        Noise of the curve.
-    corrected : bool, default True
-        Whether to use `scale.null_sigma`, and `corrected_tail`. Otherwise `scale.sigma` and the distribution of
-        Brownian motion are used, as in the literature.
+    With `corrected`, it is that of `corrected_tail` with `scale.null_sigma`; else that of Brownian motion with
+    `scale.sigma`, as in the literature.
     """
     return _p_value(sf_range, statistic, scale, 2, corrected=corrected)
 
@@ -255,42 +207,23 @@ def p_kolmogorov_smirnov(statistic: float, scale: Scale, *, corrected: bool = Tr
 
 
 def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: int, rare: ArrayLike = np.inf) -> Floats:
-    r"""Return upper tail probabilities of the range or the maximum absolute value of a random walk.
+    r"""Return upper tail probabilities of the range (`ends` = 2) or the maximum absolute value (1) of a random walk.
 
-    Parameters
-    ----------
-    tail : callable
-        Upper tail probability of Brownian motion: `sf_range` or `sf_max_abs`.
-    in_sigma : array-like
-        Statistics in units of sigma.
-    mean_step : array-like
-        Mean step of each curve, in (0, 1]; see `scale`.
-    ends : int
-        Number of extremes of the curve in the statistic: 2 for the range, 1 for the maximum absolute value.
-    rare : array-like, default infinity
-        Effective number of rare outcomes, positive; see `scale`.
+    `tail` is that of Brownian motion, `sf_range` or `sf_max_abs`, and `in_sigma` are statistics in units of sigma. For
+    a single step, the tail is the exact 2 Q(x) of a Normal step. Else it is that of Brownian motion at x + 0.583 r per
+    end [1]_, where r is the mean step, limited to 0.2. Beyond it the correction of [1]_ is too large: for two equal
+    steps it is 0.82, whereas 0.51 gives the exact P-value of 0.05. With the limit, P-values of few steps are too large,
+    not too small.
 
-    Returns
-    -------
-    ndarray
-        For a single step, the exact 2 Q(x) of a Normal step. Else the tail of Brownian motion at x + 0.583 r per end
-        [1]_, where r is the mean step. r is limited to 0.2. Beyond it the correction of [1]_ is too large: for two
-        equal steps it is 0.82, whereas 0.51 gives the exact P-value of 0.05. With the limit, P-values of few steps are
-        too large, not too small.
+    With n rare outcomes, large deviations of a sum are more probable upwards and less probable downwards than those of
+    a Normal number. To first order, the logarithm of the tail is that of a Poisson number with mean n, :math:`-n\,h(\pm
+    x / \sqrt n)` with :math:`h(u) = (1 + u) \log(1 + u) - u`, instead of :math:`-x^2/2` [2]_. The tail is multiplied by
+    the mean of the two ratios of these tails, if it exceeds 1.
 
-        With n rare outcomes, large deviations of a sum are more probable upwards and less probable downwards than
-        those of a Normal number. To first order, the logarithm of the tail is that of a Poisson number with mean n,
-        :math:`-n\,h(\pm x / \sqrt n)` with :math:`h(u) = (1 + u) \log(1 + u) - u`, instead of :math:`-x^2/2` [2]_. The
-        tail is multiplied by the mean of the two ratios of these tails, if it exceeds 1.
-
-    References
-    ----------
     .. [1] D. Siegmund (1985), Sequential Analysis, Springer, section 10.4.
     .. [2] H. Cramer (1938), "Sur un nouveau theoreme-limite de la theorie des probabilites", Actualites scientifiques
        et industrielles 736, 5-23: large deviations of sums.
 
-    Examples
-    --------
     >>> corrected_tail(sf_range, [1.959964, 2.4976722], [1.0, 0.1], 2).round(4)
     array([0.05  , 0.0358])
 
@@ -343,6 +276,111 @@ def kuiper_interval(statistic: float, scale: Scale, prob: float) -> tuple[float,
     """
     margin = quantile_range(prob) * scale.wide_sigma
     return float(np.maximum(statistic - margin, 0.0)), statistic + margin
+
+
+class PValues(NamedTuple):
+    """P-values of both statistics: the probability of at least the observed size under calibration."""
+
+    kuiper: float
+    kolmogorov_smirnov: float
+
+
+def simulate_null(steps: OrderedSums, observed: PValues, simulations: int, rng: np.random.Generator) -> PValues:
+    r"""Estimate P-values from simulated outcomes, which are Bernoulli variables with the scores as probabilities.
+
+    They are :math:`(1 + \#\{D_b \ge D\}) / (B + 1)` for B simulations, at most :math:`\alpha` with a probability of at
+    most :math:`\alpha` under calibration, for every number of rows. With weights, each step must be one row.
+    """
+    score = steps.score.astype(np.float64, copy=False)
+    size, single = steps.weight / steps.n_rows, bool((steps.n_rows == 1).all())
+    expected = steps.weight * score
+    least = np.array(observed) * (1 - ROUNDING) * float(steps.weight.sum())
+    reached, statistics = np.zeros(2, dtype=np.int64), (kuiper, kolmogorov_smirnov)  # as in `PValues`
+    at_once = max(1, AT_ONCE // len(score))
+    for begin in range(0, simulations, at_once):
+        shape = (min(at_once, simulations - begin), len(score))
+        events = rng.random(shape) < score if single else rng.binomial(steps.n_rows, score, shape)
+        curve = np.zeros((shape[0], len(score) + 1))
+        np.cumsum(events * size - expected, axis=1, out=curve[:, 1:])
+        reached += [np.count_nonzero(of(curve) >= value) for of, value in zip(statistics, least, strict=True)]
+    return PValues(*((1 + reached) / (1 + simulations)).tolist())
+
+
+def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> float:
+    r"""Return a finite-sample bound on the difference between c_emp of a sample and of its population.
+
+    With n independent rows without weights and :math:`\varepsilon = \sqrt{\log(2 / (1 - p)) / (2 n)}`, the bound is
+    :math:`4 \varepsilon` with probability p. Given the scores, so that only outcomes are random, it is :math:`2
+    \varepsilon`, and rows may have weights: n is then their effective number, (sum w)^2 / sum w^2. A bound above 1
+    contains no information. For one classifier and the class of intervals, two inequalities with known constants give
+    the bounds.
+
+    *Population.* Write z - c as the mean over u, uniform on [0, 1], of 1{z = 1} - 1{u < c}. For an interval of scores
+    and one u, this is 1 on the rows with z = 1 and c <= u, and -1 on the rows with z = 0 and c > u. If rows with z = 1
+    are placed on a line at c, and those with z = 0 at 2 + c, these are two intervals of the line. The
+    Dvoretzky-Kiefer-Wolfowitz inequality with the constant of Massart [1]_ bounds the error of each of their four ends
+    by :math:`\varepsilon`, simultaneously for all intervals and all u.
+
+    *Given the scores.* The difference between the curve and its mean is a martingale in the order of the scores, whose
+    k-th step lies in an interval of length w_k / sum w. The maximal inequality of Hoeffding [2]_ bounds its maximum and
+    minus its minimum by :math:`\varepsilon` each.
+
+    .. [1] P. Massart (1990), "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of Probability
+       18, 1269-1283.
+    .. [2] W. Hoeffding (1963), "Probability inequalities for sums of bounded random variables", Journal of the American
+       Statistical Association 58, 13-30, Theorem 2 and its extension to maxima.
+
+    >>> round(c_emp_bound(1000), 3), round(c_emp_bound(1000, given_scores=True), 3)
+    (0.172, 0.086)
+    """
+    return _ends(given_scores) * float(np.sqrt(np.log(2 / (1 - prob)) / (2 * n)))
+
+
+@public
+def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = False) -> int:
+    r"""Return the number of rows that limits the error of c_emp to epsilon.
+
+    Parameters
+    ----------
+    epsilon : float
+        Largest difference, in (0, 1).
+    prob : float, default 0.95
+        Probability with which the bound holds, in (0, 1).
+    given_scores : bool, default False
+        Whether the population has the scores of the sample, so that only outcomes are random.
+
+    Returns
+    -------
+    int
+        The smallest n for which the bound of `CumulativeDifference.c_emp_bound` is at most epsilon,
+        :math:`8 \log(2 / (1 - p)) / \varepsilon^2`, or a quarter of this number given the scores. The bound holds for
+        every classifier and population.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` or `prob` is not strictly between 0 and 1.
+
+    Notes
+    -----
+    A bound on c_emp also bounds regrets. Let a false positive cost t and a false negative 1 - t. If one acts when the
+    score is at least t, the mean cost exceeds that of any other cut s by E 1{s <= c < t} (z - t) for s < t, and by
+    E 1{t <= c < s} (t - z) for s > t. Since z - t <= z - c for c < t, and t - z <= c - z for c >= t, this regret is at
+    most c_emp, for all t and s at once.
+
+    Examples
+    --------
+    >>> rows_for_c_emp(0.05), rows_for_c_emp(0.05, given_scores=True)
+    (11805, 2952)
+    """
+    epsilon, prob = _checks.fraction("epsilon", epsilon), _checks.fraction("prob", prob)
+    # as fractions, because the square of a small epsilon can underflow
+    return math.ceil(_ends(given_scores) ** 2 * Fraction(math.log(2 / (1 - prob))) / (2 * Fraction(epsilon) ** 2))
+
+
+def _ends(given_scores: bool) -> int:
+    """Return how many ends of intervals the bound adds up."""
+    return 2 if given_scores else 4
 
 
 def _parts(steps: Steps) -> Iterator[tuple[int, Steps]]:

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cumulative.ranges import Moments, split_moments
+from bayescal.cumulative.moments import (
+    LocalMoments,
+    Moments,
+    effective_number,
+    split_moments,
+    third_moment_of_difference,
+)
 from bayescal.cumulative.responses import Responses
-from bayescal.cumulative.skewness import LocalMoments, effective_number, third_moment_of_difference
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.sums import sums_at
 
@@ -16,21 +21,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SubpopulationSteps(StoredSteps):
-    """Steps of a subpopulation against the full population.
+    """Steps of a subpopulation against the full population; arrays of shape (n_scores,), one entry per cell.
 
-    Parameters
-    ----------
-    difference_variance : ndarray of float64, shape (n_scores,)
-        Variance of `deviation` if responses in a cell have the same distribution for members and others.
-        `calibrated_variance`, which published programs use, ignores that members are part of the mean of the cell.
-    beyond : ndarray of float64, shape (n_scores,)
-        Share of the weight in the cell that belongs to rows with scores below the first or above the last score of
-        members; 0 except in the first and the last cell, which have no outer end.
-    cell_weight : ndarray of float64, shape (n_scores,)
-        Weight of all rows in the cell, members and others.
-    local_second, local_third : ndarray of float64, shape (n_scores,)
-        Variance and third central moment of `deviation` if responses have the same distribution for members and others,
-        from the responses of many rows around the cell, in one unit. Parts of either sign add up in the third one.
+    `difference_variance` is the variance of `deviation` if responses in a cell have the same distribution for members
+    and others; `calibrated_variance`, which published programs use, ignores that members are part of the mean of the
+    cell. `beyond` is the share of the weight in the cell that belongs to rows with scores below the first or above the
+    last score of members; 0 except in the first and the last cell, which have no outer end. `cell_weight` is the weight
+    of all rows in the cell. `local_second` and `local_third` are variance and third central moment of `deviation` under
+    the same assumption, from the responses of many rows around the cell, in one unit; parts of either sign add up in
+    the third one.
     """
 
     difference_variance: Floats
@@ -41,27 +40,13 @@ class SubpopulationSteps(StoredSteps):
 
 
 def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
-    r"""Sum the members of a subpopulation by score, minus the mean response of the full population near that score.
+    """Sum the members of a subpopulation by score, minus the mean response of the full population near that score.
 
-    Parameters
-    ----------
-    rows : Responses
-        The full population, which includes the subpopulation.
-    member : ndarray of bool, shape (n_rows,)
-        The rows of the subpopulation.
-
-    Returns
-    -------
-    SubpopulationSteps
-        One step per distinct score t_j of members with positive weight. The expected response is the weighted mean over
-        all rows with scores in the cell (m_{j-1}, m_j], where m_j is the midpoint of t_j and t_{j+1}; the first cell
-        begins at minus infinity and the last one ends at infinity [1]_. `calibrated_variance` is the sum of squared
-        weights of the members times the variance of the responses in the cell.
-
-    References
-    ----------
-    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
-       117, equations 5 to 33.
+    There is one step per distinct score t_j of members with positive weight. The expected response is the weighted mean
+    over all rows with scores in the cell (m_{j-1}, m_j], where m_j is the midpoint of t_j and t_{j+1}; the first cell
+    begins at minus infinity and the last one ends at infinity: M. Tygert (2021), "Cumulative deviation of a
+    subpopulation from the full population", Journal of Big Data 8, 117, equations 5 to 33. `calibrated_variance` is the
+    sum of squared weights of the members times the variance of the responses in the cell.
     """
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     member = member & (weight > 0)
@@ -80,36 +65,36 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
     mean = in_cells(weight * response) / total
     squares = in_cells(weight * (response - mean[cell]) ** 2)
 
-    own, residual = weight[member], response[member] - mean[step]
+    w, residual = weight[member], response[member] - mean[step]
 
     def of_members(values: Floats) -> Floats:
         return sums_at(step, values, len(score))
 
-    mass, square = of_members(own), of_members(own**2)
+    mass, mass_sq = of_members(w), of_members(w**2)
     # exact zeros: otherwise, P-values would compare rounding errors of equal responses
     counted = weight > 0
     constant = _constant(cell[counted], response[counted], len(score))
     residual[constant[step]] = squares[constant] = 0.0
     # means of members and others, because a difference from the mean of the cell can cancel
-    difference = of_members(own * response[member]) / mass
+    difference = of_members(w * response[member]) / mass
     difference -= np.divide(of_others(weight * response), other, out=difference.copy(), where=other > 0)
     difference[constant] = 0.0
     other_sq = of_others(weight**2)
     local_second, local_third = _local_moments(
-        rows.score[counted], response[counted], midpoints(score), (mass, square, of_members(own**3)), (other, other_sq)
+        rows.score[counted], response[counted], midpoints(score), (mass, mass_sq, of_members(w**3)), (other, other_sq)
     )
     return SubpopulationSteps(
         score=score,
         weight=mass,
         deviation=mass * (other / total) * difference,
-        weight_sq=square,
-        deviation_weight_sq=of_members(own**2 * residual),
-        deviation_sq=of_members((own * residual) ** 2),
-        calibrated_variance=square * squares / total,
+        weight_sq=mass_sq,
+        deviation_weight_sq=of_members(w**2 * residual),
+        deviation_sq=of_members((w * residual) ** 2),
+        calibrated_variance=mass_sq * squares / total,
         n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
         difference_variance=_difference_variance(
-            (mass, square), (other, other_sq), squares, _pairs(cell[counted], weight[counted], total)
+            (mass, mass_sq), (other, other_sq), squares, _pairs(cell[counted], weight[counted], total)
         ),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
         cell_weight=total,
@@ -141,9 +126,9 @@ def _moments_of_difference(
     others: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
     second, third = moments.around(low, high)
-    (own, own_sq, own_cubes), (other, other_sq) = members, others
-    squares = own_sq * (other / (own + other)) ** 2 + (own / (own + other)) ** 2 * other_sq
-    return second * squares, np.abs(third) * third_moment_of_difference((own, own_cubes), others)
+    (member, member_sq, member_cubes), (other, other_sq) = members, others
+    squares = member_sq * (other / (member + other)) ** 2 + (member / (member + other)) ** 2 * other_sq
+    return second * squares, np.abs(third) * third_moment_of_difference((member, member_cubes), others)
 
 
 def _constant(cell: NDArray[np.intp], response: Floats, n_cells: int) -> NDArray[np.bool_]:
@@ -172,25 +157,15 @@ def _difference_variance(
 ) -> Floats:
     r"""Return the variance of :math:`\sum_M w (r - \bar r)`, if responses have the same distribution for all rows.
 
-    Parameters
-    ----------
-    members, others : tuple of ndarray
-        Sums of the weights and of their squares in each cell: V and Q of members, U and T of others.
-    squares : ndarray
-        Weighted sum of squared differences from the mean of the cell.
-    pairs : ndarray
-        P, the squared sum of all weights minus the sum of their squares.
-
-    Returns
-    -------
-    ndarray
-        For independent responses with variance v, the sum has the variance v (Q U^2 + V^2 T) / W^2, with W = V + U,
-        and the mean of `squares` is v P / W. It is 0 if a cell only contains members.
+    V and Q are the sums of the weights of members and of their squares in each cell, U and T those of others, W = V +
+    U, and `pairs` is P = W^2 - Q - T. For independent responses with variance v, the sum has the variance v (Q U^2 +
+    V^2 T) / W^2, and the mean of `squares`, the weighted sum of squared differences from the mean of the cell, is v P /
+    W. The result is 0 if a cell only contains members.
     """
-    (own, own_sq), (other, other_sq) = members, others
-    total = own + other
-    variance = np.divide(squares, pairs / total, out=np.zeros_like(own), where=pairs > 0)
-    return variance * (own_sq * (other / total) ** 2 + (own / total) ** 2 * other_sq)
+    (member, member_sq), (other, other_sq) = members, others
+    total = member + other
+    variance = np.divide(squares, pairs / total, out=np.zeros_like(member), where=pairs > 0)
+    return variance * (member_sq * (other / total) ** 2 + (member / total) ** 2 * other_sq)
 
 
 def midpoints(score: Floats) -> Floats:
@@ -202,55 +177,24 @@ def midpoints(score: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class GroupSums:
-    """Statistics of many subpopulations; arrays of shape (n_groups,).
+    """Statistics of many subpopulations; arrays of shape (n_groups,)."""
 
-    Parameters
-    ----------
-    n_rows : ndarray of int64
-        Rows of positive weight.
-    top, bottom, end : ndarray of float64
-        Largest, smallest and last value of the cumulative difference of each group, which begins with 0.
-    sigma : ndarray of float64
-        Standard deviation of the end of the curve if means are equal, from `calibrated_variance`.
-    difference_sigma, mean_step : ndarray of float64
-        Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
-        divided by it (0 if it is 0): the root of the sum of the variances over the sum of their roots.
-    outer_step : ndarray of float64
-        Product of the step in `sigma` and `beyond`, in the first or last cell of a group, whichever is larger; see
-        `SubpopulationSteps`.
-    rare : ndarray of float64
-        Effective number of rare responses: the inverse square of the skewness of the end of the curve if means are
-        equal.
-    """
-
-    n_rows: NDArray[np.int64]
-    top: Floats
-    bottom: Floats
-    end: Floats
-    sigma: Floats
-    difference_sigma: Floats
-    mean_step: Floats
-    outer_step: Floats
-    rare: Floats
+    n_rows: NDArray[np.int64]  # of positive weight
+    top: Floats  # largest value of the cumulative difference, which begins with 0
+    bottom: Floats  # smallest value
+    end: Floats  # last value
+    sigma: Floats  # standard deviation of `end` if means are equal, from `calibrated_variance`
+    difference_sigma: Floats  # the same from `difference_variance`
+    mean_step: Floats  # root of the sum of the variances of steps over the sum of their roots; 0 without variance
+    outer_step: Floats  # the larger product of step / sigma and `beyond` of the first and the last cell
+    rare: Floats  # inverse square of the skewness of `end` if means are equal
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
-    """Compute the statistics of the cumulative difference of every group against the full population.
+    """Compute the statistics that `subpopulation_steps` gives for each group.
 
-    Parameters
-    ----------
-    rows : Responses
-        The full population.
-    group : ndarray of int, shape (n_rows,)
-        Group of each row, from 0 to n_groups - 1.
-    n_groups : int
-        Number of groups; each has a row of positive weight.
-
-    Returns
-    -------
-    GroupSums
-        The statistics that `subpopulation_steps` gives for each group. All groups are computed at once, from one sort
-        of the rows by group and score, and from cumulative sums over the full population in the order of the scores.
+    Groups are numbered from 0, and each has a row of positive weight. All of them are computed at once, from one sort
+    of the rows by group and score, and from cumulative sums over the full population in the order of the scores.
     """
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     counted = np.flatnonzero(weight > 0)
@@ -275,13 +219,13 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     constant = changes[high - 1] == changes[low]
     members, others = split_moments(Moments.of_rows(weight[by_score], response), (low, begin, end, high), constant)
     cell = members + others
-    own, whole = members.weight, cell.weight
+    member, whole = members.weight, cell.weight
     # exact zeros as in `subpopulation_steps`
     nothing = constant | (high - low == end - begin)
-    deviation = np.where(nothing, 0.0, own * (others.weight / whole) * (members.mean - others.mean))
+    deviation = np.where(nothing, 0.0, member * (others.weight / whole) * (members.mean - others.mean))
     squares = np.where(constant, 0.0, cell.squares)
     variance = _difference_variance(
-        (own, members.weight_sq), (others.weight, others.weight_sq), np.where(nothing, 0.0, squares), cell.pairs
+        (member, members.weight_sq), (others.weight, others.weight_sq), np.where(nothing, 0.0, squares), cell.pairs
     )
     of_end = np.add.reduceat(variance, first)
     sizes = np.diff(first, append=len(level))
@@ -289,20 +233,20 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     unit = np.where(of_end > 0, np.sqrt(of_end), 1.0)
     curve = np.cumsum(deviation / np.repeat(unit, sizes))
     curve -= np.repeat(curve[first] - deviation[first] / unit, sizes)
-    total = np.add.reduceat(own, first)
+    total = np.add.reduceat(member, first)
     last = np.append(first[1:], len(curve)) - 1
-    own_variance = members.weight_sq * squares / whole
-    of_sigma = np.add.reduceat(own_variance, first)
-    outer = np.sqrt(own_variance) * _beyond(score, weight, level, first, last) / whole
+    published_variance = members.weight_sq * squares / whole
+    of_sigma = np.add.reduceat(published_variance, first)
+    outer = np.sqrt(published_variance) * _beyond(score, weight, level, first, last) / whole
     shares = np.divide(variance, np.repeat(of_end, sizes), out=np.zeros_like(variance), where=variance > 0)
     roots = np.add.reduceat(np.sqrt(shares), first)
     unit /= total
     moments = LocalMoments.of_rows(score[by_score], response)
-    own_cubes = np.add.reduceat(weight[order] ** 3, starts)
+    member_cubes = np.add.reduceat(weight[order] ** 3, starts)
     second, third = (
         np.add.reduceat(each, first)
         for each in _moments_of_difference(
-            moments, low, high, (own, members.weight_sq, own_cubes), (others.weight, others.weight_sq)
+            moments, low, high, (member, members.weight_sq, member_cubes), (others.weight, others.weight_sq)
         )
     )
     return GroupSums(

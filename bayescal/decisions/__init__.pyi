@@ -1,9 +1,9 @@
 from .analysis import net_benefit as net_benefit
 from .analysis import net_benefit_counts as net_benefit_counts
 from .counts import ThresholdCounts as ThresholdCounts
-from .groups import GroupedNetBenefit as GroupedNetBenefit
 from .loss_ratio_analysis import loss_ratio as loss_ratio
-from .loss_ratio_plot import plot_loss_ratio as plot_loss_ratio
 from .loss_ratio_result import LossRatio as LossRatio
 from .plot import plot_decision_curve as plot_decision_curve
+from .plot import plot_loss_ratio as plot_loss_ratio
+from .result import GroupedNetBenefit as GroupedNetBenefit
 from .result import NetBenefit as NetBenefit

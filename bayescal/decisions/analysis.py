@@ -1,26 +1,24 @@
 """Net benefit: rows -> counts between thresholds -> posterior of the cells -> NetBenefit."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, overload
 
 from bayescal import _checks
-from bayescal._invalid import prefixed, quoted
+from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
-from bayescal.data.frames import by_column
 from bayescal.data.groups import UNNAMED as UNNAMED_GROUPS
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.groups import GroupedNetBenefit
 from bayescal.decisions.posterior import ScoreCellsPosterior
-from bayescal.decisions.result import NetBenefit
-from bayescal.decisions.thresholds import UNNAMED, model_names
+from bayescal.decisions.result import GroupedNetBenefit, NetBenefit
+from bayescal.decisions.thresholds import UNNAMED, probabilities_by_model
+from bayescal.results.of_groups import errors_of
 from bayescal.results.remarks import of_several
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
@@ -137,18 +135,14 @@ def net_benefit(
     >>> found.p_best["new"].round(2)
     array([1.  , 1.  , 0.98])
     """
-    by_name = y_prob if isinstance(y_prob, Mapping) else by_column(y_prob)
-    named, given = by_name is not None, {UNNAMED: y_prob} if by_name is None else dict(by_name)
-    names = model_names(given)
-    columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in given.items()}
+    named, by_model = probabilities_by_model(y_prob)
+    columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in by_model.items()}
     same_rows({"y_true": y_true, **columns, "weights": weights, "by": by, "cluster": cluster})
     options: dict[str, Any] = {"classes": classes, "logits": logits, "weights": weights}
     rows: dict[str, Predictions] = {}
-    for name in names:
-        try:
-            rows[name] = read_rows(y_true, given[name], target="event", **options).checked().scale_free()
-        except (ValueError, TypeError) as problem:
-            raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
+    for name, p in by_model.items():
+        with errors_of(f"model {name!r}" if named else ""):
+            rows[name] = read_rows(y_true, p, target="event", **options).checked().scale_free()
     n_rows = len(next(iter(rows.values())))
     clusters = None if cluster is None else Clusters.from_column(cluster, n_rows)
     counts = ThresholdCounts.from_predictions(rows, thresholds, clusters)
@@ -158,8 +152,8 @@ def net_benefit(
         return replace(_of_counts(counts, pseudo_rows, harm, prevalence, draws, rng), of_rows=of_rows)
     groups = Groups.from_column(by, n_rows)
     parts = _by_group(rows, groups, counts.thresholds, clusters)
-    found = _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
-    return replace(found, overall=replace(found.overall, of_rows=of_rows))
+    grouped = _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
+    return replace(grouped, overall=replace(grouped.overall, of_rows=of_rows))
 
 
 def _by_group(
@@ -167,12 +161,12 @@ def _by_group(
 ) -> dict[Any, ThresholdCounts]:
     """Count the rows of each group; the part of a cluster inside a group is a cluster."""
     parts = zip(*(groups.split(of_model) for of_model in rows.values()), strict=True)
-    found = {}
+    counts = {}
     for label, inside, members in zip(groups.labels, groups.rows(), parts, strict=True):
-        own = None if clusters is None else clusters.take(inside)
-        with _in_group(label):
-            found[label] = ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, own)
-    return found
+        kept = None if clusters is None else clusters.take(inside)
+        with errors_of(f"group {label!r}"):
+            counts[label] = ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, kept)
+    return counts
 
 
 def _of_groups(
@@ -182,18 +176,9 @@ def _of_groups(
     seeds = _checks.seeds(rng, len(parts) + 1)
     groups = {}
     for (label, counts), seed in zip(parts.items(), seeds[1:], strict=True):
-        with _in_group(label):
+        with errors_of(f"group {label!r}"):
             groups[label] = _of_counts(counts, *options, seed)
     return GroupedNetBenefit(groups, _of_counts(whole, *options, seeds[0]), name)
-
-
-@contextmanager
-def _in_group(label: Any) -> Iterator[None]:
-    """Name the group in errors."""
-    try:
-        yield
-    except (ValueError, TypeError) as problem:
-        raise prefixed(problem, f"group {label!r}: ") from problem
 
 
 @overload
@@ -276,7 +261,7 @@ def net_benefit_counts(
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
     parts = {}
     for label, each in counts.items():
-        with _in_group(label):
+        with errors_of(f"group {label!r}"):
             parts[label] = _at(each, thresholds)
     first, *others = parts.values()
     return _of_groups(parts, sum(others, start=first), name, options, rng)

@@ -8,15 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import quoted
+from bayescal._invalid import prefixed, quoted
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
 from bayescal.data.columns import refuse_scale
 from bayescal.data.predictions import Predictions
-from bayescal.decisions.clustered_cells import ClusteredCells, add_cells, cells_of_clusters
-from bayescal.decisions.event_bins import edges_as_thresholds, event_cells, event_margins
-from bayescal.decisions.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, only_by_outcome, require_keys
+from bayescal.decisions.cells import (
+    MOST_ENGINE_KEYS,
+    ClusteredCells,
+    add_cells,
+    cells_of_clusters,
+    joint_sums,
+    merged,
+    only_by_outcome,
+    require_keys,
+)
 from bayescal.decisions.thresholds import (
     DECIMALS,
     UNNAMED,
@@ -27,6 +34,7 @@ from bayescal.decisions.thresholds import (
 )
 from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.frozen import Sums
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.framed import framed
@@ -143,15 +151,15 @@ class ThresholdCounts(Sums):
         >>> counts.cells.tolist()
         [[0, 1, 0], [1, 1, 1]]
         """
-        given = confidence if isinstance(confidence, Mapping) else {UNNAMED: confidence}
+        by_model = confidence if isinstance(confidence, Mapping) else {UNNAMED: confidence}
         rows = [
             Predictions.from_outcomes(outcome, p, weights, names=("outcome", f"confidence[{name!r}]"), target="event")
             if isinstance(confidence, Mapping)
             else Predictions.from_outcomes(outcome, p, weights, target="event")
-            for name, p in given.items()
+            for name, p in by_model.items()
         ]
         clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[0]), rows="outcome")
-        return cls.from_predictions(dict(zip(model_names(given), rows, strict=True)), thresholds, clusters)
+        return cls.from_predictions(dict(zip(model_names(by_model), rows, strict=True)), thresholds, clusters)
 
     @classmethod
     def from_predictions(
@@ -187,8 +195,8 @@ class ThresholdCounts(Sums):
         square = None if first.weight is None else first.weight**2
         squares = sums_at(first.outcome.astype(np.intp), square, 2)
         by_cluster = cells_of_clusters(list(rows.values()), clusters, bins_between(at))
-        found = cls(at, names, cells, n, weight, squares, by_cluster)
-        return found if len(at) == len(every) else found.at(every)
+        counts = cls(at, names, cells, n, weight, squares, by_cluster)
+        return counts if len(at) == len(every) else counts.at(every)
 
     @classmethod
     def from_frame(
@@ -246,15 +254,15 @@ class ThresholdCounts(Sums):
             models = [{"outcome": outcome, "confidence": columns[names[0]]}]
         else:
             models = [{"outcome": outcome, f"confidence[{i}]": columns[name]} for i, name in enumerate(names)]
-        found = {}
+        by_label = {}
         for label, rows in framed(frame, models, weights, by, bins, "event"):
             cells = np.stack([*rows.index, rows.outcome[0]], axis=1)
             weight = rows.n.astype(np.float64) if rows.weight is None else rows.weight
             squares = weight if rows.weight_sq is None else rows.weight_sq
             by_outcome = sums_at(rows.outcome[0], squares, 2)
             counts = cls(at, names, *merged(cells, rows.n, weight, len(bins)), by_outcome)
-            found[label] = counts if len(at) == len(every) else counts.at(every)
-        return found[None] if by is None else found
+            by_label[label] = counts if len(at) == len(every) else counts.at(every)
+        return by_label[None] if by is None else by_label
 
     @classmethod
     def from_bins(
@@ -298,8 +306,8 @@ class ThresholdCounts(Sums):
         edges = margins[0].bins.edges[1:-1]
         n_bins = len(edges) + 1
         squares = sums_at(cells[:, -1], n.astype(np.float64), 2)
-        found = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
-        return found.at(edges_as_thresholds(edges) if thresholds is None else thresholds)
+        finest = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
+        return finest.at(edges_as_thresholds(edges) if thresholds is None else thresholds)
 
     def at(self, thresholds: Any) -> "ThresholdCounts":
         """Return the counts of the same rows between some of the thresholds, without another pass over the rows.
@@ -432,3 +440,50 @@ class ThresholdCounts(Sums):
         """Sum one number per joint cell by the outcome and score cell of one model, shape (2, n_bins)."""
         place = self.outcome * self.n_bins + self.cells[:, model]
         return sums_at(place, values, 2 * self.n_bins).reshape(2, -1)
+
+
+def event_margins(counts: Any) -> list[BinnedCounts]:
+    """Return the counts of each classifier, if they can be taken as counts of models between thresholds."""
+    if not isinstance(counts, BinnedCounts | PairedCounts):
+        raise TypeError(
+            f"`counts` must be ThresholdCounts, BinnedCounts or PairedCounts, not {type(counts).__name__}; make them "
+            "with `ThresholdCounts.from_arrays(outcome, confidence, thresholds)`."
+        )
+    refuse_clusters(counts, "counts", "net benefit of bins")
+    margins = [counts] if isinstance(counts, BinnedCounts) else [counts.first, counts.second]
+    if counts.weighted:
+        raise ValueError(
+            "`counts` must have no weights: bins do not store squared weights by outcome. Count the rows with "
+            "`ThresholdCounts.from_arrays`."
+        )
+    if len({each.bins for each in margins}) > 1:
+        raise ValueError("`counts` must have the same bins for both classifiers.")
+    bins, target = margins[0].bins, margins[0].target
+    if target not in ("event", "classwise"):
+        raise ValueError(
+            f"`counts` must be of an event (`target='event'`), which decisions are about; not of {target!r}."
+        )
+    if bins.closed != "left":
+        raise ValueError("`counts` must have bins that are closed on the left: a row is treated at t if p >= t.")
+    if len(bins) < 2:
+        raise ValueError("`counts` must have at least two bins, whose inner edges are the thresholds.")
+    if isinstance(counts, PairedCounts) and (counts.cells[:, 1] != counts.cells[:, 3]).any():
+        raise ValueError("`counts` must have the same outcome for both classifiers.")
+    return margins
+
+
+def event_cells(counts: BinnedCounts | PairedCounts) -> tuple[Ints, Ints]:
+    """Return the bins of each classifier and the outcome, shape (n_cells, n_classifiers + 1), and rows per cell."""
+    if isinstance(counts, PairedCounts):
+        return counts.cells[:, [0, 2, 1]], counts.n
+    outcome, index = np.nonzero(counts.cells)
+    return np.stack([index, outcome], axis=1), counts.cells[outcome, index]
+
+
+def edges_as_thresholds(edges: Floats) -> Floats:
+    """Return inner edges of bins as thresholds, or refuse them."""
+    try:
+        return checked_thresholds(edges)
+    except ValueError as problem:
+        context = "of the inner edges of `counts`, give those that are thresholds: "
+        raise prefixed(problem, context) from problem

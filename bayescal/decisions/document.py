@@ -48,10 +48,10 @@ def thresholds_from_document(document: Mapping[str, Any]) -> ThresholdCounts:
     cells, n = read_cells(document, top, "the score cell of each model and the outcome")
     if thresholds[0] == 0 and (below := (cells[:, :-1] == 0).any(axis=1)).any():
         _checks.refuse("cells", "must be at least 1 for each model if the first threshold is 0", below, cells)
-    given = [name for name in WEIGHTS if name in document]
-    if len(given) == 1:
-        raise ValueError(f"`{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
-    if not given:
+    weights = [name for name in WEIGHTS if name in document]
+    if len(weights) == 1:
+        raise ValueError(f"`{weights[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    if not weights:
         return ThresholdCounts(thresholds, models, cells, n, n.astype(np.float64), sums_at(cells[:, -1], n, 2))
     weight, weight_sq = floats("weight", document["weight"], n.shape), floats("weight_sq", document["weight_sq"], (2,))
     for name, values in (("weight", weight), ("weight_sq", weight_sq)):

@@ -43,27 +43,14 @@ def share_treated(mass: Floats) -> Floats:
 
 
 def net_benefit_of(treated: Floats, gain: Floats) -> Floats:
-    r"""Net benefit [1]_, :math:`P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)`.
+    r"""Net benefit, :math:`P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)` [1]_, in true positives per row.
 
-    Parameters
-    ----------
-    treated : ndarray, shape (..., 2, n_thresholds)
-        Probability of being treated, by outcome.
-    gain : ndarray, shape (2, n_thresholds)
-        From `gain_of_treating`.
+    `treated` has the probabilities of being treated, by outcome, shape (..., 2, n_thresholds); `gain` is that of
+    `gain_of_treating`.
 
-    Returns
-    -------
-    ndarray, shape (..., n_thresholds)
-        In units of true positives per row.
-
-    References
-    ----------
     .. [1] A. J. Vickers and E. B. Elkin (2006), "Decision curve analysis: a novel method for evaluating prediction
        models", Medical Decision Making 26, 565-574.
 
-    Examples
-    --------
     >>> net_benefit_of(np.array([[0.2], [0.1]]), gain_of_treating(np.array([0.2])))
     array([0.05])
     """
@@ -74,15 +61,11 @@ def net_benefit_of(treated: Floats, gain: Floats) -> Floats:
 class Decisions(NamedTuple):
     """Probabilities and values of choosing a strategy at each threshold.
 
-    Parameters
-    ----------
-    p_useful : ndarray, shape (n_models, n_thresholds)
-        Probability that a model has a larger net benefit than treating all and than treating none.
-    p_best : ndarray, shape (n_models + 2, n_thresholds)
-        Probability that each strategy is the best: treating none, treating all, each model. Strategies that tie in a
-        draw share it.
-    evpi : ndarray, shape (n_thresholds,)
-        Expected value of perfect information.
+    `p_useful`, shape (n_models, n_thresholds), is the probability that a model has a larger net benefit than treating
+    all and than treating none. `p_best`, shape (n_models + 2, n_thresholds), is the probability that each strategy is
+    the best: treating none, treating all, each model; strategies that tie in a draw share it. `evpi`, shape
+    (n_thresholds,), is the expected value of perfect information, E max - max E of the net benefits of all strategies:
+    what it would be worth per row to know the best strategy.
     """
 
     p_useful: Floats
@@ -93,29 +76,15 @@ class Decisions(NamedTuple):
 def decide(models: Floats, treat_all: Floats) -> Decisions:
     """Compare the strategies at each threshold; their definitions are those of bayesDCA [1]_.
 
-    Parameters
-    ----------
-    models : ndarray, shape (n_draws, n_models, n_thresholds)
-        Net benefit of each model.
-    treat_all : ndarray, shape (n_draws, n_thresholds)
-        Net benefit of treating all; that of treating none is 0.
+    `models` are net benefits of shape (n_draws, n_models, n_thresholds), `treat_all` those of treating all, shape
+    (n_draws, n_thresholds); that of treating none is 0.
 
-    Returns
-    -------
-    Decisions
-        The expected value of perfect information is E max - max E of the net benefits of all strategies: what it would
-        be worth per row to know the best strategy.
-
-    References
-    ----------
     .. [1] G. N. F. Cruz and K. Korthauer (2023), "Bayesian decision curve analysis with bayesDCA", arXiv 2308.02067.
 
-    Examples
-    --------
     In the second draw the model and treating all tie.
 
-    >>> found = decide(np.array([[[0.2]], [[0.1]]]), np.array([[0.1], [0.1]]))
-    >>> found.p_useful, found.p_best.ravel(), found.evpi
+    >>> decisions = decide(np.array([[[0.2]], [[0.1]]]), np.array([[0.1], [0.1]]))
+    >>> decisions.p_useful, decisions.p_best.ravel(), decisions.evpi
     (array([[0.5]]), array([0.  , 0.25, 0.75]), array([0.]))
     """
     default = np.maximum(treat_all, 0.0)[:, None]

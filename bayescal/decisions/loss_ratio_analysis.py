@@ -111,15 +111,15 @@ def loss_ratio(
     )
     method = f"{recalibration} recalibration on {len(validation)} validation rows"
     seed = _checks.seeds(rng, 1)[0]
-    found = LossRatio(counts, method, cumulative_difference_of(rows).kuiper, draws, seed, remarks_on(rows))
-    nothing = found.observed[0] == 0
+    result = LossRatio(counts, method, cumulative_difference_of(rows).kuiper, draws, seed, remarks_on(rows))
+    nothing = result.observed[0] == 0
     if nothing.any():
         at = counts.thresholds[nothing]
         raise ValueError(
             f"the loss before recalibration must not be 0; it is at {len(at)} of {len(counts.thresholds)} thresholds, "
             f"first at {at[0]:g}: no test row is decided wrongly there. Leave these thresholds out."
         )
-    return found
+    return result
 
 
 def _require_validation(validation: Predictions, rows: Predictions) -> None:

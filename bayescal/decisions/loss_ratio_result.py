@@ -84,8 +84,8 @@ class LossRatio(_presented.Presented):
         treated, outcome = CELLS[:, :2].T[:, None, :], CELLS[:, 2]
         lost = mass @ self._losses.swapaxes(1, 2)
         lost += (prior * _losses_of(treated, outcome, t)[:, None]).sum(axis=-1)
-        drawn: Floats = lost / (mass.sum(axis=1)[:, None] + prior.sum(axis=2))
-        return drawn
+        losses: Floats = lost / (mass.sum(axis=1)[:, None] + prior.sum(axis=2))
+        return losses
 
     @property
     def _losses(self) -> Floats:
@@ -252,14 +252,7 @@ KEY = (
 def _losses_of(treated: NDArray[np.bool_], outcome: NDArray[np.int64], thresholds: Floats) -> Floats:
     """Loss of rows at each threshold, t for a false positive and 1 - t for a false negative.
 
-    Parameters
-    ----------
-    treated : ndarray of bool, shape (2, n_thresholds or 1, n_cells)
-        Whether the rows of each cell are treated before and after.
-    outcome : ndarray, shape (n_cells,)
-        Their outcome.
-    thresholds : ndarray, shape (n_thresholds,)
-        The thresholds.
+    `treated` is whether the rows of each cell are treated before and after, shape (2, n_thresholds or 1, n_cells).
     """
     t = thresholds[:, None]
     return np.where(treated, t * (outcome == 0), (1 - t) * (outcome == 1))

@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-from bayescal.decisions.loss_ratio_plot import plot_loss_ratio
 from bayescal.decisions.loss_ratio_result import LossRatio
-from bayescal.decisions.plot import plot_decision_curve
+from bayescal.decisions.plot import plot_decision_curve, plot_loss_ratio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table

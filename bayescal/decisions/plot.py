@@ -1,4 +1,4 @@
-"""The plot of decision curves: computed as a record, then drawn."""
+"""The plots of decision curves, computed as a record, then drawn, and of a loss ratio over thresholds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal.decisions.loss_ratio_result import LossRatio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.words import FEW, of_draws, ranges
 from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, is_dark, key_above, palette, titled
@@ -29,93 +30,47 @@ BELOW_LEAST, BELOW_MOST = 0.1, 0.35
 TITLED = 2
 #: Height of the bars that mark useful thresholds, as a share of the axes.
 BAR = 0.016
+#: The vertical axis ends at most at this multiple of the largest mean ratio: intervals of few errors are wide.
+MOST = 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionCurvePoints:
-    """Content of the plot of decision curves.
-
-    Parameters
-    ----------
-    thresholds : ndarray, shape (n_thresholds,)
-        The thresholds.
-    mean, low, high : dict of str to ndarray, shape (n_thresholds,)
-        Posterior mean and interval of each model.
-    useful : dict of str to ndarray of bool, shape (n_thresholds,)
-        Whether each model is useful with at least the probability of the intervals; false at thresholds
-        that `few_rows` marks.
-    treat_all : ndarray, shape (n_thresholds,)
-        Posterior mean of treating all.
-    limits : (float, float)
-        Limits of the vertical axis. The lower one may cut off treating all, and models that do harm.
-    """
+    """Content of the plot of decision curves; arrays of shape (n_thresholds,), by model."""
 
     thresholds: Floats
-    mean: dict[str, Floats]
-    low: dict[str, Floats]
+    mean: dict[str, Floats]  # posterior mean
+    low: dict[str, Floats]  # ends of the interval
     high: dict[str, Floats]
-    useful: dict[str, NDArray[np.bool_]]
-    treat_all: Floats
-    limits: tuple[float, float]
+    useful: dict[str, NDArray[np.bool_]]  # with the probability of the intervals; false where `few_rows` is true
+    treat_all: Floats  # posterior mean of treating all
+    limits: tuple[float, float]  # of the vertical axis; the lower one may cut off treating all, and models that do harm
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenPoints:
-    """Numbers at thresholds that were chosen beforehand, which the title states.
-
-    Parameters
-    ----------
-    thresholds : ndarray, shape (n_chosen,)
-        The thresholds.
-    mean : dict of str to ndarray, shape (n_chosen,)
-        Posterior mean of each model.
-    treat_all : ndarray, shape (n_chosen,)
-        Posterior mean of treating all.
-    p_useful : dict of str to ndarray, shape (n_chosen,)
-        Probability that each model is useful; NaN where too few rows lie on a side of the threshold.
-    """
+    """Numbers at thresholds that were chosen beforehand, which the title states; shape (n_chosen,), by model."""
 
     thresholds: Floats
-    mean: dict[str, Floats]
-    treat_all: Floats
-    p_useful: dict[str, Floats]
+    mean: dict[str, Floats]  # posterior mean
+    treat_all: Floats  # posterior mean of treating all
+    p_useful: dict[str, Floats]  # probability of being useful; NaN where too few rows lie on a side of the threshold
 
 
 def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> ChosenPoints:
-    """Compute the numbers at chosen thresholds.
+    """Compute the numbers at chosen thresholds of `dc`; `standardized` divides net benefits by the prevalence.
 
-    Parameters
-    ----------
-    dc : NetBenefit
-        The result.
-    at : float or array-like of float
-        The thresholds, which must be thresholds of `dc`.
-    standardized : bool, default False
-        Whether net benefits are divided by the prevalence.
-
-    Returns
-    -------
-    ChosenPoints
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        If `dc` does not have one of the thresholds.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> dc = bc.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
-    >>> found = chosen_points(dc, 0.5)
-    >>> found.mean["model"].round(2), found.p_useful["model"]
+    >>> points = chosen_points(dc, 0.5)
+    >>> points.mean["model"].round(2), points.p_useful["model"]
     (array([0.49]), array([1.]))
     """
-    given = np.atleast_1d(np.asarray(at, dtype=np.float64))
-    same = np.isclose(given[:, None], dc.thresholds, rtol=0, atol=1e-9)
+    chosen = np.atleast_1d(np.asarray(at, dtype=np.float64))
+    same = np.isclose(chosen[:, None], dc.thresholds, rtol=0, atol=1e-9)
     if not same.any(axis=1).all():
         raise ValueError(
-            f"`at` must hold thresholds of `dc`, which {given[~same.any(axis=1)][0]:g} is not; name it in "
+            f"`at` must hold thresholds of `dc`, which {chosen[~same.any(axis=1)][0]:g} is not; name it in "
             "`net_benefit(..., thresholds=)`."
         )
     place = same.argmax(axis=1)
@@ -126,37 +81,23 @@ def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> Cho
         mean = {name: exact[place] for name, (exact, _) in dc.moments.items()}
         treat_all = np.array([row["mean"] for row in dc.treat_all_table()])[place]
     useful = {name: np.where(dc.few_rows[name], np.nan, p)[place] for name, p in dc.p_useful.items()}
-    return ChosenPoints(given, mean, treat_all, useful)
+    return ChosenPoints(chosen, mean, treat_all, useful)
 
 
 def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: bool = False) -> DecisionCurvePoints:
-    """Compute what `plot_decision_curve` draws.
+    """Compute what `plot_decision_curve` draws; `standardized` divides net benefits by the prevalence.
 
-    Parameters
-    ----------
-    dc : NetBenefit
-        The result.
-    prob : float, default 0.95
-        Probability of the bands, and from which a model is marked as useful.
-    standardized : bool, default False
-        Whether net benefits are divided by the prevalence.
+    `prob` is the probability of the bands, and from which a model is marked as useful.
 
-    Returns
-    -------
-    DecisionCurvePoints
-        The numbers to draw.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> dc = bc.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
     >>> points = decision_curve_points(dc)
     >>> points.useful["model"], points.treat_all.round(2)
     (array([ True,  True,  True]), array([ 0.29,  0.  , -1.5 ]))
     """
-    drawn = dc.standardized if standardized else dc.net_benefit
-    ends = {name: each.interval(prob) for name, each in drawn.items()}
-    mean = {name: each.mean() for name, each in drawn.items()}
+    draws = dc.standardized if standardized else dc.net_benefit
+    ends = {name: each.interval(prob) for name, each in draws.items()}
+    mean = {name: each.mean() for name, each in draws.items()}
     treat_all = (dc.treat_all.values / dc.prevalence_draws).mean(axis=0) if standardized else dc.treat_all.mean()
     low, high = ({name: each[side] for name, each in ends.items()} for side in (0, 1))
     return DecisionCurvePoints(
@@ -271,7 +212,20 @@ def plot_decision_curve(
     n_chosen = 0 if chosen_at is None else len(chosen_at.thresholds)
     key = _key(ax, prob, chosen, colours.grey, marked=marked, n_chosen=n_chosen, small=small)
     title = _title(points, prob, small=small) if chosen_at is None else _title_at(chosen_at, small=small)
-    titled(ax, title, [] if small else [dc.spec], above=key, small=small)
+    return _finished(ax, title, dc.spec, key, small=small)
+
+
+def _over_thresholds(ax: "Axes", quantity: str) -> None:
+    """Label axes of a quantity over thresholds."""
+    ax.set_xlabel("threshold probability", fontsize=SMALL)
+    ax.set_ylabel(quantity, fontsize=SMALL)
+    ax.tick_params(labelsize=SMALL)
+    ax.spines[["right", "top"]].set_visible(False)
+
+
+def _finished(ax: "Axes", title: str, spec: str, above: float, *, small: bool) -> "Axes":
+    """Write the title and, in axes that are not small, the specification; keep all within the cell of the axes."""
+    titled(ax, title, [] if small else [spec], above=above, small=small)
     if small:
         small_words(ax)
     keep_within(ax)
@@ -303,11 +257,11 @@ def _title(points: DecisionCurvePoints, prob: float, *, small: bool) -> str:
     return f"{len(useful)} of {len(points.mean)} models useful{some} {at_least}"
 
 
-def _title_at(found: ChosenPoints, *, small: bool) -> str:
+def _title_at(chosen: ChosenPoints, *, small: bool) -> str:
     """Return the numbers at the first of the chosen thresholds, a line each."""
     lines = []
-    for i, t in enumerate(found.thresholds[:TITLED]):
-        stated = {name: "-" if np.isnan(p[i]) else of_draws(p[i]) for name, p in found.p_useful.items()}
+    for i, t in enumerate(chosen.thresholds[:TITLED]):
+        stated = {name: "-" if np.isnan(p[i]) else of_draws(p[i]) for name, p in chosen.p_useful.items()}
         if len(stated) > 1:
             names = [f"{_render.cut(_render.name(name), 16)} {p}" for name, p in list(stated.items())[: 1 + TITLED]]
             more = ", ..." * (len(stated) > len(names))
@@ -317,7 +271,7 @@ def _title_at(found: ChosenPoints, *, small: bool) -> str:
         if small:
             lines.append(f"P(useful) {p} at {t:g}")
             continue
-        value, default = _render.number(found.mean[name][i], 3), _render.number(found.treat_all[i], 3)
+        value, default = _render.number(chosen.mean[name][i], 3), _render.number(chosen.treat_all[i], 3)
         lines.append(f"At {t:g}: net benefit {value} (treat all {default}), P(useful) {p}")
     return "\n".join(lines)
 
@@ -359,11 +313,7 @@ def _axes(ax: "Axes", points: DecisionCurvePoints, *, standardized: bool) -> Non
     # the bars of useful thresholds lie below the curves
     ax.set_ylim(low - (high - low) * (1.5 * BAR * n_models + BAR), high)
     ax.set_xlim(points.thresholds[0], points.thresholds[-1])
-    ax.set_xlabel("threshold probability", fontsize=SMALL)
-    ax.set_ylabel("standardized net benefit" if standardized else "net benefit", fontsize=SMALL)
-    ax.tick_params(labelsize=SMALL)
-    for side in ("right", "top"):
-        ax.spines[side].set_visible(False)
+    _over_thresholds(ax, "standardized net benefit" if standardized else "net benefit")
 
 
 def _key(
@@ -388,3 +338,85 @@ def _key(
         dotted = Line2D([], [], color=grey, linewidth=1.0, linestyle=(0, (1, 1.5)))
         entries.append((dotted, f"chosen threshold{'s' * (n_chosen > 1)}"))
     return key_above(ax, entries, small=small)
+
+
+@public
+def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float = 0.95, color: Any = None) -> "Axes":
+    """Draw the loss of decisions after recalibration, as a share of the loss before, at each threshold.
+
+    Where the band lies below 1, recalibration lowers the loss. The intervals are pointwise; thresholds at which fewer
+    than 5 test rows are decided wrongly are not drawn, because their intervals would be too narrow.
+
+    Parameters
+    ----------
+    result : LossRatio
+        From `loss_ratio`, with at least two thresholds.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the interval at each threshold, in (0, 1).
+    color : matplotlib color, optional
+        Colour of the line and the band. The default colour is lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one.
+
+    Raises
+    ------
+    TypeError
+        If `result` is something else, or `ax` is not an Axes.
+    ValueError
+        If fewer than two thresholds can be drawn, `prob` is not strictly between 0 and 1, or a colour is unknown to
+        matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> from matplotlib.figure import Figure
+    >>> first, second = (simulate(2000, curve="shift", population="flat", strength=1, rng=seed) for seed in (1, 2))
+    >>> rows = first.outcome, first.confidence, second.outcome, second.confidence
+    >>> ax = plot_loss_ratio(bc.decisions.loss_ratio(*rows, rng=1), Figure().subplots())
+    >>> ax.get_ylabel()
+    'loss after / before'
+    """
+    if not isinstance(result, LossRatio):
+        raise TypeError(
+            f"`result` must be a LossRatio, not {type(result).__name__}; make one with "
+            "`bayescal.decisions.loss_ratio(...)`."
+        )
+    prob = _checks.fraction("prob", prob)
+    shown = ~result.few_wrong
+    if np.count_nonzero(shown) < 2:
+        raise ValueError(
+            "`result` must have at least two thresholds at which 5 or more test rows are decided wrongly; it has "
+            f"{np.count_nonzero(shown)} of {len(shown)}."
+        )
+    ax = axes_or_new(ax, figsize=(6.4, 4.2))
+    small, colours = is_small(ax, *ROOM), palette(ax)
+    main = _checks.color("color", color, colours.blue)
+    _draw_ratio(ax, result, shown, prob, main)
+    low, high = result.mean_ratio.interval(prob)
+    d = _render.interval_decimals(low, high)
+    mean, low_text, high_text = (_render.number(value, d) for value in (result.mean_ratio.mean(), low, high))
+    title = f"Mean loss ratio {mean} [{low_text},\u00a0{high_text}]"
+    return _finished(ax, title, result.spec, key_above(ax, small=small), small=small)
+
+
+def _draw_ratio(ax: "Axes", result: LossRatio, shown: Any, prob: float, main: str) -> None:
+    t, dark = result.thresholds, is_dark(background(ax))
+    # NaN divides the line where a threshold is not drawn
+    mean, low, high = (
+        np.where(shown, values, np.nan) for values in (result.ratio.mean(), *result.ratio.interval(prob))
+    )
+    ax.axhline(1, color=palette(ax).grey, linewidth=1.2, zorder=1, gid="no change")
+    style: dict[str, Any] = {"color": main, "linewidth": 0, "alpha": 0.35 if dark else 0.2}
+    ax.fill_between(t, low, high, zorder=2, gid="band", label=f"{100 * prob:g} % interval", **style)
+    ax.plot(t, mean, color=main, linewidth=1.6, zorder=3, gid="ratio", label="loss after / before")
+    top, bottom = max(1.0, float(np.nanmax(mean))), min(1.0, float(np.nanmin(low)))
+    top = min(MOST * top, max(1.0, float(np.nanmax(high))))
+    room = 0.06 * (top - bottom)
+    ax.set(xlim=(t[shown][0], t[shown][-1]), ylim=(bottom - room, top + room))
+    _over_thresholds(ax, "loss after / before")

@@ -23,19 +23,8 @@ CHUNK = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class ScoreCellsPosterior:
-    r"""Posterior of the probabilities of outcome and score cell, of one or several models on the same rows.
+    """Posterior of the probabilities of outcome and score cell, of one or several models on the same rows.
 
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        The counts.
-    pseudo_rows : float
-        Weight of the prior in rows.
-    given_outcome : bool
-        Whether probabilities are given the outcome, as for case-control data: each row of the mass sums to 1.
-
-    Notes
-    -----
     The prior is a Dirichlet process [1]_ whose base distribution has an event probability of 0.5 and independent scores
     of all models; its weight is the number of pseudo-rows a: the prior counts as much as a rows. With probability 0.9 a
     score is 0 or 1, both equally likely, and else uniform; see `base_shares`. So the rows of one outcome that a model
@@ -58,15 +47,13 @@ class ScoreCellsPosterior:
     scores of all models; on the scores of the others, the models agree. With clusters of one row, this is the posterior
     above.
 
-    References
-    ----------
+    If `given_outcome`, as for case-control data, probabilities are given the outcome: each row of the mass sums to 1.
+
     .. [1] T. S. Ferguson (1973), "A Bayesian analysis of some nonparametric problems", Annals of Statistics 1, 209-230.
     .. [2] J. Sethuraman (1994), "A constructive definition of Dirichlet priors", Statistica Sinica 4, 639-650.
     .. [3] H. Jeffreys (1946), "An invariant form for the prior probability in estimation problems", Proceedings of the
        Royal Society A 186, 453-461.
 
-    Examples
-    --------
     >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5])
     >>> posterior = ScoreCellsPosterior(counts, pseudo_rows=2.0, given_outcome=False)
     >>> posterior.parameters(0)
@@ -103,19 +90,9 @@ class ScoreCellsPosterior:
         return self._prior_parameters + self.counts.margin(model, self._rows)
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
-        """Draw independently the probability of each outcome and score cell.
+        """Draw independently the probability of each outcome and score cell, shape (n_draws, n_models, 2, n_bins).
 
-        Parameters
-        ----------
-        n_draws : int, default 4000
-            Number of draws.
-        rng : None, int, SeedSequence or Generator
-            Randomness.
-
-        Returns
-        -------
-        ndarray, shape (n_draws, n_models, 2, n_bins)
-            Probabilities, joint over models. They sum to 1 for each model, or for each model and outcome.
+        Draws are joint over models. They sum to 1 for each model, or for each model and outcome.
         """
         rng, clusters = _checks.generator(rng), self.counts.clusters
         one = len(self.counts.models) == 1
@@ -165,12 +142,12 @@ class ScoreCellsPosterior:
         step = max(CHUNK // n_draws, 1)
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            drawn = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
+            masses = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
             for i in range(n_models):
                 place = counts.outcome[part] * (size // 2) + counts.cells[part, i]
                 order = np.argsort(place, kind="stable")
                 first = np.flatnonzero(np.diff(place[order], prepend=-1))
-                mass[i][:, place[order][first]] += np.add.reduceat(drawn[order], first, axis=0).T
+                mass[i][:, place[order][first]] += np.add.reduceat(masses[order], first, axis=0).T
 
     def _add_clusters(self, mass: Floats, rng: np.random.Generator) -> None:
         """Add the rows of each cluster, multiplied by one standard exponential number per cluster."""
@@ -181,8 +158,8 @@ class ScoreCellsPosterior:
         step = max(CHUNK // n_draws, 1)
         for start in range(0, counts.clusters.number, step):
             part = rows[start : start + step]
-            drawn = rng.standard_exponential((part.shape[0], n_draws))
-            mass += (part.T @ drawn).reshape(n_models, size, n_draws).swapaxes(1, 2)
+            masses = rng.standard_exponential((part.shape[0], n_draws))
+            mass += (part.T @ masses).reshape(n_models, size, n_draws).swapaxes(1, 2)
 
     def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
         """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""
@@ -205,25 +182,13 @@ class ScoreCellsPosterior:
             raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
 
     def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
-        r"""Exact mean and standard deviation of expected gains of treating at each threshold, for each model.
+        r"""Exact mean and standard deviation of expected gains of treating, each of shape (n_models, n_thresholds).
 
-        Parameters
-        ----------
-        gain : ndarray, shape (2, n_thresholds)
-            Gain of a treated row of outcome 0 and of outcome 1 at each threshold.
-
-        Returns
-        -------
-        (mean, sd) : tuple of ndarray, shape (n_models, n_thresholds)
-            By the aggregation property of the Dirichlet: with parameters :math:`A_z` of the treated rows of outcome z
-            and the sum A of all parameters, the mean is :math:`m = \sum_z g_z A_z / A` and the variance
-            :math:`(\sum_z g_z^2 A_z / A - m^2) / (A + 1)`. Given the outcome, each outcome is a Dirichlet of its own,
-            and means and variances add.
-
-        Raises
-        ------
-        ValueError
-            If rows are in clusters.
+        `gain`, shape (2, n_thresholds), is that of a treated row of each outcome. By the aggregation property of the
+        Dirichlet, with parameters :math:`A_z` of the treated rows of outcome z and the sum A of all parameters, the
+        mean is :math:`m = \sum_z g_z A_z / A` and the variance :math:`(\sum_z g_z^2 A_z / A - m^2) / (A + 1)`. Given
+        the outcome, each outcome is a Dirichlet of its own, and means and variances add. Rows in clusters have no such
+        moments.
         """
         self._require_independent_rows()
         parameters = np.stack([self.parameters(i) for i in range(len(self.counts.models))])
@@ -232,24 +197,11 @@ class ScoreCellsPosterior:
         return _moments(above[:, None], total, gain[None], given_outcome=self.given_outcome)
 
     def design_effects(self, gain: Floats) -> Floats:
-        r"""Variance of expected gains of treating between clusters, over their variance if rows were independent.
+        r"""Variance of expected gains between clusters, over that of independent rows; shape (n_models, n_thresholds).
 
-        Parameters
-        ----------
-        gain : ndarray, shape (2, n_thresholds)
-            Gain of a treated row of outcome 0 and of outcome 1 at each threshold.
-
-        Returns
-        -------
-        ndarray, shape (n_models, n_thresholds)
-            With the influence :math:`h_i = (c_i - \bar c) / N` of each row, whose contribution is :math:`c_i`, and J
-            clusters: :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} h_i)^2 / \sum_i h_i^2`. NaN if all rows
-            contribute the same.
-
-        Raises
-        ------
-        ValueError
-            If rows are not in clusters.
+        With the influence :math:`h_i = (c_i - \bar c) / N` of each row, whose contribution is :math:`c_i`, and J
+        clusters, it is :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} h_i)^2 / \sum_i h_i^2`. NaN if all rows contribute
+        the same.
         """
         counts = self.counts
         if counts.clusters is None:
@@ -259,7 +211,7 @@ class ScoreCellsPosterior:
         treated = np.arange(counts.n_bins)[:, None] > np.arange(len(counts.thresholds))
         contribution = gain[:, None] * treated  # (2, n_bins, n_thresholds)
         squares = 1 / np.where(counts.weight_sq > 0, counts.rates(by_outcome=self.given_outcome), 1.0)
-        found = []
+        effects = []
         for i in range(len(counts.models)):
             weight = counts.margin(i, counts.weight)[..., None]
             axis = 1 if self.given_outcome else (0, 1)
@@ -269,21 +221,14 @@ class ScoreCellsPosterior:
             of_cluster = rows[:, i * size : (i + 1) * size] @ influence.reshape(size, -1)
             alone = (weight * squares[:, None, None] * influence**2).sum(axis=(0, 1))
             between = (of_cluster**2).sum(axis=0) * number / (number - 1)
-            found.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
-        return np.stack(found)
+            effects.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
+        return np.stack(effects)
 
     def difference_mean_and_sd(self, first: int, second: int, gain: Floats) -> tuple[Floats, Floats]:
-        """Exact mean and standard deviation of the difference of expected gains of two models; parameters as above.
+        """Exact mean and standard deviation of the difference of expected gains of two models, shape (n_thresholds,).
 
-        Returns
-        -------
-        (mean, sd) : tuple of ndarray, shape (n_thresholds,)
-            Only rows that one of both models treats, and the other does not, contribute.
-
-        Raises
-        ------
-        ValueError
-            If rows are in clusters.
+        Only rows that one of both models treats, and the other does not, contribute. Rows in clusters have no such
+        moments.
         """
         self._require_independent_rows()
         counts, rows, t = self.counts, self._rows, self.counts.thresholds
@@ -302,21 +247,11 @@ class ScoreCellsPosterior:
 
 
 def base_shares(thresholds: Floats) -> Floats:
-    r"""Share of each score cell in the base distribution of the prior.
+    """Share of each score cell in the base distribution of the prior, shape (n_thresholds + 1,).
 
-    Parameters
-    ----------
-    thresholds : ndarray, shape (n_thresholds,)
-        Thresholds between the cells.
+    It is 0.1 times the width of the cell, and 0.45 more for the cells of the scores 0 and 1: the first, or the second
+    if the first threshold is 0, and the last one.
 
-    Returns
-    -------
-    ndarray, shape (n_thresholds + 1,)
-        0.1 times the width of each cell, and 0.45 more for the cells of the scores 0 and 1: the first, or the second if
-        the first threshold is 0, and the last one.
-
-    Examples
-    --------
     >>> base_shares(np.array([0.2, 0.7]))
     array([0.47, 0.05, 0.48])
     """
@@ -329,16 +264,9 @@ def base_shares(thresholds: Floats) -> Floats:
 def _moments(cells: Floats, total: Floats, gain: Floats, *, given_outcome: bool) -> tuple[Floats, Floats]:
     """Return mean and sd of the sum of gains times Dirichlet masses.
 
-    Parameters
-    ----------
-    cells : ndarray, shape (..., n_groups, 2, n_thresholds)
-        Parameters of cells that do not overlap, by outcome.
-    total : ndarray, shape (..., 2, 1)
-        Sum of the parameters of all cells of each outcome.
-    gain : ndarray, shape (n_groups, 2, n_thresholds)
-        Gain of each cell.
-    given_outcome : bool
-        Whether masses are given the outcome.
+    `cells` has the parameters of cells that do not overlap, shape (..., n_groups, 2, n_thresholds), by outcome; `total`
+    the sum of the parameters of all cells of each outcome, shape (..., 2, 1); `gain` has shape (n_groups, 2,
+    n_thresholds).
     """
     first, second = (gain * cells).sum(axis=-3), (gain**2 * cells).sum(axis=-3)
     if not given_outcome:

@@ -1,4 +1,4 @@
-"""NetBenefit: decision curves of one or several models on the same rows, as posteriors."""
+"""NetBenefit: decision curves of one or several models on the same rows, or of groups of rows, as posteriors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,13 +33,17 @@ from bayescal.decisions.words import (
     shown,
 )
 from bayescal.draws import Draws, fingerprint
+from bayescal.results.of_groups import OfGroups
+from bayescal.results.remarks import of_several
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Floats = NDArray[np.float64]
 
+#: Titles of the table of one set of rows, and of that of groups, after the name of the grouping.
 HEADER = ("", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)", "P(best)")
+OF_GROUPS = ("rows", "model", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)")
 
 
 @public
@@ -222,15 +226,15 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def observed(self) -> dict[str, Floats]:
         """Net benefit of each model and of treating all in the rows themselves, without a prior; NaN without rows."""
-        weight, given = self.counts.weight, self.prevalence is not None
-        found = {}
+        weight, known = self.counts.weight, self.prevalence is not None
+        of_model = {}
         for i, name in enumerate(self.models):
             cells = self.counts.margin(i, weight)
-            total = cells.sum(axis=1 if given else None, keepdims=True)
+            total = cells.sum(axis=1 if known else None, keepdims=True)
             share = np.divide(cells, total, out=np.full_like(cells, np.nan), where=total > 0)
-            found[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
+            of_model[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
             every = share.sum(axis=1, keepdims=True)
-        return found | {TREAT_ALL: net_benefit_of(every, self._gain)}
+        return of_model | {TREAT_ALL: net_benefit_of(every, self._gain)}
 
     @cached_property
     def moments(self) -> dict[str, tuple[Floats, Floats]]:
@@ -239,8 +243,8 @@ class NetBenefit(_presented.Presented):
         For rows in clusters, which have no closed form, those of the draws.
         """
         if self.counts.clusters is not None:
-            drawn = self._drawn[0]
-            return dict(zip(self.models, zip(drawn.mean(axis=0), drawn.std(axis=0, ddof=1), strict=True), strict=True))
+            draws = self._drawn[0]
+            return dict(zip(self.models, zip(draws.mean(axis=0), draws.std(axis=0, ddof=1), strict=True), strict=True))
         mean, sd = self.posterior.mean_and_sd(self._gain)
         return dict(zip(self.models, zip(mean - self._harms, sd, strict=True), strict=True))
 
@@ -432,6 +436,88 @@ class NetBenefit(_presented.Presented):
             remarks = (f"The table shows {len(at)} of {len(self.thresholds)} thresholds; `table()` has all.", *remarks)
         key = KEY if not any(is_few for _, is_few in both) else f"{KEY[:-1]}; -: too few rows to state a probability."
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, (key,))
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupedNetBenefit(OfGroups[NetBenefit]):
+    """One `NetBenefit` per group of rows, and one of all rows; a mapping from labels.
+
+    Made by ``net_benefit(..., by=...)``. Groups share no information.
+
+    Parameters
+    ----------
+    groups : dict of label to NetBenefit
+        The groups.
+    overall : NetBenefit
+        All rows.
+    name : str
+        Name of the grouping, such as "site".
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", rng=1)
+    >>> by_half = bc.net_benefit(rows.outcome, rows.confidence, 0.5, by=["a", "b"] * 1000, rng=1)
+    >>> list(by_half), by_half["a"].counts.n_rows
+    (['a', 'b'], 1000)
+    """
+
+    _index = ("group", "model", "threshold")
+
+    def _badness(self, of_group: NetBenefit) -> float:
+        without = np.maximum(of_group.treat_all.mean(), 0.0)
+        return -float(np.mean([of_group.net_benefit[name].mean() - without for name in of_group.models]))
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """Return the result of all rows in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval, and probability from which a model is called useful.
+
+        Returns
+        -------
+        str
+            `NetBenefit.sentence` of all rows; the table shows the groups.
+        """
+        return f"All rows: {self.overall.sentence(prob)}"
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
+
+        Parameters
+        ----------
+        whole : bool, default False
+            Whether the table has all thresholds, instead of about nine.
+
+        Returns
+        -------
+        Sheet
+            The text.
+        """
+        every = self.overall.thresholds
+        listed = set((every if whole else every[shown(every)]).tolist())
+        kept = [
+            (label, each, row) for label, each in self._named() for row in each.table() if row["threshold"] in listed
+        ]
+        d = decimals_of([row for *_, row in kept])
+        cells = [[label, *_cells_of_group(each, row, d)] for label, each, row in kept]
+        of_groups = {f"group {_render.name(label)}": each.remarks for label, each in self.groups.items()}
+        remarks = [*self.overall.of_rows, *of_several(of_groups)]
+        if len(listed) < len(every):
+            remarks.insert(0, f"The table shows {len(listed)} of {len(every)} thresholds; `table()` has all.")
+        return _render.Sheet(self.sentence(), self.spec, (self.name, *OF_GROUPS), cells, remarks)
+
+
+def _cells_of_group(of_group: NetBenefit, row: Mapping[str, Any], d: int) -> list[str]:
+    place = of_group.thresholds.tolist().index(row["threshold"])
+    few = bool(of_group.few_rows[row["model"]][place])
+    numbers = [_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")]
+    useful = "-" if few else of_draws(row["p_useful"])
+    return [str(of_group.counts.n_rows), row["model"], f"{row['threshold']:g}", *numbers, useful]
 
 
 class HasDecisionCurve:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
-from bayescal.data.frames import to_array
+from bayescal.data.frames import by_column, to_array
 from bayescal.stats.bins import Bins, equal_width_edges
 
 Floats = NDArray[np.float64]
@@ -26,41 +26,49 @@ def checked_thresholds(thresholds: Any) -> Floats:
     """Return thresholds that increase strictly in [0, 1), rounded to `DECIMALS`; by default 0.01, ..., 0.99."""
     if thresholds is None:
         return equal_width_edges(100)[1:-1].copy()
-    given = np.atleast_1d(to_array("thresholds", [thresholds] if isinstance(thresholds, Real) else thresholds))
-    if given.ndim != 1 or given.dtype.kind not in "iuf":
+    values = np.atleast_1d(to_array("thresholds", [thresholds] if isinstance(thresholds, Real) else thresholds))
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
         raise TypeError(
             "`thresholds` must be a number or a one-dimensional array of numbers in [0, 1); got shape "
-            f"{given.shape}, dtype {given.dtype}."
+            f"{values.shape}, dtype {values.dtype}."
         )
-    if not len(given):
+    if not len(values):
         raise ValueError("`thresholds` is empty; at least one threshold is needed.")
-    _checks.finite("thresholds", given)
-    given = np.round(given.astype(np.float64), DECIMALS)
-    outside = (given < 0) | (given >= 1)
+    _checks.finite("thresholds", values)
+    values = np.round(values.astype(np.float64), DECIMALS)
+    outside = (values < 0) | (values >= 1)
     if outside.any():
-        hint = "Percentages? Divide by 100." if 1 < given.max() <= 100 else ""
-        if (given == 1)[outside].all():
+        hint = "Percentages? Divide by 100." if 1 < values.max() <= 100 else ""
+        if (values == 1)[outside].all():
             hint = "At 1 the odds are infinite: a false positive costs infinitely much. Leave it out."
-        _checks.refuse("thresholds", "must lie in [0, 1)", outside, given, hint)
-    falls = np.concatenate([[False], np.diff(given) <= 0])
+        _checks.refuse("thresholds", "must lie in [0, 1)", outside, values, hint)
+    falls = np.concatenate([[False], np.diff(values) <= 0])
     if falls.any():
-        _checks.refuse("thresholds", "must be strictly increasing", falls, given, "Sort them, each once.")
-    return given
+        _checks.refuse("thresholds", "must be strictly increasing", falls, values, "Sort them, each once.")
+    return values
 
 
 def model_names(names: Any) -> tuple[str, ...]:
     """Return the names of models: at least one, different strings, none of which is that of a default strategy."""
-    given = [names] if isinstance(names, str) else list(names)
-    if not given:
+    listed = [names] if isinstance(names, str) else list(names)
+    if not listed:
         raise ValueError("at least one model is needed; the mapping of models is empty.")
-    for i, name in enumerate(given):
+    for i, name in enumerate(listed):
         if not isinstance(name, str) or not name:
             raise TypeError(f"models must have names that are strings; {name!r} is not.")
-        if name in given[:i]:
+        if name in listed[:i]:
             raise ValueError(f"models must have different names; {quoted(name)} is given twice.")
         if name in DEFAULTS:
             raise ValueError(f"{quoted(name)} is the name of a strategy that needs no model; rename this model.")
-    return tuple(given)
+    return tuple(listed)
+
+
+def probabilities_by_model(y_prob: Any) -> tuple[bool, dict[str, Any]]:
+    """Return whether models have names, and the probabilities of each: of one column, a mapping, or a data frame."""
+    by_name = y_prob if isinstance(y_prob, Mapping) else by_column(y_prob)
+    models = {UNNAMED: y_prob} if by_name is None else dict(by_name)
+    model_names(models)
+    return by_name is not None, models
 
 
 def columns_by_model(confidence: Any) -> dict[str, str]:

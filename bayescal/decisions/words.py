@@ -52,37 +52,27 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
     """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
 
     Rows are few if they are fewer than `FEW`, or fewer than `FEW_EXPECTED` would have the rarer outcome if the risk of
-    all of them were the threshold.
+    all of them were the threshold. Of rows in clusters, also clusters with such rows count. With a known prevalence,
+    the threshold is compared with the risk that it means in the rows, whose share of outcome 1 was chosen: odds of
+    outcome 1 are multiplied by the ratio of both odds.
 
-    Of rows in clusters, also clusters with such rows count.
-
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        The counts.
-    prevalence : float, optional
-        Known share of outcome 1. The threshold is then compared with the risk that it means in the rows, whose share of
-        outcome 1 was chosen: odds of outcome 1 are multiplied by the ratio of both odds.
-
-    Examples
-    --------
     >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
     >>> few_rows(counts)["model"].tolist()
     [[False, False, True], [True, False, False]]
     """
     risk = _risk_in_the_rows(counts, prevalence)
-    found = {}
+    few = {}
     for i, name in enumerate(counts.models):
         rows = counts.margin(i, counting(counts)).sum(axis=0)
         above = np.cumsum(rows[::-1])[::-1][1:]
         below = rows.sum() - above
         sides = [(above, above * (1 - risk)), (below, below * risk)]
         # the small number is for products such as 30 * 0.1
-        found[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
+        few[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
         if counts.clusters is not None:
-            found[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
-        found[name][1] &= counts.thresholds > 0  # at 0, a model treats all and is exactly as good as treating all
-    return found
+            few[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
+        few[name][1] &= counts.thresholds > 0  # at 0, a model treats all and is exactly as good as treating all
+    return few
 
 
 def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
@@ -91,15 +81,6 @@ def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dic
     They do if they are fewer than `FEW`, and contribute at least a tenth of the variance of the net benefit: in
     proportion to their number, half a row more for the prior, and the square of what each of them gains or loses.
 
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        The counts.
-    prevalence : float, optional
-        Known share of outcome 1.
-
-    Examples
-    --------
     At 0.9 a false positive counts as much as nine true positives, and two of them were seen. At 0.5 they count the
     same, so that 40 true positives decide.
 
@@ -108,14 +89,14 @@ def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dic
     [[False, True], [False, False]]
     """
     gain = gain_of_treating(counts.thresholds, prevalence)
-    found = {}
+    few = {}
     for i, name in enumerate(counts.models):
         rows = counts.margin(i, counting(counts))
         treated = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][:, 1:]
         each = gain if prevalence is None else gain / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
         variance = each**2 * (treated + 0.5)
-        found[name] = (treated < FEW) & (variance >= DECISIVE * variance.sum(axis=0))
-    return found
+        few[name] = (treated < FEW) & (variance >= DECISIVE * variance.sum(axis=0))
+    return few
 
 
 def _risk_in_the_rows(counts: ThresholdCounts, prevalence: float | None) -> Floats:
@@ -170,23 +151,15 @@ def curve_sentence(
 ) -> str:
     """Return the result in words.
 
-    Parameters
-    ----------
-    thresholds : ndarray, shape (n_thresholds,)
-        The thresholds.
-    models : mapping of str to (Draws, ndarray, ndarray)
-        Draws and means of the net benefit of each model, and the probability that it is useful, NaN where few rows lie
-        on a side of the threshold.
-    prob : float
-        Probability of the interval, and from which a model is called useful.
-    treat_all : ndarray, shape (n_thresholds,)
-        Mean net benefit of treating all.
+    `models` has draws and means of the net benefit of each model, and the probability that it is useful, NaN where few
+    rows lie on a side of the threshold; `treat_all` is the mean net benefit of treating all. From the probability
+    `prob` a model is called useful.
     """
     named, left_out = list(models.items())[:NAMED], len(models) - NAMED
     if len(thresholds) == 1:
-        texts = [_at_one(name, thresholds[0], *found, prob, treat_all[0]) for name, found in named]
+        texts = [_at_one(name, thresholds[0], *numbers, prob, treat_all[0]) for name, numbers in named]
         return " ".join([*texts, f"The table has {left_out} more."] if left_out > 0 else texts)
-    where = [f"{_called(name)} {_useful_at(thresholds, found[2], prob)}" for name, found in named]
+    where = [f"{_called(name)} {_useful_at(thresholds, numbers[2], prob)}" for name, numbers in named]
     if left_out > 0:
         where.append(f"and {left_out} more in the table")
     if len(models) == 1:

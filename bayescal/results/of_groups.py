@@ -1,11 +1,13 @@
 """OfGroups: the base of results that are one result per group of rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from bayescal import _checks, _presented
+from bayescal._invalid import prefixed
 
 #: Orders of groups in tables.
 ORDERS = ("worst first", "given")
@@ -29,6 +31,17 @@ def in_order[V](groups: Mapping[Any, V], badness: Callable[[V], float] | None, o
     if order == "given" or badness is None:
         return list(groups)
     return sorted(groups, key=lambda label: -badness(groups[label]))
+
+
+@contextmanager
+def errors_of(subject: str) -> Iterator[None]:
+    """Put a subject, such as "group 'a'", before the message of a ValueError or TypeError; nothing if it is empty."""
+    try:
+        yield
+    except (ValueError, TypeError) as problem:
+        if not subject:
+            raise
+        raise prefixed(problem, f"{subject}: ") from problem
 
 
 class OfRows(Protocol):
@@ -89,6 +102,10 @@ class OfGroups[R: OfRows](_presented.Presented, Mapping[Any, R]):
             If `order` is unknown.
         """
         return in_order(self.groups, self._badness, order)
+
+    def _named(self) -> list[tuple[str, R]]:
+        """Return the result of each group in order, and that of all rows, with their names in tables."""
+        return [*((str(label), self.groups[label]) for label in self.in_order()), ("all rows", self.overall)]
 
     def table(self, prob: float = 0.95, *, order: str | None = None) -> list[dict[str, Any]]:
         """Return the numbers of each group as data.

@@ -26,8 +26,7 @@ from studies import (
 
 import bayescal as bc
 from bayescal.clinical.curve.knots import merge_to_knots
-from bayescal.clinical.curve.pool import curve_posterior
-from bayescal.clinical.curve.posterior import smooth_curve_posterior
+from bayescal.clinical.curve.posterior import curve_posterior, smooth_curve_posterior
 from bayescal.clinical.curve.result import BINS as CURVE_BINS
 from bayescal.clinical.curve.result import ERRORS, ROWS_PER_BIN
 from bayescal.data.predictions import Predictions

@@ -9,8 +9,8 @@ import numpy as np
 from pages import cells, rows_again, table
 from studies import jobs_of, measured, rows_of_jobs, run_study
 
+from bayescal.cumulative.analysis import screen as screen_subpopulations
 from bayescal.cumulative.brownian import sf_range
-from bayescal.cumulative.screening import screen as screen_subpopulations
 
 SEED, GROUPS = 18, 500
 #: Kind of responses, their parameter (largest score, or standard deviation of logarithms), and rows per group.

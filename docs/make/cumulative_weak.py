@@ -12,7 +12,7 @@ from pages import cells, rows_again, table
 from studies import jobs_of, measured, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.cumulative.simulated_null import FEW_RARE
+from bayescal.cumulative.statistics import FEW_RARE
 
 SEED, SIMULATIONS = 17, 199
 LEVELS = (0.05, 0.01)

@@ -30,10 +30,8 @@ PIPELINE = ("tests/test_evaluate.py", "tests/test_contract.py", "tests/test_prop
 #: Additional tests of a module: those of the only class or file that uses it.
 FURTHER = {
     "bayescal/monitoring/windowed.py": "tests/monitoring/test_monitor.py",
-    "bayescal/cumulative/subpopulation_sums.py": "tests/cumulative/test_screening.py",
     "bayescal/stats/ordered.py": "tests/cumulative/test_analysis.py",
-    "bayescal/cumulative/statistics.py": "tests/cumulative/test_analysis.py",
-    "bayescal/cumulative/inversion.py": "tests/cumulative/test_draws.py",
+    "bayescal/cumulative/statistics.py": "tests/cumulative/test_base.py",
 } | {
     f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py"
     for name in ("classes", "pairs", "sums", "values")

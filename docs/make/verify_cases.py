@@ -21,8 +21,8 @@ from sbc.smooth_curve import SmoothCurveSimulator
 
 import bayescal as bc
 from bayescal.clinical.slope.posterior import recalibration_posterior
-from bayescal.cumulative.segments import SUB_MODELS as SEGMENTS
-from bayescal.cumulative.segments import segments_posterior
+from bayescal.cumulative.draws import SUB_MODELS as SEGMENTS
+from bayescal.cumulative.draws import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, SMALL, WORDS
 from bayescal.verify.twins.cell_shift import four_cells
 from bayescal.verify.twins.class_priors import three_classes, two_classes

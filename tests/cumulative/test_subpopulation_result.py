@@ -1,73 +1,13 @@
-"""A subpopulation against the full population: the definition in exact arithmetic, cells, real responses, errors."""
+"""Subpopulations and screens: P-values, cells, attenuation, flags, order, weights, and words."""
 
 import re
-from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bayescal as bc
 from bayescal.cumulative.plot import cumulative_points
-from bayescal.cumulative.subpopulation_sums import midpoints
-
-
-def population(n=150, *, seed=1, weighted=False, real=True):
-    rng = np.random.default_rng(seed)
-    score = np.round(8 * rng.normal(size=n)) / 8  # midpoints are exact, and some rows lie on them
-    response = rng.gamma(1 + score**2).round(3) if real else rng.random(n) < 0.4
-    weights = rng.exponential(size=n).round(2) + 0.01 if weighted else None
-    return response, score, rng.random(n) < 0.3, weights
-
-
-def by_definition(response, score, member, weights):
-    """Points of the curve and sigma^2 in rational numbers, one cell after the other."""
-    w = [Fraction(1)] * len(score) if weights is None else [Fraction(x) for x in weights.tolist()]
-    r, s = ([Fraction(float(x)) for x in values] for values in (response, score))
-    levels = sorted({s[i] for i in range(len(s)) if member[i]})
-    ends = [(a + b) / 2 for a, b in pairwise(levels)]
-    total = sum(w[i] for i in range(len(s)) if member[i])
-    points, variance, low = [Fraction(0)], Fraction(0), None
-    for level, high in zip(levels, [*ends, None], strict=True):
-        cell = [i for i in range(len(s)) if (low is None or s[i] > low) and (high is None or s[i] <= high)]
-        weight = sum(w[i] for i in cell)
-        mean = sum(w[i] * r[i] for i in cell) / weight
-        spread = sum(w[i] * r[i] ** 2 for i in cell) / weight - mean**2
-        own = [i for i in range(len(s)) if member[i] and s[i] == level]
-        points.append(points[-1] + sum(w[i] * (r[i] - mean) for i in own) / total)
-        variance += sum(w[i] ** 2 for i in own) / total**2 * spread
-        low = high
-    return np.array(points, dtype=float), float(variance)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("real", [False, True])
-def test_curve_and_sigma_equal_the_definition(weighted, real):
-    rows = population(weighted=weighted, real=real)
-    sub = bc.cumulative_difference_subpopulation(*rows[:3], weights=rows[3])
-    curve, variance = by_definition(*rows)
-    np.testing.assert_allclose(sub.curve, curve, rtol=1e-10, atol=1e-13)
-    assert sub.sigma**2 == pytest.approx(variance, rel=1e-10)
-    assert sub.kuiper == pytest.approx(curve.max() - curve.min(), rel=1e-10)
-    assert sub.average_difference == pytest.approx(curve[-1], rel=1e-10, abs=1e-13)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("weighted", [False, True])
-def test_corrected_variance_is_that_of_independent_responses(weighted):
-    """Against the mean square of the end of the curve over 2500 sets, at tied scores, for half of the rows."""
-    rng = np.random.default_rng(8)
-    score, member = np.repeat([1.0, 2.0, 3.0], 10), np.arange(30) % 2 == 0
-    weights = rng.exponential(size=30) if weighted else np.ones(30)
-    ends, variances = [], []
-    for _ in range(2500):
-        rows = rng.normal(size=30), score, member, weights
-        sub = bc.cumulative_difference_subpopulation(*rows[:3], weights=rows[3])
-        ends.append(sub.average_difference)
-        variances.append(sub.scale.null_sigma**2)
-        assert weighted or sub.sigma**2 > 1.5 * variances[-1]
-    ends = np.array(ends)
-    assert np.mean(variances) == pytest.approx(np.mean(ends**2), rel=5 * np.sqrt(2 / 2500))
 
 
 def test_p_values_are_uniform_for_half_of_the_population_with_ties():
@@ -81,87 +21,13 @@ def test_p_values_are_uniform_for_half_of_the_population_with_ties():
     assert 140 < below < 270
 
 
-def test_units_of_response_and_score_have_no_effect():
-    """P-values do not change if responses are shifted and scaled, nor if scores are scaled by a power of two."""
-    response, score, member, _ = population()
-    one = bc.cumulative_difference_subpopulation(response, score, member)
-    other = bc.cumulative_difference_subpopulation(1e6 + 1e3 * response, 8 * score, member)
-    assert other.p_kuiper == pytest.approx(one.p_kuiper, rel=1e-9)
-    assert other.kuiper == pytest.approx(1e3 * one.kuiper, rel=1e-9)
-
-
-def test_weights_of_one_give_the_same_numbers():
-    response, score, member, _ = population()
-    one = bc.cumulative_difference_subpopulation(response, score, member)
-    other = bc.cumulative_difference_subpopulation(response, score, member, weights=np.ones(len(score)))
-    assert np.array_equal(one.curve, other.curve)
-    assert one.sigma == other.sigma
-
-
-def test_cells_between_neighbouring_floats_contain_their_own_score():
-    score = np.array([1.0, np.nextafter(1.0, 2), np.nextafter(np.nextafter(1.0, 2), 2)])
-    assert (midpoints(score) >= score[:-1]).all()
-    assert (midpoints(score) < score[1:]).all()
-    sub = bc.cumulative_difference_subpopulation([1, 2, 4, 9], [*score, 3], [1, 1, 1, 0])
-    assert np.isfinite(sub.curve).all()
-    assert (midpoints(np.array([-1.7e308, 1.7e308])) == 0).all()
-
-
-def test_presentation():
-    response, score, member, weights = population(weighted=True)
+def test_presentation(rows_with_members):
+    response, score, member, weights = rows_with_members(weighted=True)
     text = str(bc.cumulative_difference_subpopulation(response + 2.0 * member, score, member, weights=weights))
     text = " ".join(text.split())
     assert "responses of the subpopulation are higher than in the full population" in text
     assert "If the two had equal means at every score," in text
     assert "Average difference over the subpopulation: 1." in text
-
-
-@pytest.mark.parametrize(
-    ("member", "words"),
-    [
-        ([0, 0, 0], "at least one row of positive weight; it marks 0 of 3 rows"),
-        ([1, 1, 1], "must not mark all rows of positive weight; it marks 3 of 3 rows"),
-        ([0, 0, 1], "at least one row of positive weight; it marks 1 of 3 rows"),
-        ([1, 1, 0], "must not mark all rows of positive weight; it marks 2 of 3 rows"),
-        ([1, 2, 0], "`member`"),
-        ([1, 0], "`member` and `response` must have the same length"),
-    ],
-)
-def test_invalid_members(member, words):
-    with pytest.raises(ValueError, match=words):
-        bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], member, weights=[1, 1, 0])
-
-
-@pytest.mark.parametrize(
-    ("response", "score", "words"),
-    [
-        ([1, np.nan, 2], [0.1, 0.2, 0.3], "`response`"),
-        ([1, 2, 3], [0.1, np.inf, 0.3], "`score` must be finite"),
-        ([1, 2], [0.1, 0.2, 0.3], "`response` and `score` must have the same length"),
-        ([], [], "`response` is empty; at least one row is needed[.]$"),
-    ],
-)
-def test_invalid_rows(response, score, words):
-    with pytest.raises(ValueError, match=words):
-        bc.cumulative_difference_subpopulation(response, score, [1, 0, 0])
-
-
-@pytest.mark.parametrize(("member", "error"), [(["a", "b", "c"], TypeError), ([1, 2, 2], bc.InvalidRows)])
-def test_members_are_no_names_of_groups(member, error):
-    with pytest.raises(error, match=r"`member` must .*Pass whether each row belongs to the group, as in `group == la"):
-        bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], member)
-
-
-def test_fractions_are_no_members():
-    with pytest.raises(bc.InvalidRows, match=r"`member` must be binary.*2 of 3 values are not") as caught:
-        bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], [0.1, 0.2, 1.0])
-    assert "swapped" not in str(caught.value)
-    assert "as in `group == label`" in str(caught.value)
-
-
-def test_responses_are_numbers():
-    with pytest.raises(TypeError, match=r"`response` must hold numbers; .* \['a', 'b'\]. Pass an outcome as 0 and 1"):
-        bc.cumulative_difference_subpopulation(["a", "b"], [0.1, 0.2], [1, 0])
 
 
 def test_intervals_of_real_responses_are_not_cut_at_1():
@@ -249,53 +115,6 @@ def test_interval_and_band_contain_the_difference_from_the_population_mean(share
 # --- sizes of weights and responses
 
 
-@pytest.mark.parametrize("weight", [1, 1e9, 1e10, 1e15])
-def test_one_member_and_one_other_have_the_law_of_one_normal_number(weight):
-    """The deviation is its own standard deviation, whatever the weights: 2 Q(1) = 0.3173105."""
-    sub = bc.cumulative_difference_subpopulation([0, 1], [0.5, 0.5], [True, False], weights=[1, weight])
-    assert sub.p_kuiper == pytest.approx(0.31731050786, rel=1e-10)
-
-
-def test_heavy_rows_have_a_limit():
-    """With 400 heavy others, light others have no effect: the P-value changes by less than 1e-6 from 1e8 to 1e15."""
-    rng = np.random.default_rng(0)
-    score, member = rng.random(2000).round(1), rng.random(2000) < 0.5
-    response, found = rng.normal(size=2000), []
-    for weight in (1e8, 1e10, 1e12, 1e15):
-        weights = np.ones(2000)
-        weights[np.flatnonzero(~member)[:400]] = weight
-        found.append(bc.cumulative_difference_subpopulation(response, score, member, weights=weights).p_kuiper)
-    kept = np.flatnonzero(member | np.isin(np.arange(2000), np.flatnonzero(~member)[:400]))
-    weights = np.where(member[kept], 1, 1e15)
-    alone = bc.cumulative_difference_subpopulation(response[kept], score[kept], member[kept], weights=weights)
-    assert found == pytest.approx([alone.p_kuiper] * 4, abs=1e-6)
-
-
-@pytest.mark.parametrize("factor", [1e-79, 1e-60, 1e90])
-def test_scale_of_responses_and_weights_has_no_effect(factor):
-    response, score, member, weights = population(weighted=True)
-    one = bc.cumulative_difference_subpopulation(response, score, member, weights=weights)
-    other = bc.cumulative_difference_subpopulation(factor * response, score, member, weights=1e100 * weights)
-    assert other.p_kuiper == pytest.approx(one.p_kuiper, rel=1e-9)
-    assert other.sigma == pytest.approx(factor * one.sigma, rel=1e-9)
-    screen = bc.screen_subpopulations(factor * response, score, member, weights=weights)
-    assert {row["group"]: row["p_value"] for row in screen.table()}[True] == pytest.approx(one.p_kuiper, rel=1e-9)
-
-
-def test_numbers_that_cannot_be_squared_are_refused():
-    response, score, member, _ = population()
-    with pytest.raises(ValueError, match=r"`response` must have a range of at least 1e-80, .*; it is .*e-17"):
-        bc.cumulative_difference_subpopulation(1e-171 * response, score, member)
-    with pytest.raises(bc.InvalidRows, match=r"`response` must lie between -1e[+]100 and 1e[+]100"):
-        bc.cumulative_difference_subpopulation(1e110 * response, score, member)
-    for call in (
-        lambda w: bc.cumulative_difference_subpopulation(response, score, member, weights=w),
-        lambda w: bc.cumulative_difference(np.arange(150) < 40, np.linspace(0, 1, 150), weights=w),
-    ):
-        with pytest.raises(bc.InvalidRows, match="must be 0 or at least 1e-60 of the largest weight; 1 of 150"):
-            call(np.append(np.ones(149), 1e-70))
-
-
 def test_printed_noise_is_that_of_members_in_the_mean():
     """400 sets of 1000 equal means, 90 % members, scores rounded to 0.1: sigma of the literature is too large.
 
@@ -319,3 +138,150 @@ def test_printed_noise_is_that_of_members_in_the_mean():
     assert [error, null_error] == pytest.approx([np.std(slopes)] * 2, rel=0.15)
     assert null_mean == pytest.approx(kuiper, rel=0.1)
     assert sigma > 2.5 * null_sigma
+
+
+def test_adjusted_p_values_are_those_of_scipy(rows_in_groups):
+    from scipy.stats import false_discovery_control
+
+    screen = bc.screen_subpopulations(*rows_in_groups()[:3])
+    np.testing.assert_allclose(screen.adjusted_p_value, false_discovery_control(screen.p_value), rtol=1e-12)
+    p = [row["p_value"] for row in screen.table()]
+    assert p == sorted(p)
+    assert list(screen) == [row["group"] for row in screen.table()]
+    assert p == screen.p_value.tolist()
+    assert [row["adjusted_p_value"] for row in screen.table()] == screen.adjusted_p_value.tolist()
+    for label, p_value in zip(screen, screen.p_value, strict=True):
+        assert screen[label].p_kuiper == pytest.approx(p_value, rel=1e-8)
+
+
+def test_a_screen_is_a_mapping(rows_in_groups):
+    screen = bc.screen_subpopulations(*rows_in_groups(n_groups=3)[:3])
+    assert list(screen.keys()) == list(screen.labels) == list(screen)
+    assert [each.kuiper for _, each in screen.items()] == [screen[label].kuiper for label in screen]
+    assert 2 in screen
+    assert 3 not in screen
+    assert repr(screen.groups) == "Groups('group': 3 groups, 2000 rows)"
+    assert repr(screen.rows) == "Responses(2000 rows)"
+
+
+def test_groups_of_several_columns_are_named_by_equations():
+    frame = pd.DataFrame({"hospital": ["H1", "H1", "H2", "H2"] * 50, "sex": ["f", "m"] * 100})
+    response = (frame["hospital"] == "H1") & (frame["sex"] == "m")
+    screen = bc.screen_subpopulations(response, np.arange(200) % 7, frame)
+    assert "belongs to hospital = H1, sex = m, with" in screen.sentence()
+    one = screen[("H1", "m")]
+    assert "hospital = H1, sex = m and the full population" in one.spec
+    assert "responses of hospital = H1, sex = m are higher than in the full population" in one.sentence()
+    with pytest.raises(KeyError, match=r"Labels are tuples with one entry per column, as \('H1', 'm'\)"):
+        screen["H1"]
+
+
+def test_groups_that_differ_are_flagged(rows_in_groups):
+    response, score, group, _ = rows_in_groups(20_000)
+    shifted = response + 0.3 * np.isin(group, [3, 7])
+    screen = bc.screen_subpopulations(shifted, score, group)
+    assert set(screen.flagged[:2]) == {3, 7}
+    assert screen.to_frame().loc[3, "flagged"]
+    text = " ".join(str(screen).split())
+    number = f"{len(screen.flagged)} of 25 groups are flagged as different from the full population at equal scores"
+    assert text.startswith(number)
+    assert "false discovery rate 0.05" in screen.spec
+    assert "cumulative difference between group = 3 and the full population" in screen[3].spec
+
+
+def test_few_false_discoveries_without_differences(rows_in_groups):
+    """100 sets of 25 groups without differences: a set with a flag has probability 0.06; more than 16 has 0.0002."""
+    flags = 0
+    for seed in range(100):
+        flags += bool(bc.screen_subpopulations(*rows_in_groups(seed=seed)[:3]).flagged)
+    assert flags <= 16
+
+
+@pytest.mark.parametrize("per_group", [2, 20, 50])
+def test_few_false_discoveries_with_rare_outcomes(per_group):
+    """20 screens of 500 groups at risks of 1 %: more than 6 with a flag have probability 3e-5 at 5 % each.
+
+    Without the correction for skewness, every screen has flags.
+    """
+    rng, screens = np.random.default_rng(5), 0
+    for _ in range(20):
+        score = 0.02 * rng.random(500 * per_group)
+        group = rng.permutation(np.repeat(np.arange(500), per_group))
+        screens += bool(bc.screen_subpopulations(rng.random(len(score)) < score, score, group).flagged)
+    assert screens <= 6
+
+
+def test_small_groups_of_skewed_costs_are_not_flagged():
+    """Lognormal costs have the skewness 6.2, so that 50 rows have an effective number of 50 / 6.2^2 = 1.3."""
+    rng = np.random.default_rng(2)
+    cost, score = rng.lognormal(size=5000), rng.random(5000)
+    group = np.append(np.repeat(np.arange(10), 50), np.full(4500, 10))
+    cost[group == 3] += 100
+    screen = bc.screen_subpopulations(cost, score, group)
+    assert screen.labels[0] == 3
+    assert 3 not in screen.flagged
+    row = next(each for each in screen.table() if each["group"] == 3)
+    assert (np.isnan(row["adjusted_p_value"]), row["flagged"]) == (True, False)
+    few = int(np.count_nonzero(~screen.reliable))
+    assert few >= 10
+    assert f"{few} of 11 groups have an effective number of rare responses below 10" in " ".join(str(screen).split())
+    assert bc.screen_subpopulations(cost > 50, score, group).flagged[0] == 3
+
+
+def test_long_tables_are_shortened_and_groups_of_weight_zero_left_out(rows_in_groups):
+    response, score, group, _ = rows_in_groups(n_groups=40)
+    screen = bc.screen_subpopulations(response, score, group, weights=(group != 11).astype(float))
+    assert 11 not in list(screen)
+    assert len(screen.to_frame()) == 39
+    assert "14 groups with larger P-values are not shown" in str(screen)
+
+
+def test_the_sentence_has_the_signed_difference_and_few_scores_are_counted():
+    rng = np.random.default_rng(1)
+    score = rng.integers(1, 4, 4000) / 4
+    group = rng.integers(0, 8, 4000)
+    screen = bc.screen_subpopulations(rng.random(4000) < score - 0.2 * (group == 5), score, group)
+    text = " ".join(str(screen).split())
+    assert f"belongs to group = 5, with an average difference of {screen[5].average_difference:.3f};" in text
+    assert "The P-values of 8 of 8 groups are rough" in text
+    assert "average difference Kuiper in sigma" in text
+    single = bc.screen_subpopulations(score, np.zeros(4000), group)
+    assert not any("rough" in remark for remark in single.sheet().remarks)
+
+
+def test_few_false_flags_with_a_single_score():
+    """100 screens of 20 groups: a flag has probability 0.05 at most, more than 14 flags 0.0001; 33 of 100 once had."""
+    rng, flags = np.random.default_rng(2), 0
+    for _ in range(100):
+        flags += bool(
+            bc.screen_subpopulations(rng.random(2000) < 0.3, np.full(2000, 0.3), rng.integers(0, 20, 2000)).flagged
+        )
+    assert flags <= 14
+
+
+def test_labels_and_statistics_are_suggested():
+    screen = bc.screen_subpopulations([0, 1, 0, 1], [1, 2, 3, 4], ["ward 1", "ward 1", "ward 2", "ward 2"])
+    with pytest.raises(KeyError, match=r"no group 'ward1' among \['ward 1', 'ward 2'\]. Did you mean 'ward 1'"):
+        screen["ward1"]
+    with pytest.raises(ValueError, match=r"not 'ks'[.] Did you mean 'kolmogorov_smirnov'"):
+        bc.screen_subpopulations([0, 1], [1, 2], ["a", "b"], statistic="ks")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_with_cells_far_beyond_their_scores_are_counted(weighted):
+    """The same groups that are named by their own results; groups of one score have a single cell."""
+    rng = np.random.default_rng(3)
+    group = np.repeat(np.arange(8), [4, 30, 300, 1, 1000, 1000, 4, 20])
+    score = rng.random(len(group))
+    score[group < 3] *= 0.02
+    score[group == 7] = 0.99
+    outcome = rng.random(len(group)) < score
+    screen = bc.screen_subpopulations(
+        outcome, score, group, weights=rng.exponential(size=len(group)) if weighted else None
+    )
+    named = ["outside the range" in " ".join(screen[label].sheet().remarks) for label in screen]
+    assert 3 <= sum(named) <= 7
+    text = " ".join(str(screen).split())
+    assert f"{sum(named)} of 8 groups are compared at their smallest or largest score with cells" in text
+    random = (group == 4) | (group == 5)
+    assert "compared at their" not in str(bc.screen_subpopulations(outcome[random], score[random], group[random]))

@@ -7,18 +7,11 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
-from bayescal.decisions import joint_cells
+from bayescal.decisions import cells
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import checked_thresholds
-from bayescal.stats.stored import counts_document, counts_from_document
 
 T = np.array([0.1, 0.25, 0.5, 0.8])
-
-
-def rows(n=500, *, seed=1, dtype=np.float64):
-    rng = np.random.default_rng(seed)
-    p = {name: rng.beta(1, 2, n).round(2).astype(dtype) for name in "abc"}
-    return (rng.random(n) < p["a"]).astype(int), p, rng.exponential(size=n)
 
 
 def treated_by_definition(y, p, thresholds, weights):
@@ -30,11 +23,11 @@ def treated_by_definition(y, p, thresholds, weights):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("names", ["a", "abc"])
 @pytest.mark.parametrize("dense", [True, False])
-def test_treated_rows_by_definition(names, weighted, dtype, dense, monkeypatch):
+def test_treated_rows_by_definition(names, weighted, dtype, dense, monkeypatch, scores):
     if not dense:
-        monkeypatch.setattr(joint_cells, "DENSE_CELLS", 1)
-    monkeypatch.setattr(joint_cells, "CHUNK", 128)
-    y, p, w = rows(dtype=dtype)
+        monkeypatch.setattr(cells, "DENSE_CELLS", 1)
+    monkeypatch.setattr(cells, "CHUNK", 128)
+    y, p, w = scores(dtype=dtype)
     counts = ThresholdCounts.from_arrays(y, {k: p[k] for k in names}, T, weights=w if weighted else None)
     w = w if weighted else np.ones(len(y))
     for i, name in enumerate(names):
@@ -51,8 +44,8 @@ def test_treated_rows_by_definition(names, weighted, dtype, dense, monkeypatch):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_batches_add(weighted):
-    y, p, w = rows()
+def test_batches_add(weighted, scores):
+    y, p, w = scores()
 
     def count(part):
         chosen = {name: p[name][part] for name in "ab"}
@@ -71,8 +64,8 @@ def test_batches_add(weighted):
         whole.n[0] = 1
 
 
-def test_counts_of_other_thresholds_or_models_do_not_add():
-    y, p, _ = rows()
+def test_counts_of_other_thresholds_or_models_do_not_add(scores):
+    y, p, _ = scores()
     counts = ThresholdCounts.from_arrays(y, p["a"], T)
     with pytest.raises(ValueError, match="same thresholds"):
         counts + ThresholdCounts.from_arrays(y, p["a"], T[1:])
@@ -82,8 +75,8 @@ def test_counts_of_other_thresholds_or_models_do_not_add():
         counts + 1
 
 
-def test_some_of_the_thresholds():
-    y, p, w = rows()
+def test_some_of_the_thresholds(scores):
+    y, p, w = scores()
     fine = ThresholdCounts.from_arrays(y, p, weights=w)
     coarse = ThresholdCounts.from_arrays(y, p, T, weights=w)
     found = fine.at(T)
@@ -94,17 +87,8 @@ def test_some_of_the_thresholds():
         fine.at([0.1, 0.255])
 
 
-def test_thresholds_of_arange_are_the_numbers_meant():
-    """0.29 in numpy.arange(0.01, 1, 0.01) is larger than 0.29, so that a score of 0.29 would not reach it."""
-    arange = np.arange(0.01, 1, 0.01)
-    assert arange[28] > 0.29
-    np.testing.assert_array_equal(checked_thresholds(arange), np.arange(1, 100) / 100)
-    counts = ThresholdCounts.from_arrays([1], [0.29], arange)
-    assert counts.cells.tolist() == [[29, 1]]
-
-
-def test_bins_hold_the_same_counts():
-    y, p, _ = rows()
+def test_bins_hold_the_same_counts(scores):
+    y, p, _ = scores()
     binned = bc.BinnedCounts.from_arrays(y, p["a"], bins=100, target="event")
     assert ThresholdCounts.from_bins(binned, T) == ThresholdCounts.from_arrays(y, p["a"], T)
     pair = bc.PairedCounts.from_arrays(y, p["a"], y, p["b"], bins=20, target="event")
@@ -125,8 +109,8 @@ def test_bins_hold_the_same_counts():
         (lambda y, p, w: bc.PairedCounts.from_arrays(y, p, 1 - y, p, bins=10, target="event"), "same outcome"),
     ],
 )
-def test_bins_that_are_refused(make, message):
-    y, p, w = rows()
+def test_bins_that_are_refused(make, message, scores):
+    y, p, w = scores()
     with pytest.raises(ValueError, match=message):
         ThresholdCounts.from_bins(make(y, p["a"], w))
 
@@ -136,48 +120,9 @@ def test_other_counts_are_refused():
         ThresholdCounts.from_bins(3)
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "error", "message"),
-    [
-        ([-0.1, 0.5], ValueError, r"must lie in \[0, 1\).*index 0"),
-        ([0.5, 1.0], ValueError, r"must lie in \[0, 1\).*index 1.*odds are infinite"),
-        ([10, 20], ValueError, "Percentages"),
-        ([0.2, 0.1], ValueError, r"strictly increasing.*index 1: 0.1"),
-        ([0.2, 0.2], ValueError, "strictly increasing"),
-        ([0.2, np.nan], ValueError, r"complete.*index 1"),
-        ([], ValueError, "empty"),
-        (["0.1"], TypeError, "must be a number"),
-        ([[0.1, 0.2]], TypeError, r"shape \(1, 2\)"),
-        (1.5, ValueError, r"must lie in \[0, 1\)"),
-    ],
-)
-def test_thresholds_that_are_refused(thresholds, error, message):
-    with pytest.raises(error, match=message):
-        ThresholdCounts.from_arrays([0, 1], [0.2, 0.7], thresholds)
-
-
-@pytest.mark.parametrize(
-    ("models", "error", "message"),
-    [
-        ({}, ValueError, "at least one model"),
-        ({1: [0.2, 0.7]}, TypeError, "names that are strings"),
-        ({"treat all": [0.2, 0.7]}, ValueError, "rename"),
-    ],
-)
-def test_names_that_are_refused(models, error, message):
-    with pytest.raises(error, match=message):
-        ThresholdCounts.from_arrays([0, 1], models, 0.5)
-
-
 def test_invalid_rows_name_the_model():
     with pytest.raises(bc.InvalidRows, match=r"`confidence\['b'\]` must lie in \[0, 1\]; 1 of 2 .* index 1: 1.7"):
         ThresholdCounts.from_arrays([0, 1], {"a": [0.2, 0.7], "b": [0.2, 1.7]}, 0.5)
-
-
-def test_a_name_given_twice():
-    frame = pd.DataFrame({"outcome": [0, 1], "a": [0.2, 0.7]})
-    with pytest.raises(ValueError, match="'a' is given twice"):
-        ThresholdCounts.from_frame(frame, 0.5, confidence=["a", "a"])
 
 
 def test_too_many_joint_cells():
@@ -188,8 +133,8 @@ def test_too_many_joint_cells():
         ThresholdCounts.from_frame(pd.DataFrame({"outcome": [0, 1], **p}), confidence=[str(i) for i in range(7)])
 
 
-def test_case_control_weights_are_recognised():
-    y, p, w = rows()
+def test_case_control_weights_are_recognised(scores):
+    y, p, w = scores()
 
     def by_outcome_only(weights):
         return ThresholdCounts.from_arrays(y, p["a"], T, weights=weights).weights_by_outcome_only
@@ -207,9 +152,9 @@ def test_case_control_weights_are_recognised():
     assert not few.weights_by_outcome_only
 
 
-def test_edges_that_are_no_thresholds():
+def test_edges_that_are_no_thresholds(scores):
     """At 1 the weight t / (1 - t) of a false positive is infinite; counts by logit have edges there."""
-    y, p, _ = rows()
+    y, p, _ = scores()
     counts = bc.LogitCounts.from_arrays(y, p["a"]).binned
     with pytest.raises(bc.InvalidRows, match=r"inner edges of `counts`.*must"):
         ThresholdCounts.from_bins(counts)
@@ -225,50 +170,3 @@ def test_edges_that_are_no_thresholds():
 def test_weights_that_cannot_be_squared():
     with pytest.raises(bc.InvalidRows, match="below 1e\\+140"):
         ThresholdCounts.from_arrays([0, 1], [0.2, 0.7], 0.5, weights=[1.0, 1e150])
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("names", ["a", "abc"])
-def test_counts_are_stored_bit_for_bit(names, weighted, tmp_path):
-    y, p, w = rows()
-    counts = ThresholdCounts.from_arrays(y, {k: p[k] for k in names}, T, weights=w if weighted else None)
-    loaded = bc.load_counts(bc.save_counts(counts, tmp_path / "counts.json"))
-    assert loaded == counts
-    assert isinstance(loaded, ThresholdCounts)
-    assert sum([loaded, counts]).n_rows == 1000
-    empty = ThresholdCounts.empty(T, ["a", "b"])
-    assert bc.load_counts(bc.save_counts(empty, tmp_path / "empty.json")) == empty
-    one, other = (bc.net_benefit_counts(each, rng=1).spec for each in (counts, loaded))
-    assert one == other
-
-
-DOCUMENT = counts_document(
-    ThresholdCounts.from_arrays([0, 1, 1, 0], {"a": [0.2, 0.7, 0.9, 0.1], "b": [0.6, 0.4, 0.8, 0.9]}, [0.5, 0.75])
-)
-WEIGHTED = DOCUMENT | {"weight": [1.0, 1.0, 2.0, 0.5], "weight_sq": [2.0, 4.25]}
-
-
-@pytest.mark.parametrize(
-    ("change", "rule"),
-    [
-        ({"thresholds": [0.75, 0.5]}, "`thresholds` must be strictly increasing"),
-        ({"thresholds": [0.5, 1.0]}, r"`thresholds` must lie in \[0, 1\)"),
-        ({"thresholds": 0.5}, "`thresholds` must be an array"),
-        ({"models": ["a", "a"]}, "models must have different names"),
-        ({"models": ["a", 3]}, "models must have names that are strings"),
-        ({"models": ["a"]}, "`cells` must be an array of integers"),
-        ({"n": [1, 1, 0, 1]}, "`n` must be >= 1"),
-        ({"n": [1, 1, 1.5, 1]}, "`n` must hold integers"),
-        ({"cells": [[0, 1, 0], [0, 3, 0], [1, 0, 1], [2, 2, 1]]}, r"`cells` must be .* each below \[3, 3, 2\]"),
-        ({"cells": [[0, 1, 0], [0, 1, 0], [1, 0, 1], [2, 2, 1]]}, "`cells` must be in ascending order, each once"),
-        ({"weight": [1.0, 1.0, 1.0, 1.0]}, "`weight` stands alone"),
-        ({**WEIGHTED, "weight": [1.0, -1.0, 2.0, 0.5]}, "`weight` must be >= 0"),
-        ({**WEIGHTED, "weight_sq": [2.0, 4.1]}, "`weight_sq` must fit `weight`"),
-        ({**WEIGHTED, "weight_sq": [4.1, 4.25]}, "`weight_sq` must fit `weight`"),
-        ({"more": 1}, "more"),
-    ],
-)
-def test_impossible_documents_are_refused(change, rule):
-    assert counts_from_document(WEIGHTED).weighted
-    with pytest.raises(ValueError, match=rule):
-        counts_from_document(DOCUMENT | change)

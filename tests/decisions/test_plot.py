@@ -1,4 +1,4 @@
-"""The plot of decision curves: its record, what it draws, and where it refuses."""
+"""The plots of decision curves and of a loss ratio: records, what is drawn, and where they refuse."""
 
 from io import BytesIO
 
@@ -7,7 +7,12 @@ import pytest
 from matplotlib.figure import Figure
 
 import bayescal as bc
+from bayescal.datasets.simulate import simulate
 from bayescal.decisions.plot import decision_curve_points, plot_decision_curve
+
+ROWS = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=2)
+Y, P = ROWS.outcome, ROWS.confidence
+RATIO = bc.loss_ratio(Y[:1000], P[:1000], Y[1000:], P[1000:], rng=1)
 
 
 def result(n_models=1, thresholds=None):
@@ -166,3 +171,38 @@ def test_a_summary_marks_its_thresholds_and_ends_each_curve_with_its_rows():
         plot_decision_curve(summary, Figure().subplots(), at=0.3)
     without = plot_decision_curve(bc.clinical_summary(y, p, draws=200, rng=1), Figure().subplots())
     assert not [name for name in drawn(without) if name.startswith("chosen")]
+
+
+# --- loss ratios
+
+
+def test_the_ratio_is_drawn_where_enough_rows_are_decided_wrongly():
+    ax = bc.plot_loss_ratio(RATIO, Figure().subplots(), prob=0.9)
+    x, y = drawn(ax)["ratio"].get_xydata().T
+    np.testing.assert_array_equal(x, RATIO.thresholds)
+    np.testing.assert_array_equal(np.isnan(y), RATIO.few_wrong)
+    np.testing.assert_allclose(y[~RATIO.few_wrong], RATIO.ratio.mean()[~RATIO.few_wrong])
+    (band,) = [each for each in ax.collections if each.get_gid() == "band"]
+    corners = band.get_paths()[0].vertices[:, 1]
+    low, _ = RATIO.ratio.interval(0.9)
+    assert corners.min() == pytest.approx(low[~RATIO.few_wrong].min())
+    y, p = np.repeat([1, 0, 1], [4, 96, 100]), np.repeat([0.02, 0.98], 100)
+    few = bc.loss_ratio(y, p, Y[:1000], P[:1000], thresholds=[0.4, 0.6], rng=1)
+    with pytest.raises(ValueError, match="at least two thresholds at which 5 or more test rows"):
+        bc.plot_loss_ratio(few, Figure().subplots())
+
+
+def test_other_results_have_no_loss_ratio():
+    with pytest.raises(TypeError, match="`result` must be a LossRatio, not NetBenefit"):
+        bc.plot_loss_ratio(result(), Figure().subplots())
+
+
+@pytest.mark.parametrize("size", [(2.6, 3), (10, 3)])
+def test_a_loss_ratio_lies_within_the_figure(size):
+    figure = Figure(figsize=size)
+    ax = bc.plot_loss_ratio(RATIO, figure.subplots())
+    figure.savefig(BytesIO())
+    box = ax.get_tightbbox()
+    assert min(box.x0, box.y0) >= -1
+    assert box.x1 <= figure.bbox.x1 + 1
+    assert box.y1 <= figure.bbox.y1 + 1

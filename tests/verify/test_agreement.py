@@ -361,7 +361,7 @@ def test_the_mirror_is_of_what_the_posterior_believes(counts):
 
 def test_the_segments_model_has_equal_prior_weights_in_pymc():
     """Without the pool, no evidence of the closed form enters the PyMC model."""
-    from bayescal.cumulative.segments import segments_posterior
+    from bayescal.cumulative.draws import segments_posterior
     from bayescal.verify.pymc_models import _log_weights
 
     counts = BinnedCounts.from_arrays([0, 1, 1, 0, 1], [0.2, 0.7, 0.8, 0.9, 0.4], bins=3)
@@ -377,7 +377,7 @@ def test_the_segments_model_has_equal_prior_weights_in_pymc():
 def test_the_segments_model_is_simulated_with_its_own_weights():
     from sbc.simulators import prior_probabilities, shrinkage_simulator
 
-    from bayescal.cumulative.segments import SUB_MODELS
+    from bayescal.cumulative.draws import SUB_MODELS
 
     simulator = shrinkage_simulator(bins=5, rows=100, sub_models=SUB_MODELS, pool=False)
     assert prior_probabilities(simulator.prior).tolist() == [0.5, 0.5]

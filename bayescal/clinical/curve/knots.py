@@ -1,8 +1,9 @@
-"""Knots of a calibration curve: bins of nearly equal weight, divided where scores are sparse."""
+"""Knots of a calibration curve, bins of nearly equal weight, divided where scores are sparse; rates between knots."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import logit
 from bayescal.stats.merged import MergedCounts, ends_of_equal_weight, merge_between
 from bayescal.stats.ordered import Steps
@@ -19,28 +20,18 @@ AT_END = 1e-9
 #: Smallest (effective) number of rows of a part, and of a knot at exactly 0 or 1; rounding is
 #: allowed for.
 LEAST_ROWS = 5 * (1 - 1e-12)
+#: Distance within which a score is that of a knot apart.
+AT_KNOT = 1e-9
 
 
 def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     """Merge the steps of a cumulative difference into the knots of a calibration curve.
 
-    Parameters
-    ----------
-    steps : Steps
-        Steps of outcomes 0 and 1 less their scores, with at least one row.
-    n_bins : int
-        Largest number of bins of nearly equal weight; see `merge_scores`.
+    There are at most `n_bins` bins of nearly equal weight, see `merge_scores`. A bin whose scores span more than 0.5 on
+    the logit scale and more than 0.05 is divided from its lower end into parts that span 0.5 and have at least 5
+    (effective) rows; fewer rows at its upper end stay with the last part. Scores within 1e-9 of 0 with at least 5
+    (effective) rows have one knot of their own, and so do those of 1.
 
-    Returns
-    -------
-    MergedCounts
-        The bins of nearly equal weight. A bin whose scores span more than 0.5 on the logit scale and more than 0.05 is
-        divided from its lower end into parts that span 0.5 and have at least 5 (effective) rows; fewer rows at its
-        upper end stay with the last part. Scores within 1e-9 of 0 with at least 5 (effective) rows have one knot of
-        their own, and so do those of 1.
-
-    Examples
-    --------
     The second of two bins holds scores from 0.05 to 0.9 and is divided.
 
     >>> from bayescal.data.predictions import Predictions
@@ -57,14 +48,14 @@ def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     first, last = np.append(0, ends), np.append(ends, len(score))
     wide = (x[last - 1] - x[first] > WIDEST_LOGIT) & (score[last - 1] - score[first] > WIDEST)
     cuts = [_cuts(steps, x, a, b) for a, b in zip(first[wide].tolist(), last[wide].tolist(), strict=True)]
-    found = np.concatenate([ends, *cuts]).astype(np.intp)
+    cut = np.concatenate([ends, *cuts]).astype(np.intp)
     below, above = int(np.searchsorted(score, AT_END, "right")), int(np.searchsorted(score, 1 - AT_END))
     if _rows(steps, slice(0, below)) >= LEAST_ROWS:
-        found = np.append(found[found > below], below)
+        cut = np.append(cut[cut > below], below)
     if _rows(steps, slice(above, len(score))) >= LEAST_ROWS:
-        found = np.append(found[found < above], above)
-    found = np.unique(found)
-    return merge_between(steps, found[(found > 0) & (found < len(score))])
+        cut = np.append(cut[cut < above], above)
+    cut = np.unique(cut)
+    return merge_between(steps, cut[(cut > 0) & (cut < len(score))])
 
 
 def _cuts(steps: Steps, x: Floats, first: int, last: int) -> list[int]:
@@ -89,3 +80,34 @@ def _effective(steps: Steps, part: slice) -> Floats:
 def _rows(steps: Steps, part: slice) -> float:
     """Return Kish's effective number of rows of a part; 0 if it is empty."""
     return effective_number(steps.weight[part], steps.weight_sq[part])
+
+
+def rates_at(knots: BinDraws, score: Floats, apart: NDArray[np.bool_]) -> Floats:
+    r"""Interpolate draws of a calibration curve, at scores in [0, 1], between its knots; shape (n_draws, n_scores).
+
+    The error of a knot with score c and rate m is measured in angles, :math:`e = \arcsin\sqrt m - \arcsin\sqrt c`. It
+    is linear in :math:`\arcsin\sqrt c` between knots, and constant below the first and above the last one. In logits
+    the error of a score near 0 or 1 would have no bound; in rates, a shift of rare events would not be smooth. Rates of
+    knots `apart`, at exactly 0 or 1, concern this score alone; if all knots are apart, they are interpolated.
+
+    >>> knots = BinDraws(np.ones((1, 2)), np.array([[0.25, 0.5]]), np.array([[0.25, 0.75]]), np.ones(2, bool), 1)
+    >>> rates_at(knots, np.array([0.1, 0.25, 0.5, 0.75, 1.0]), np.zeros(2, bool)).round(3)
+    array([[0.1  , 0.25 , 0.371, 0.5  , 0.933]])
+    """
+    used = np.ones_like(apart) if apart.all() else ~apart
+    knot_angle, angle = _angle(knots.confidence[0, used]), _angle(score)
+    error = _angle(knots.accuracy[:, used]) - knot_angle
+    after = np.clip(np.searchsorted(knot_angle, angle), 1, max(len(knot_angle) - 1, 1))
+    right = np.minimum(after, len(knot_angle) - 1)
+    width = np.where(right > after - 1, knot_angle[right] - knot_angle[after - 1], 1.0)
+    part = np.clip((angle - knot_angle[after - 1]) / width, 0.0, 1.0)
+    moved = angle + (1 - part) * error[:, after - 1] + part * error[:, right]
+    rates: Floats = np.sin(np.clip(moved, 0.0, np.pi / 2)) ** 2
+    for knot in np.flatnonzero(apart):
+        rates[:, np.abs(score - knots.confidence[0, knot]) <= AT_KNOT] = knots.accuracy[:, [knot]]
+    return rates
+
+
+def _angle(probability: Floats) -> Floats:
+    angle: Floats = np.arcsin(np.sqrt(np.clip(probability, 0.0, 1.0)))
+    return angle

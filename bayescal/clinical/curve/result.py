@@ -10,11 +10,8 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal._meant import public
-from bayescal.clinical.curve.knots import AT_END, merge_to_knots
-from bayescal.clinical.curve.pool import PRIOR_ODDS, CurvePosterior, curve_posterior
-from bayescal.clinical.curve.posterior import PRIOR_EXACT
-from bayescal.clinical.curve.rates import rates_at
-from bayescal.clinical.curve.remarks import of_bins, of_gaps, of_outcomes, of_quantiles
+from bayescal.clinical.curve.knots import AT_END, merge_to_knots, rates_at
+from bayescal.clinical.curve.posterior import PRIOR_EXACT, PRIOR_ODDS, CurvePosterior, curve_posterior
 from bayescal.data.columns import column, numbers
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import ece, largest_error
@@ -50,6 +47,16 @@ WORDS = {
     "shared": "shared errors",
     "noise": "noisy labels",
 }
+#: Bins with more than this multiple of an equal share, and fewer bins than this, are named in a remark.
+UNEQUAL, FEW_BINS = 2.0, 10
+#: A quantile of the errors is flat if its mean exceeds the same quantile of the mean errors by more than FLAT posterior
+#: standard deviations. It is steep if the mean errors of NEAR more and NEAR less of the rows differ by more than STEEP
+#: standard deviations and by a factor of at least 2.
+FLAT, STEEP, NEAR = 1.0, 1.5, 0.05
+#: Distance of neighbouring knots above which a remark states that the curve is interpolated.
+GAP = 0.25
+#: Largest error of an observed rate by rounding.
+ROUNDING = 1e-9
 
 
 @public
@@ -308,8 +315,8 @@ class CalibrationCurve(_presented.Presented):
         Draws(rate at 0.5: mean 0.5798, 95 % interval [0.5504, 0.6001], 4000 draws)
         """
         value = _one_number(score)
-        drawn = self.rates([value])
-        return Draws(drawn.values[:, 0], f"rate at {value:g}", self.bins.fingerprint)
+        rates = self.rates([value])
+        return Draws(rates.values[:, 0], f"rate at {value:g}", self.bins.fingerprint)
 
     @property
     def probabilities(self) -> dict[str, float]:
@@ -426,10 +433,10 @@ class CalibrationCurve(_presented.Presented):
         error = np.abs(self.bins.accuracy.mean(axis=0) - self.score)
         return (
             *self.of_rows,
-            *of_outcomes(self.counts, self.contradicted),
-            *of_bins(self.counts, self.wanted, counted=bool(self.counted)),
-            *of_gaps(self.score),
-            *of_quantiles(error, self.counts.share, {"E50": (self.e50, 0.5), "E90": (self.e90, 0.1)}),
+            *_about_outcomes(self.counts, self.contradicted),
+            *_about_bins(self.counts, self.wanted, counted=bool(self.counted)),
+            *_about_gaps(self.score),
+            *_about_quantiles(error, self.counts.share, {"E50": (self.e50, 0.5), "E90": (self.e90, 0.1)}),
         )
 
 
@@ -454,9 +461,9 @@ def curve_of(
     posterior = curve_posterior(knots, prior_exact=prior_exact, contradicted=against > 0, within=within)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
-    drawn = posterior.sample(draws, rng=rng)
+    bins = posterior.sample(draws, rng=rng)
     span = (float(steps.lower[0]), float(steps.upper[-1]))
-    return CalibrationCurve(posterior, drawn, target, wanted, span, distribution, counted, against, of_rows)
+    return CalibrationCurve(posterior, bins, target, wanted, span, distribution, counted, against, of_rows)
 
 
 def _contradicted(steps: Steps) -> float:
@@ -487,12 +494,90 @@ def _one_number(score: Any) -> float:
 def _require_rows(name: str, effective: float, n_rows: int, *, weighted: bool) -> None:
     if enough_rows(effective):
         return
-    found = f"{effective:.0f} effective rows of {n_rows}" if weighted else f"{n_rows}"
+    rows = f"{effective:.0f} effective rows of {n_rows}" if weighted else f"{n_rows}"
     raise ValueError(
-        f"`{name}` must have at least {LEAST_ROWS} rows for a calibration curve, and has {found}: the coverage of its "
+        f"`{name}` must have at least {LEAST_ROWS} rows for a calibration curve, and has {rows}: the coverage of its "
         "intervals was not measured with fewer. `evaluate` has an ECE for any number of rows."
     )
 
 
 def _share(probability: float) -> str:
     return _render.probability(probability).removeprefix("= ")
+
+
+def _about_outcomes(counts: MergedCounts, contradicted: float) -> list[str]:
+    """Name outcomes that are missing, and rows that contradict a score of exactly 0 or 1."""
+    texts, rate = [], float(counts.accuracy @ counts.share)
+    if np.abs(counts.accuracy - np.round(rate)).max() < ROUNDING:
+        texts.append(
+            f"No row has outcome {1 - round(rate)}: the curve follows from the prior and from the absence of this "
+            "outcome."
+        )
+    if contradicted:
+        rows = (
+            f"Rows with {_render.percent(contradicted)} of the weight contradict"
+            if counts.weighted
+            else f"{contradicted:.0f} of {counts.n_rows} rows contradict"
+        )
+        texts.append(f"{rows} a score of exactly 0 or 1, so that exact calibration is impossible. Look at these rows.")
+    return texts
+
+
+def _about_bins(counts: MergedCounts, wanted: int, *, counted: bool) -> list[str]:
+    """Name knots that are few or unequal, because equal scores, or counted bins, are not divided."""
+    n_knots, largest = len(counts.share), float(counts.share.max())
+    if n_knots >= FEW_BINS and largest * wanted <= UNEQUAL:
+        return []
+    whole = "counted bins" if counted else "equal scores"
+    advice = " Count in finer bins: errors within a bin average out." if counted else ""
+    return [
+        f"The curve has {n_knots} knot{'s' * (n_knots > 1)}, and the largest holds {100 * largest:.0f} % of the rows, "
+        f"because {whole} are not divided; coverage was measured with bins of equal mass.{advice}"
+    ]
+
+
+def _about_gaps(score: Floats) -> list[str]:
+    """Name the widest range without rows between knots, where the curve is interpolated.
+
+    Examples
+    --------
+    >>> _about_gaps(np.array([0.0, 0.1, 1.0]))
+    ['No row has a score between 0.1 and 1: the curve is interpolated there.']
+    """
+    if len(score) < 2 or np.diff(score).max() <= GAP:
+        return []
+    widest = int(np.diff(score).argmax())
+    low, high = score[widest : widest + 2]
+    return [f"No row has a score between {low:.3g} and {high:.3g}: the curve is interpolated there."]
+
+
+def _about_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tuple[Draws, float]]) -> list[str]:
+    """Name quantiles of the errors that intervals often miss: of flat errors, and where the errors jump.
+
+    `mean_error` has the absolute differences between the posterior mean of the curve and the scores, and `share` the
+    shares of the rows, by knot. `quantiles` has draws, and the share of the population with at least such an error, by
+    symbol.
+    """
+    order = np.argsort(-mean_error, kind="stable")
+    held, ordered = np.cumsum(share[order]), mean_error[order]
+
+    def at(part: float) -> float:
+        return float(ordered[min(int(np.searchsorted(held, part * (1 - 1e-9))), len(ordered) - 1)])
+
+    texts = []
+    for symbol, (quantile, part) in quantiles.items():
+        sd, low = quantile.sd(), float(quantile.interval()[0])
+        more, less = at(part - NEAR), at(min(part + NEAR, 1.0))
+        if low == 0:
+            continue
+        if quantile.mean() - at(part) > FLAT * sd:
+            texts.append(
+                f"{symbol} and Emax may be too large: the largest errors differ by less than their noise, and a "
+                "quantile of noisy errors is larger than that of the true errors."
+            )
+        elif more - less > STEEP * sd and less < more / 2:
+            texts.append(
+                f"{symbol} may be far off: near {100 * part:.0f} % of the rows the error jumps from {less:.2g} to "
+                f"{more:.2g}, and {symbol} is one or the other."
+            )
+    return texts

@@ -7,14 +7,13 @@ from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.clinical.slope.groups import GroupedRecalibration
-from bayescal.clinical.slope.posterior import recalibration_posterior
-from bayescal.clinical.slope.prior import WEAK
-from bayescal.clinical.slope.result import Recalibration
+from bayescal.clinical.slope.posterior import WEAK, recalibration_posterior
+from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Columns, Predictions, one_model, read_rows
+from bayescal.results.of_groups import errors_of
 
 
 @public
@@ -197,9 +196,9 @@ def recalibration_counts(
     """
     draws = _checks.whole_number("draws", draws, at_least=2)
     generator = _checks.generator(rng)
-    own = _checks.seeds(generator, 2)
+    overall_seeds = _checks.seeds(generator, 2)
     if not isinstance(counts, Mapping):
-        return _one(counts, prior, floor, draws, own)
+        return _one(counts, prior, floor, draws, overall_seeds)
     if not counts:
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
     for label, each in counts.items():
@@ -207,12 +206,10 @@ def recalibration_counts(
     seeds = _checks.seeds(generator, len(counts))
     groups = {}
     for (label, each), seed in zip(counts.items(), seeds, strict=True):
-        try:
+        with errors_of(f"group {label!r}"):
             groups[label] = _one(each, prior, floor, draws, _checks.seeds(seed, 2))
-        except ValueError as problem:
-            raise ValueError(f"group {label!r}: {problem}") from problem
     first, *others = counts.values()
-    overall = _one(sum(others, start=first), prior, floor, draws, own)
+    overall = _one(sum(others, start=first), prior, floor, draws, overall_seeds)
     return GroupedRecalibration(groups, overall, name)
 
 

@@ -28,17 +28,10 @@ SMALLEST_FLOOR = 1e-15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogitBins(Bins):
-    """Bins of equal width on the logit scale; exactly 0 and exactly 1 have bins of their own, the first and the last.
+    """Bins of equal width `step` on the logit scale; exactly 0 and exactly 1 have bins of their own.
 
     Made by `logit_bins`. The cells are centred on the multiples of their width; the second bin also contains all
-    smaller positive probabilities.
-
-    Parameters
-    ----------
-    edges, kind, closed
-        As for `Bins`; the last two edges are 1.
-    step : float
-        Width on the logit scale.
+    smaller positive probabilities, and the first and the last are those of 0 and 1. The last two edges are 1.
     """
 
     step: float = STEP

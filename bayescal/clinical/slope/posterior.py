@@ -2,7 +2,8 @@ r"""Posterior of the calibration intercept a and slope b: :math:`\mathrm{logit}\
 
 The density is evaluated on a grid in coordinates in which the posterior is nearly a product: the logit t of the event
 rate at a weighted mean logit, the lever, and the slope b. Marginal densities, quantiles, draws and the evidence come
-from this grid, without Markov chains.
+from this grid, without Markov chains. The calibration in the large, and the ratio of observed to expected events, are
+functionals of intercept, slope and the logits.
 """
 
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ from scipy.special import expit
 
 from bayescal import _checks
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.clinical.slope.in_the_large import in_the_large, observed_expected
-from bayescal.clinical.slope.prior import JEFFREYS, WEAK, RecalibrationPrior
 
 Floats = NDArray[np.float64]
 
@@ -40,37 +39,135 @@ RIM, WIDER, USED = 1e-9, 0.35, 0.75
 MOST_ROUNDS, FARTHEST = 60, 1e4
 #: Largest difference between logits that count as equal.
 EQUAL = 1e-9
-#: Newton steps: largest size, number and tolerance.
-LARGEST_STEP, NEWTON_STEPS, CONVERGED = 2.0, 80, 1e-10
+#: Newton steps: largest size, number and tolerance. For the shift of a draw, Newton's method converges quadratically:
+#: the last step is below SHIFT_CONVERGED, so the error is below 1e-9.
+LARGEST_STEP, NEWTON_STEPS, CONVERGED, SHIFT_CONVERGED = 2.0, 80, 1e-10, 1e-5
+#: Default prior standard deviations of the shift at the mean logit and of the slope.
+WEAK = (2.5, 1.0)
+JEFFREYS, FLAT = "jeffreys", "flat"
+#: Cells of the logits, which merge those of the counts.
+MOST_GROUPS = 48
+
+
+@dataclass(frozen=True)
+class RecalibrationPrior:
+    """Prior of intercept and slope: `kind` is "normal", "jeffreys" or "flat".
+
+    With "normal", the shift at the prior's lever and the slope have independent Normal distributions around 0 and 1,
+    with these standard deviations. "jeffreys" is the square root of the determinant of Fisher's information, "flat" is
+    constant.
+    """
+
+    kind: str = "normal"
+    shift_sd: float = WEAK[0]
+    slope_sd: float = WEAK[1]
+
+    @classmethod
+    def read(cls, prior: Any) -> "RecalibrationPrior":
+        """Read the argument ``prior``: the name of a prior, or a pair of standard deviations."""
+        if isinstance(prior, cls):
+            return prior
+        if isinstance(prior, str):
+            _checks.one_of("prior", prior, ["weak", JEFFREYS, FLAT])
+            return cls() if prior == "weak" else cls(prior)
+        sds = _checks.positive("prior", prior)
+        if sds.shape != (2,):
+            raise ValueError(
+                "`prior` must be 'weak', 'jeffreys', 'flat', or a pair of standard deviations: of the shift at the "
+                f"mean logit and of the slope, as in `prior=(2.5, 1.0)`; not {_checks.quoted(prior)}."
+            )
+        return cls("normal", float(sds[0]), float(sds[1]))
+
+    def __str__(self) -> str:
+        if self.kind != "normal":
+            return f"{self.kind.capitalize() if self.kind == JEFFREYS else self.kind} prior"
+        return f"prior shift ~ Normal(0, {self.shift_sd:g}), slope ~ Normal(1, {self.slope_sd:g})"
+
+
+def in_the_large(counts: LogitCounts, lines: Floats, *, rng: np.random.Generator) -> Floats:
+    r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
+
+    For each draw of intercept a and slope b, shape (n_draws, 2), and of the distribution q of the logits x (a Bayesian
+    bootstrap of the cells), it is the shift s with :math:`\sum q\,\mathrm{expit}(x + s) = \sum q\,\mathrm{expit}(a + b
+    x)`. It does not assume that the slope is 1. With slope 1, it is the intercept:
+
+    >>> counts = LogitCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9])
+    >>> in_the_large(counts, np.array([[0.3, 1.0]]), rng=np.random.default_rng(1))
+    array([0.3])
+    """
+    x, n = _merged(counts.logit, counts.n)
+    q = _masses(n, len(lines), rng)
+    q /= q.sum(axis=1, keepdims=True)
+    goal = (q * expit(lines[:, :1] + lines[:, 1:] * x)).sum(axis=1)
+    low, high = np.full(len(lines), -FARTHEST), np.full(len(lines), FARTHEST)
+    spread = n * expit(x) * expit(-x)
+    shift = lines[:, 0] + (lines[:, 1] - 1) * (spread @ x) / spread.sum()  # first order in slope - 1
+    for _ in range(NEWTON_STEPS):  # Newton's method, kept within a bracket
+        h = expit(x + shift[:, None])
+        weighted = q * h
+        excess = weighted.sum(axis=1) - goal
+        slope = np.maximum(weighted.sum(axis=1) - (weighted * h).sum(axis=1), np.finfo(np.float64).tiny)
+        low, high = np.where(excess < 0, shift, low), np.where(excess > 0, shift, high)
+        new = shift - excess / slope
+        new = np.where((new > low) & (new < high), new, np.where(excess == 0, shift, (low + high) / 2))
+        done = np.abs(new - shift).max() < SHIFT_CONVERGED
+        shift = new
+        if done:
+            break
+    return shift
+
+
+def observed_expected(counts: LogitCounts, lines: Floats, *, rng: np.random.Generator) -> Floats:
+    r"""Draw the ratio of observed to expected events: the event rate, divided by the mean probability.
+
+    It is :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b), shape (n_draws,
+    2), and of the distribution q of the logits x, which is that of `in_the_large` with the same seed; above 1 if and
+    only if the calibration in the large is above 0. Rows of outcome 1 with a probability of exactly 1 count as one
+    observed and one expected event.
+
+    All rows have a probability of 0.2, and the draw has an event rate of 0.3:
+
+    >>> counts = LogitCounts.from_arrays([0, 1, 0], [0.2, 0.2, 0.2])
+    >>> shift = np.log(0.3 / 0.7) - np.log(0.2 / 0.8)
+    >>> observed_expected(counts, np.array([[shift, 1.0]]), rng=np.random.default_rng(1)).round(6)
+    array([1.5])
+    """
+    x, n = _merged(counts.logit, counts.n)
+    q = _masses(n, len(lines), rng)
+    certain = rng.standard_gamma(counts.certain_events, len(lines))
+    observed = (q * expit(lines[:, :1] + lines[:, 1:] * x)).sum(axis=1) + certain
+    ratio: Floats = observed / (q @ expit(x) + certain)
+    return ratio
+
+
+def _masses(n: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw masses of the cells, whose shares are a Bayesian bootstrap; shape (n_draws, n_cells)."""
+    masses: Floats = np.maximum(rng.standard_gamma(n, (n_draws, len(n))), np.finfo(np.float64).tiny)
+    return masses
+
+
+def _merged(x: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Merge neighbouring cells into at most `MOST_GROUPS`, half by their rows and half by their range of logits."""
+    if len(x) <= MOST_GROUPS:
+        return x, n
+    share = (np.cumsum(n) - n / 2) / n.sum() + (x - x[0]) / (x[-1] - x[0])
+    group = np.minimum((share / 2 * MOST_GROUPS).astype(np.int64), MOST_GROUPS - 1)
+    total = np.bincount(group, n, MOST_GROUPS)
+    used = total > 0
+    return np.bincount(group, n * x, MOST_GROUPS)[used] / total[used], total[used]
 
 
 @dataclass(frozen=True, eq=False)
 class RecalibrationPosterior:
-    """Posterior of intercept and slope on a grid; made by `recalibration_posterior`.
-
-    Parameters
-    ----------
-    counts : LogitCounts
-        The data.
-    prior : RecalibrationPrior
-        The prior.
-    lever : float
-        Mean logit, weighted by the information at the mode; the coordinate t is the logit of the event rate there.
-    t, b : ndarray, shape (FINE,)
-        Coordinates of the grid.
-    log_mass : ndarray, shape (FINE, FINE)
-        Log probability of each cell; the probabilities sum to 1.
-    log_evidence : float
-        Log marginal likelihood; NaN under a prior without a density.
-    """
+    """Posterior of intercept and slope on a grid; made by `recalibration_posterior`."""
 
     counts: LogitCounts
     prior: RecalibrationPrior
-    lever: float
-    t: Floats
+    lever: float  # mean logit, weighted by the information at the mode; t is the logit of the event rate there
+    t: Floats  # coordinates of the grid, shape (FINE,)
     b: Floats
-    log_mass: Floats
-    log_evidence: float
+    log_mass: Floats  # log probability of each cell, shape (FINE, FINE); the probabilities sum to 1
+    log_evidence: float  # log marginal likelihood; NaN under a prior without a density
 
     @property
     def log_bayes_factor(self) -> float:
@@ -79,19 +176,9 @@ class RecalibrationPosterior:
         return float(k @ x - n @ np.logaddexp(0.0, x)) - self.log_evidence
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
-        """Draw intercept and slope jointly and independently.
+        """Draw intercept and slope jointly and independently, shape (n_draws, 2).
 
-        Parameters
-        ----------
-        n_draws : int, default 4000
-            Number of draws.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator.
-
-        Returns
-        -------
-        ndarray, shape (n_draws, 2)
-            Intercept and slope. Draws are uniform within cells of the grid of about 0.05 standard deviations.
+        Draws are uniform within cells of the grid of about 0.05 standard deviations.
         """
         rng = _checks.generator(rng)
         cell = np.searchsorted(self._cumulative, rng.random(n_draws), side="right")
@@ -101,19 +188,9 @@ class RecalibrationPosterior:
         return np.stack([t - b * self.lever, b], axis=1)
 
     def quantile(self, name: str, p: ArrayLike) -> Floats:
-        """Quantiles of the intercept or of the slope, from the marginal density.
+        """Quantiles of "intercept" or "slope" at probabilities p, from the marginal density.
 
-        Parameters
-        ----------
-        name : {"intercept", "slope"}
-            The quantity.
-        p : array-like
-            Probabilities in [0, 1].
-
-        Returns
-        -------
-        ndarray
-            Quantiles, of the same shape; exact but for interpolation, about 1e-4 standard deviations.
+        They are exact but for interpolation, about 1e-4 standard deviations.
         """
         _checks.one_of("name", name, NAMES)
         nodes, cdf = self._slope_cdf if name == "slope" else self._intercept_cdf
@@ -157,13 +234,13 @@ class RecalibrationPosterior:
         cdf = sum(np.interp(nodes + b * self.lever, ends, of_b) for b, of_b in zip(self.b, below.T, strict=True))
         return nodes, np.asarray(cdf)
 
-    def in_the_large(self, drawn: Floats, *, rng: Any = None) -> Floats:
+    def in_the_large(self, lines: Floats, *, rng: Any = None) -> Floats:
         """Draw the calibration in the large given draws of intercept and slope; see `in_the_large`."""
-        return in_the_large(self.counts, drawn, rng=_checks.generator(rng))
+        return in_the_large(self.counts, lines, rng=_checks.generator(rng))
 
-    def observed_expected(self, drawn: Floats, *, rng: Any = None) -> Floats:
+    def observed_expected(self, lines: Floats, *, rng: Any = None) -> Floats:
         """Draw the ratio of observed to expected events given draws of intercept and slope; see `observed_expected`."""
-        return observed_expected(self.counts, drawn, rng=_checks.generator(rng))
+        return observed_expected(self.counts, lines, rng=_checks.generator(rng))
 
 
 def _ends(nodes: Floats) -> Floats:
@@ -172,39 +249,25 @@ def _ends(nodes: Floats) -> Floats:
 
 
 def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> RecalibrationPosterior:
-    """Compute the posterior of intercept and slope.
+    """Compute the posterior of intercept and slope on a grid.
 
-    Parameters
-    ----------
-    counts : LogitCounts
-        The data. Rows at exactly 0 or 1 must agree with their outcome. They have probability 1 at every positive
-        slope, and are left out.
-    prior : "weak", "jeffreys", "flat" or (float, float), default (2.5, 1.0)
-        Standard deviations of the prior: the shift at the mean logit is Normal around 0, the slope Normal around 1.
-        The mean logit is weighted by p (1 - p), so that the prior does not depend on outcomes. "weak" is the default.
+    Rows at exactly 0 or 1 must agree with their outcome. They have probability 1 at every positive slope, and are left
+    out. `prior` is "weak", "jeffreys", "flat", or a pair of standard deviations: the shift at the mean logit is Normal
+    around 0, the slope Normal around 1. The mean logit is weighted by p (1 - p), so that the prior does not depend on
+    outcomes.
 
-    Returns
-    -------
-    RecalibrationPosterior
-        The posterior on a grid.
+    Refused are rows that contradict a probability of 0 or 1; no rows with a probability between 0 and 1, or equal ones;
+    a flat prior if the posterior is improper, because outcomes are separated; rows at 0 or 1 that agree with their
+    outcome, if the slope of the others is more probably negative than positive.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If rows contradict a probability of 0 or 1; if there are no rows with a probability between 0 and 1, or all of
-        these are equal; if the posterior under a flat prior is improper, because outcomes are separated; if rows at 0
-        or 1 agree with their outcome, and the slope of the others is more probably negative than positive.
-
-    Examples
-    --------
     >>> counts = LogitCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
     >>> posterior = recalibration_posterior(counts)
     >>> posterior.quantile("slope", [0.025, 0.5, 0.975]).round(2)
     array([0.06, 1.25, 2.72])
     """
-    read = RecalibrationPrior.read(prior)
+    prior = RecalibrationPrior.read(prior)
     _require_logits(counts)
-    density = _Density.of(counts, read)
+    density = _Density.of(counts, prior)
     t, b, log_density = _placed(density)
     fine_t, fine_b = (np.linspace(nodes[0], nodes[-1], FINE) for nodes in (t, b))
     # not by `@`, whose rounding depends on the number of threads, and so on the process
@@ -213,16 +276,17 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     top = log_fine.max()
     log_total = top + np.log(np.exp(log_fine - top).sum())
     area = (fine_t[1] - fine_t[0]) * (fine_b[1] - fine_b[0])
-    evidence = float(log_total + np.log(area)) if read.kind == "normal" else float("nan")
-    found = RecalibrationPosterior(counts, read, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
-    if counts.agreeing and found.p_not_increasing > REVERSED:
+    evidence = float(log_total + np.log(area)) if prior.kind == "normal" else float("nan")
+    posterior = RecalibrationPosterior(counts, prior, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
+    p_reversed = posterior.p_not_increasing
+    if counts.agreeing and p_reversed > REVERSED:
         raise ValueError(
             f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
             f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "
-            f"but the other rows give such slopes the probability {found.p_not_increasing:.3g}. Pass `floor=1e-6` to "
+            f"but the other rows give such slopes the probability {p_reversed:.3g}. Pass `floor=1e-6` to "
             "use these rows at that distance from 0 and 1; the slope depends on the floor. Are labels exchanged?"
         )
-    return found
+    return posterior
 
 
 def _require_logits(counts: LogitCounts) -> None:

@@ -1,4 +1,4 @@
-"""Recalibration: intercept, slope and calibration in the large of one set of predictions."""
+"""Recalibration: intercept, slope and calibration in the large of one set of predictions, or of groups of rows."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,7 @@ from bayescal.data.columns import column
 from bayescal.data.frames import to_array
 from bayescal.data.marks import own_hints
 from bayescal.draws import Draws, fingerprint
+from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import row_remarks
 
 Floats = NDArray[np.float64]
@@ -186,23 +187,23 @@ class Recalibration(_presented.Presented):
         (array([0.2, 0.8]), array([0. , 0.3]), array([0.7, 1. ]))
         """
         tail = (1 - _checks.fraction("prob", prob)) / 2
-        given = column("y_prob", to_array("y_prob", y_prob))
-        if not len(given):
+        probabilities = column("y_prob", to_array("y_prob", y_prob))
+        if not len(probabilities):
             return np.empty(0), np.empty(0), np.empty(0)
         with own_hints():
-            values = _checks.probabilities("y_prob", given).astype(np.float64)
+            values = _checks.probabilities("y_prob", probabilities).astype(np.float64)
         if self.floor is not None:
             values = np.clip(values, self.floor, 1 - self.floor)
         distinct, place = np.unique(values, return_inverse=True)
-        found = np.empty((3, len(distinct)))
+        summaries = np.empty((3, len(distinct)))
         for part in np.array_split(np.arange(len(distinct)), max(1, -(-len(distinct) * len(self.drawn) // CHUNK))):
             with np.errstate(divide="ignore"):  # 0 and 1 have infinite logits
                 x = np.log(distinct[part]) - np.log1p(-distinct[part])
             eta = self.drawn[:, :1] + self.drawn[:, 1:] * x
             small = np.exp(-np.abs(eta))
             rates = np.where(eta >= 0, 1.0, small) / (1 + small)
-            found[:, part] = rates.mean(axis=0), *np.quantile(rates, [tail, 1 - tail], axis=0)
-        mean, low, high = found[:, place]
+            summaries[:, part] = rates.mean(axis=0), *np.quantile(rates, [tail, 1 - tail], axis=0)
+        mean, low, high = summaries[:, place]
         return mean, low, high
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
@@ -320,15 +321,79 @@ def _factor(log_factor: float) -> str:
 
 def _verdict(slope: dict[str, Any], large: dict[str, Any]) -> str:
     """Say in words which of both intervals exclude the value for calibrated predictions."""
-    found = []
+    faults = []
     if slope["high"] < 0:
-        found.append("events are rarer at higher probabilities (are the labels exchanged?)")
+        faults.append("events are rarer at higher probabilities (are the labels exchanged?)")
     elif slope["high"] < 1:
-        found.append("predictions are too extreme")
+        faults.append("predictions are too extreme")
     if slope["low"] > 1:
-        found.append("predictions are not extreme enough")
+        faults.append("predictions are not extreme enough")
     if large["high"] < 0:
-        found.append("events are less frequent than stated")
+        faults.append("events are less frequent than stated")
     if large["low"] > 0:
-        found.append("events are more frequent than stated")
-    return " and ".join(found) if found else "both intervals contain the values of calibrated predictions"
+        faults.append("events are more frequent than stated")
+    return " and ".join(faults) if faults else "both intervals contain the values of calibrated predictions"
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupedRecalibration(OfGroups[Recalibration]):
+    """One `Recalibration` per group of rows, and one of all rows; a mapping from labels.
+
+    Made by ``recalibration(..., by=...)``. Groups share no information.
+
+    Parameters
+    ----------
+    groups : dict of label to Recalibration
+        The groups.
+    overall : Recalibration
+        All rows.
+    name : str
+        Name of the grouping, such as "site".
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", rng=1)
+    >>> by_half = bc.clinical.recalibration(rows.outcome, rows.confidence, by=["a", "b"] * 1000, rng=1)
+    >>> list(by_half), by_half["a"].counts.n_rows
+    (['a', 'b'], 1000)
+    """
+
+    _index = ("group", "quantity")
+    _columns = ("rows", "mean", "sd", "low", "high", "calibrated")
+
+    def _badness(self, of_group: Recalibration) -> float:
+        return abs(of_group.posterior.moments("slope")[0] - 1)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """Return the smallest and the largest slope, and the sentence of all rows.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        str
+            Posterior means of both slopes with their groups, and `Recalibration.sentence`.
+        """
+        slopes = {label: each.posterior.moments("slope")[0] for label, each in self.groups.items()}
+        least, most = (pick(slopes, key=slopes.__getitem__) for pick in (min, max))
+        extremes = f"Slopes range from {slopes[least]:.3f} ({least}) to {slopes[most]:.3f} ({most})."
+        overall = self.overall.sentence(prob)
+        return f"{extremes} For all rows, {overall[:1].lower()}{overall[1:]}"
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        header = (self.name, "rows", *(f"{words}, 95 %" for words, _ in QUANTITIES.values()))
+        named = self._named()
+        rows = [[label, str(each.counts.n_rows), *_cells(each)] for label, each in named]
+        remarks = [f"{label}: {remark}" for label, each in named[:-1] for remark in each.remarks]
+        return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)
+
+
+def _cells(of_group: Recalibration) -> list[str]:
+    return [f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" for row in of_group.table()]

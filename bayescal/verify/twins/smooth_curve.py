@@ -12,7 +12,6 @@ from bayescal import _packages
 from bayescal.clinical.curve.posterior import (
     DEVIATIONS,
     DRIFT_SDS,
-    EXACT,
     RANGES,
     SIGMAS,
     SUB_MODELS,
@@ -23,6 +22,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import e90_bins, ece, largest_error
+from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
 from bayescal.verify.named import Moments, by_name

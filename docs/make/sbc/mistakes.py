@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from bayescal.cumulative.segments import SUB_MODELS as SEGMENTS
+from bayescal.cumulative.draws import SUB_MODELS as SEGMENTS
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED, SMALL
 from sbc.cell_shift import CELL_SHIFT_MISTAKES, CellShiftSimulator
 from sbc.class_priors import CLASS_PRIOR_MISTAKES, ClassPriorSimulator

@@ -1,25 +1,10 @@
-"""recalibration: what it returns and prints, groups, floor, weights, counts, and what it refuses."""
-
-import json
+"""recalibration: intervals, draws, counts, weights, floor, rows at 0 and 1, and what it refuses."""
 
 import numpy as np
 import pytest
 
 import bayescal as bc
 from bayescal import LogitCounts, recalibration, recalibration_counts
-from bayescal.clinical.slope.groups import GroupedRecalibration
-from bayescal.datasets.simulate import simulate
-
-
-@pytest.fixture(scope="module")
-def rows():
-    """Predictions that are too extreme by a factor of 2 on the logit scale."""
-    return simulate(3000, population="flat", curve="temperature", strength=2, rng=2)
-
-
-@pytest.fixture(scope="module")
-def rc(rows):
-    return recalibration(rows.outcome, rows.confidence, rng=1)
 
 
 def test_the_truth_is_in_the_intervals(rc):
@@ -32,152 +17,52 @@ def test_the_truth_is_in_the_intervals(rc):
     assert rc.log_bayes_factor < -20
 
 
-def test_draws_are_joint_and_reproducible(rows, rc):
-    same = recalibration(rows.outcome, rows.confidence, rng=1)
+def test_draws_are_joint_and_reproducible(too_extreme, rc):
+    same = recalibration(too_extreme.outcome, too_extreme.confidence, rng=1)
     np.testing.assert_array_equal(same.slope.values, rc.slope.values)
     np.testing.assert_array_equal(same.in_the_large.values, rc.in_the_large.values)
     assert len(rc.slope) == 4000
     assert (rc.intercept + rc.slope).mean() == pytest.approx(rc.intercept.mean() + rc.slope.mean())
     assert 0 <= float(rc.slope < 0.5) <= 1
-    other = recalibration(rows.outcome, rows.confidence, rng=2)
+    other = recalibration(too_extreme.outcome, too_extreme.confidence, rng=2)
     assert other.exact_interval("slope") == rc.exact_interval("slope")
     with pytest.raises(TypeError, match="only if they come from the same evaluation"):
         rc.slope - other.slope
 
 
-def test_draws_of_separate_results_do_not_combine(rows, rc):
-    """The memory address of a result identifies nothing: the next result may have it."""
-    origins = {recalibration(rows.outcome[i:], rows.confidence[i:], rng=1).slope.origin for i in range(5)}
-    assert len(origins) == 5
-    assert rc.slope.origin == recalibration(rows.outcome, rows.confidence, rng=1).intercept.origin
-    with pytest.raises(TypeError, match="come from the same evaluation"):
-        _ = rc.slope - recalibration(rows.outcome, rows.confidence, rng=2).slope
-
-
-def test_the_table_has_exact_intervals(rc):
-    large, intercept, slope = rc.table(0.9)
-    assert [row["quantity"] for row in (large, intercept, slope)] == ["in_the_large", "intercept", "slope"]
-    assert (slope["low"], slope["high"]) == rc.exact_interval("slope", 0.9)
-    assert (large["low"], large["high"]) == rc.in_the_large.interval(0.9)
-    assert [row["calibrated"] for row in (large, intercept, slope)] == [0, 0, 1]
-    frame = rc.to_frame()
-    assert frame.loc["slope", "eti95_lb"] == rc.exact_interval("slope")[0]
-
-
-def test_what_is_printed(rc):
-    text = f"{rc}\n{rc.details()}"
-    assert rc.sentence().startswith("The calibration slope is 0.")
-    assert "predictions are too extreme" in rc.sentence()
-    assert "Bayes factor of calibration (intercept 0, slope 1) against the prior: 10^-" in text
-    assert rc.spec == "event intercept and slope, N = 3000, prior shift ~ Normal(0, 2.5), slope ~ Normal(1, 1)"
-    assert "<table>" in rc._repr_html_()
-    document = json.loads(rc.to_json())
-    assert document["kind"] == "Recalibration"
-    assert document["table"] == rc.table()
-
-
-def test_calibrated_predictions_are_said_to_be_so():
-    rows = simulate(3000, population="flat", rng=3)
-    rc = recalibration(rows.outcome, rows.confidence, rng=1)
-    assert rc.sentence().endswith("both intervals contain the values of calibrated predictions.")
-    assert rc.bayes_factor > 10
-
-
-@pytest.mark.parametrize(("shift", "words"), [(-1.0, "less frequent than stated"), (1.0, "more frequent than stated")])
-def test_the_direction_of_the_calibration_in_the_large(shift, words):
-    rng = np.random.default_rng(5)
-    p = rng.random(2000)
-    y = rng.random(2000) < 1 / (1 + np.exp(-(np.log(p / (1 - p)) + shift)))
-    rc = recalibration(y, p, rng=1)
-    assert rc.in_the_large.mean() == pytest.approx(shift, abs=0.3)
-    assert words in rc.sentence()
-
-
-def test_exchanged_labels_are_not_called_too_extreme(rows):
-    """With 1 - y in place of y, the logit of the rate changes its sign, and so do intercept and slope."""
-    rc = recalibration(rows.outcome, rows.confidence, rng=1)
-    exchanged = recalibration(1 - rows.outcome.astype(int), rows.confidence, prior="flat", rng=1)
-    assert exchanged.slope.mean() == pytest.approx(-rc.slope.mean(), abs=0.02)
-    assert "events are rarer at higher probabilities (are the labels exchanged?)" in exchanged.sentence()
-    assert "too extreme" not in exchanged.sentence()
-
-
-def test_labels_and_logits(rows, rc):
-    labels = np.where(rows.outcome, "yes", "no")
-    logits = np.log(rows.confidence) - np.log1p(-rows.confidence)
+def test_labels_and_logits(too_extreme, rc):
+    labels = np.where(too_extreme.outcome, "yes", "no")
+    logits = np.log(too_extreme.confidence) - np.log1p(-too_extreme.confidence)
     found = recalibration(labels, logits, classes=("no", "yes"), logits=True, rng=1)
     assert found.exact_interval("slope") == pytest.approx(rc.exact_interval("slope"), abs=1e-6)
 
 
-def test_remarks_of_groups_are_printed_under_every_prior(rows):
-    """The event happens wherever the probability is 1: these rows are left out, in one group."""
-    y, p = np.append(rows.outcome, 1), np.append(rows.confidence, 1.0)
-    by = np.append(np.arange(3000) % 2, 1)
-    for prior in ("weak", "jeffreys", "flat"):
-        remarks = recalibration(y, p, by=by, prior=prior, rng=1).sheet().remarks
-        assert [text[:30] for text in remarks] == ["1: 1 of 1501 rows have a proba"]
-
-
-def test_recalibrated_predictions(rc):
-    """The mean of expit(a + b x) over the draws, its quantiles, and the ends, which stay."""
-    p = np.array([0.9, 0.0, 0.2, 0.2, 1.0])
-    mean, low, high = rc.recalibrated(p, 0.9)
-    x = np.log(0.9 / 0.1)
-    rates = 1 / (1 + np.exp(-(rc.intercept.values + rc.slope.values * x)))
-    assert mean[0] == pytest.approx(rates.mean())
-    assert [low[0], high[0]] == pytest.approx(np.quantile(rates, [0.05, 0.95]))
-    assert (mean[1], mean[4]) == (0, 1)
-    assert mean[2] == mean[3]
-    assert np.all((low <= mean) & (mean <= high))
-    with pytest.raises(ValueError, match="`y_prob`"):
-        rc.recalibrated([1.2])
-
-
-def test_counts_give_the_same(rows, rc):
-    counts = LogitCounts.from_arrays(rows.outcome, rows.confidence)
+def test_counts_give_the_same(too_extreme, rc):
+    counts = LogitCounts.from_arrays(too_extreme.outcome, too_extreme.confidence)
     again = recalibration_counts(counts, rng=1)
     np.testing.assert_array_equal(again.slope.values, rc.slope.values)
 
 
-def test_weights_of_equal_size_are_no_weights(rows, rc):
-    weighted = recalibration(rows.outcome, rows.confidence, weights=np.full(3000, 7.0), rng=1)
+def test_weights_of_equal_size_are_no_weights(too_extreme, rc):
+    weighted = recalibration(too_extreme.outcome, too_extreme.confidence, weights=np.full(3000, 7.0), rng=1)
     assert weighted.exact_interval("slope") == pytest.approx(rc.exact_interval("slope"), abs=1e-9)
     rng = np.random.default_rng(1)
-    unequal = recalibration(rows.outcome, rows.confidence, weights=rng.exponential(size=3000), rng=1)
+    unequal = recalibration(too_extreme.outcome, too_extreme.confidence, weights=rng.exponential(size=3000), rng=1)
     assert "weighted, effective N = 15" in unequal.spec or "weighted, effective N = 14" in unequal.spec
     assert unequal.posterior.moments("slope")[1] > 1.2 * rc.posterior.moments("slope")[1]
 
 
-def test_groups(rows, rc):
-    site = np.where(np.arange(3000) % 3 == 0, "b", "a")
-    found = recalibration(rows.outcome, rows.confidence, by=site, rng=1)
-    assert isinstance(found, GroupedRecalibration)
-    assert list(found) == ["a", "b"]
-    assert found["a"].counts.n_rows == 2000
-    np.testing.assert_array_equal(found.overall.slope.values, rc.slope.values)
-    alone = recalibration(rows.outcome[site == "b"], rows.confidence[site == "b"], rng=1)
-    assert found["b"].exact_interval("slope") == alone.exact_interval("slope")
-    assert len(found.table()) == 6
-    assert "all rows" in str(found)
-    assert found.sentence().startswith("Slopes range from 0.")
-    assert ". For all rows, the calibration slope is 0." in found.sentence(0.9)
-    assert "90 % credible interval" in found.sentence(0.9)
-    assert len(json.loads(found.to_json())["table"]) == 6
-    with pytest.raises(KeyError, match="'c'"):
-        found["c"]
-
-
-def test_agreeing_rows_are_left_out_and_counted(rows, rc):
-    y = np.concatenate([rows.outcome, [0, 1]])
-    p = np.concatenate([rows.confidence, [0.0, 1.0]])
+def test_agreeing_rows_are_left_out_and_counted(too_extreme, rc):
+    y = np.concatenate([too_extreme.outcome, [0, 1]])
+    p = np.concatenate([too_extreme.confidence, [0.0, 1.0]])
     found = recalibration(y, p, rng=1)
     assert found.exact_interval("slope") == rc.exact_interval("slope")
     assert "2 of 3002 rows have a probability of exactly 0 or 1, and the outcome agrees" in str(found)
 
 
-def test_agreeing_rows_are_impossible_at_negative_slopes(rows):
+def test_agreeing_rows_are_impossible_at_negative_slopes(too_extreme):
     """A row with probability 0 and outcome 0 has the likelihood 1 - expit(a - b inf): 1 if b > 0, and 0 if b < 0."""
-    y, p = 1 - rows.outcome, rows.confidence
+    y, p = 1 - too_extreme.outcome, too_extreme.confidence
     with pytest.raises(ValueError, match=r"1 of 3001 rows are at 0 or 1 and agree.*impossible at slopes below 0"):
         recalibration(np.append(y, 0), np.append(p, 0.0))
     falls = recalibration(y, p, rng=1)  # without such rows, a negative slope is an answer
@@ -185,29 +70,10 @@ def test_agreeing_rows_are_impossible_at_negative_slopes(rows):
     assert mean == pytest.approx([1, 1, 0], abs=1e-3)
 
 
-def test_the_remark_states_the_probability_of_slopes_that_rows_at_0_exclude():
-    """By a plain sum of prior times likelihood on a grid, written independently."""
-    y, p = np.array([0, 0, 1, 1, 0, 1]), np.array([0.1, 0.3, 0.35, 0.6, 0.7, 0.8])
-    x = np.log(p / (1 - p))
-    lever = (p * (1 - p)) @ x / (p * (1 - p)).sum()
-    t, b = np.meshgrid(np.linspace(-8, 8, 801), np.linspace(-3, 6, 901), indexing="ij")
-    rate = 1 / (1 + np.exp(-(t[..., None] + b[..., None] * (x - lever))))
-    density = np.where(y == 1, rate, 1 - rate).prod(axis=-1)
-    density *= np.exp(-0.5 * ((t - lever) / 2.5) ** 2 - 0.5 * (b - 1) ** 2)
-    excluded = (density * ((b < 0) + 0.5 * (b == 0))).sum() / density.sum()
-    found = recalibration(np.append(y, 0), np.append(p, 0.0), rng=1)
-    assert found.posterior.p_not_increasing == pytest.approx(excluded, abs=2e-3)
-    assert f"exclude slopes at or below 0, which have the probability {excluded:.1g}" in str(found).replace("\n", " ")
-
-
-def test_no_probabilities_to_recalibrate(rc):
-    assert [len(each) for each in rc.recalibrated([])] == [0, 0, 0]
-
-
-def test_contradicted_rows_need_a_floor(rows):
+def test_contradicted_rows_need_a_floor(too_extreme):
     """The floor matters and is part of the specification."""
-    y = np.concatenate([rows.outcome, [1]])
-    p = np.concatenate([rows.confidence, [0.0]])
+    y = np.concatenate([too_extreme.outcome, [1]])
+    p = np.concatenate([too_extreme.confidence, [0.0]])
     with pytest.raises(
         ValueError, match=r"exactly 0 .* outcome 1,.*1 of 3001 values is, first at index 3000: 0.*Pass `f"
     ) as e:
@@ -217,7 +83,7 @@ def test_contradicted_rows_need_a_floor(rows):
     with pytest.raises(bc.InvalidRows, match="first at index 3000"):
         recalibration(y, p, weights=weights)
     weights[-1] = 0  # a row that does not count contradicts nothing
-    expected = recalibration(rows.outcome, rows.confidence).exact_interval("slope")
+    expected = recalibration(too_extreme.outcome, too_extreme.confidence).exact_interval("slope")
     assert recalibration(y, p, weights=weights).exact_interval("slope") == pytest.approx(expected)
     site = np.where(np.arange(3001) < 1500, "a", "b")
     with pytest.raises(bc.InvalidRows, match=r"first at index 3000: 0. The first is in group 'b'"):
@@ -237,20 +103,6 @@ def test_few_rows_and_two_floors():
     small, large = (recalibration(y, p, floor=floor, rng=1) for floor in (1e-6, 1e-3))
     assert small.posterior.moments("slope")[0] < large.posterior.moments("slope")[0]
     assert large.recalibrated([0.0])[0] == large.recalibrated([0.001])[0]
-
-
-def test_one_outcome_only_says_so():
-    rc = recalibration(np.zeros(30, int), np.linspace(0.1, 0.5, 30), rng=1)
-    assert "All rows have outcome 0: these numbers come from the prior" in str(rc)
-    assert rc.in_the_large.interval(0.95)[1] < 0
-
-
-def test_other_priors_have_no_bayes_factor(rows):
-    flat = recalibration(rows.outcome, rows.confidence, prior="flat", rng=1)
-    assert np.isnan(flat.bayes_factor)
-    assert "Bayes factor" not in str(flat.details())
-    assert "flat prior" in flat.spec
-    assert "Jeffreys prior" in recalibration(rows.outcome, rows.confidence, prior="jeffreys", rng=1).spec
 
 
 @pytest.mark.parametrize(
@@ -276,13 +128,13 @@ def test_other_priors_have_no_bayes_factor(rows):
         (lambda y, p: recalibration(y, p).exact_interval("slop"), ValueError, "Did you mean 'slope'"),
     ],
 )
-def test_what_is_refused(rows, call, error, message):
+def test_what_is_refused(too_extreme, call, error, message):
     with pytest.raises(error, match=message):
-        call(rows.outcome, rows.confidence)
+        call(too_extreme.outcome, too_extreme.confidence)
 
 
-def test_a_group_without_a_slope_is_named(rows):
+def test_a_group_without_a_slope_is_named(too_extreme):
     by = np.where(np.arange(3000) < 2990, "many", "few")
-    p = np.where(by == "few", 0.3, rows.confidence)
+    p = np.where(by == "few", 0.3, too_extreme.confidence)
     with pytest.raises(ValueError, match="group 'few': `y_prob` must have at least two distinct values"):
-        recalibration(rows.outcome, p, by=by)
+        recalibration(too_extreme.outcome, p, by=by)

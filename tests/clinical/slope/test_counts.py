@@ -1,16 +1,13 @@
 """LogitCounts: cells, sums of logits, rows at 0 and 1, the same from every engine and file, addable, stored."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from bayescal import BinnedCounts, InvalidRows, LogitCounts, count_file, load_counts, logit_bins, save_counts
+from bayescal import BinnedCounts, InvalidRows, LogitCounts, count_file, logit_bins
 from bayescal.clinical.slope.counts import FARTHEST
-from bayescal.stats.stored import counts_document, counts_from_document
 
 
 @pytest.fixture(scope="module")
@@ -118,39 +115,6 @@ def test_blocks_of_a_file(rows, tmp_path):
     expected = LogitCounts.from_arrays(y, p)
     np.testing.assert_array_equal(counts.binned.cells, expected.binned.cells)
     np.testing.assert_allclose(counts.logit, expected.logit, rtol=1e-12)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_stored_counts_are_equal_bit_for_bit(rows, tmp_path, weighted):
-    y, p = rows
-    w = np.random.default_rng(3).exponential(size=len(p)) if weighted else None
-    counts = LogitCounts.from_arrays(y, p, weights=w)
-    path = save_counts(counts, tmp_path / "logits.json")
-    assert load_counts(path) == counts
-    empty = LogitCounts.empty(0.5)
-    assert load_counts(save_counts(empty, tmp_path / "empty.json")) == empty
-    binned = BinnedCounts.from_arrays(y, p, bins=logit_bins())
-    assert load_counts(save_counts(binned, tmp_path / "binned.json")) == binned
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"step": 5.0}, r"`step` must give widths in \[0.001, 1\]"),
-        ({"cell": [3, 2]}, "`cell` must hold increasing numbers"),
-        ({"cell": [3, 10**6]}, "from 0 to 1482"),
-        ({"cells": [[1, 0], [0, -1]]}, "`cells` must hold integers"),
-        ({"deviation": [[0.5, 0.0], [0.0, 0.0]]}, "`deviation` must lie within its bin"),
-        ({"rows": 3}, "`rows` must be what the cells add up to, 2"),
-        ({"surprise": 1}, "entries 'surprise'|unknown"),
-    ],
-)
-def test_documents_that_are_no_sums_over_rows_are_refused(change, message):
-    document = json.loads(json.dumps(counts_document(LogitCounts.from_arrays([0, 1], [0.2, 0.9]))))
-    assert len(document["cell"]) == 2
-    assert counts_from_document(document) == LogitCounts.from_arrays([0, 1], [0.2, 0.9])
-    with pytest.raises(ValueError, match=message):
-        counts_from_document({**document, **change})
 
 
 def test_weights_are_those_of_kish(rows):

@@ -7,9 +7,12 @@ from scipy.special import expit, log_expit
 
 import bayescal as bc
 from bayescal import LogitCounts
-from bayescal.clinical.slope.in_the_large import in_the_large, observed_expected
-from bayescal.clinical.slope.posterior import recalibration_posterior
-from bayescal.clinical.slope.prior import RecalibrationPrior
+from bayescal.clinical.slope.posterior import (
+    RecalibrationPrior,
+    in_the_large,
+    observed_expected,
+    recalibration_posterior,
+)
 
 
 def rows_of(n, intercept, slope, seed, shape=(1.0, 2.0)):

@@ -1,0 +1,325 @@
+"""The plots of a calibration curve, and of the line of a recalibration: computed as a record, then drawn."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal._meant import public
+from bayescal.clinical.curve.result import CELLS, CalibrationCurve
+from bayescal.clinical.result import ClinicalSummary
+from bayescal.clinical.slope.result import Recalibration
+from bayescal.report.diagram import (
+    CROWDED,
+    ROOM,
+    Limits,
+    SideColors,
+    axis_words,
+    divided,
+    draw_sides,
+    require_undivided,
+    scale_histogram,
+)
+from bayescal.report.drawing import axes_or_new, background, is_dark, key_above, palette, titled
+from bayescal.report.room import is_small, keep_within, small_words
+from bayescal.results import wording
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Largest number of bars in the distribution of scores.
+BARS = 50
+#: Numbers of points: equidistant scores beside the knots of a curve, and those of a line.
+POINTS, OF_LINE = 101, 201
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePoints:
+    """Content of the plot of a calibration curve, or of a recalibration line."""
+
+    score: Floats  # shape (n_points,)
+    mean: Floats  # at each score
+    low: Floats  # ends of the band
+    high: Floats
+    x: Limits  # limits of the axes
+    y: Limits
+    left: Floats  # left ends of the bars of the distribution of scores, shape (n_bars,)
+    share: Floats  # of the rows, by bar
+    width: float  # of a bar
+
+
+def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
+    """Compute what `plot_calibration_curve` draws; `prob` is the probability of the interval at each score.
+
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(1000, population="flat", rng=1)
+    >>> points = curve_points(bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1))
+    >>> len(points.score), points.x, len(points.share), float(points.share.sum())
+    (131, (-0.02, 1.02), 50, 1.0)
+    """
+    low, high = cv.span
+    knots = cv.score[(low <= cv.score) & (cv.score <= high)]
+    score = np.unique(np.concatenate([np.linspace(low, high, POINTS), knots]))
+    rates = cv.rates(score)
+    return points_of(score, np.asarray(rates.mean()), *rates.interval(prob), cv.distribution)
+
+
+def points_of(score: Floats, mean: Floats, low: Floats, high: Floats, distribution: Floats) -> CurvePoints:
+    """Add limits of the axes, and bars of `distribution`, the shares of rows in CELLS equal cells of scores."""
+    x, y = _limits(score, low, high)
+    # cells are joined, so that the window holds at most BARS bars
+    inside = max(min(x[1], 1.0) - max(x[0], 0.0), 1 / CELLS)
+    joined = max(int(np.ceil(inside * CELLS / BARS)), 1)
+    starts = np.arange(0, CELLS, joined)
+    shares = np.add.reduceat(distribution, starts)
+    return CurvePoints(score, mean, low, high, x, y, starts / CELLS, shares, joined / CELLS)
+
+
+def _limits(score: Floats, low: Floats, high: Floats) -> tuple[Limits, Limits]:
+    """Return the limits of both axes: [0, 1], or the part that holds the curve and the diagonal if scores crowd."""
+    everything = (-0.02, 1.02)
+    first, last = float(score[0]), float(score[-1])
+    if last - first > CROWDED:
+        return everything, everything
+    margin = max(0.08 * (last - first), 1e-4)
+    x = (max(first - margin, -margin / 4), min(last + margin, 1.0 + margin / 4))
+    bottom, top = min(float(low.min()), x[0]), max(float(high.max()), x[1])
+    room = 0.08 * (top - bottom)
+    return x, (max(bottom - room, -room), min(top + room, 1.0 + room))
+
+
+@public
+def plot_calibration_curve(
+    cv: CalibrationCurve,
+    ax: "Axes | None" = None,
+    *,
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+    above_color: Any = None,
+    below_color: Any = None,
+) -> "Axes":
+    """Draw a calibration curve with its band, and the distribution of the scores below it.
+
+    Where the curve lies on the diagonal, the scores are calibrated. The band contains the event rate at each score with
+    probability `prob`; it is pointwise. The band of a calibrated classifier touches the diagonal everywhere.
+
+    Parameters
+    ----------
+    cv : CalibrationCurve
+        From `calibration_curve`.
+    ax : matplotlib Axes, optional
+        Where to draw; the distribution takes its lower part. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the interval at each score, in (0, 1).
+    color : matplotlib color, optional
+        Colour of the curve, the band and the distribution.
+    reference_color : matplotlib color, optional
+        Colour of the diagonal.
+    above_color, below_color : matplotlib color, optional
+        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. The distribution is ``ax.child_axes[0]``.
+
+    Raises
+    ------
+    TypeError
+        If `cv` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` already holds a
+        diagram.
+
+    See Also
+    --------
+    plot_reliability : Bins with intervals of their own.
+
+    Notes
+    -----
+    The curve is drawn from the smallest to the largest score, see `CalibrationCurve.at`. Both axes run from 0 to 1
+    unless these scores crowd into a third of the range.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> from matplotlib.figure import Figure
+    >>> rows = simulate(1000, population="flat", curve="shift", rng=1)
+    >>> curve = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
+    >>> ax = plot_calibration_curve(curve, Figure().subplots())
+    >>> ax.get_ylabel()
+    'event rate'
+    """
+    if isinstance(cv, ClinicalSummary):
+        raise TypeError(
+            "`cv` must be a CalibrationCurve: of a clinical summary pass `summary.calibration_curve`, of one of "
+            "several models `summary[name].calibration_curve`."
+        )
+    if not isinstance(cv, CalibrationCurve):
+        raise TypeError(
+            f"`cv` must be a CalibrationCurve, not {type(cv).__name__}; make one with "
+            "`bayescal.clinical.calibration_curve(y_true, y_prob)`. Evaluations are drawn by `plot_reliability`."
+        )
+    points = curve_points(cv, _checks.fraction("prob", prob))
+    colors = color, reference_color, above_color, below_color
+    exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"
+    return _draw(ax, points, colors, cv.target, prob, _ici_with_interval(cv, prob), [cv.question, exact])
+
+
+def _draw(
+    ax: "Axes | None",
+    points: CurvePoints,
+    colors: tuple[Any, Any, Any, Any],
+    target: str,
+    prob: float,
+    titles: tuple[str, str],
+    paragraphs: list[str],
+) -> "Axes":
+    """Draw a curve with its band against the diagonal, and the distribution of scores.
+
+    `colors` are the arguments of the main colour, the diagonal, and both sides. The second title is that of small axes,
+    which have no paragraphs.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    ax = axes_or_new(ax, figsize=(5.0, 6.0))
+    require_undivided(ax)
+    small = is_small(ax, *ROOM)
+    main = _checks.color("color", colors[0], palette(ax).blue)
+    sides = SideColors.chosen(ax, *colors[1:])
+    _, below = divided(ax)
+    draw_sides(ax, wording.direction_words(target), sides)
+    style: dict[str, Any] = {"color": main, "alpha": 0.4 if is_dark(background(ax)) else 0.25, "linewidth": 0}
+    ax.fill_between(points.score, points.low, points.high, zorder=2, gid="band", **style)
+    ax.plot(points.score, points.mean, color=main, linewidth=1.8, zorder=4, gid="curve")
+    below.bar(points.left, points.share, points.width, align="edge", color=main, alpha=0.55, linewidth=0)
+    scale_histogram(below, max(float(points.share.max()), 1e-9))
+    stated, happened = axis_words(target)
+    below.set_xlabel(stated)
+    ax.set(xlim=points.x, ylim=points.y, ylabel=happened)
+    entries = [
+        (Line2D([], [], color=main, linewidth=1.8), "posterior mean"),
+        (Patch(**style), f"{100 * prob:g} % interval at each score"),
+    ]
+    above = key_above(ax, entries, small=small)
+    titled(ax, titles[small], [] if small else paragraphs, above=above, small=small)
+    if small:
+        small_words(ax)
+        below.set_yticks([])
+    keep_within(ax)
+    return ax
+
+
+def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:
+    """Return the ICI with its interval, and the same in fewer words."""
+    ends = cv.ici.interval(prob)
+    d = _render.interval_decimals(*ends)
+    mean, low, high = (_render.number(value, d) for value in (cv.ici.mean(), *ends))
+    return f"ICI {mean}, {100 * prob:g} % interval [{low}, {high}]", f"ICI {mean} [{low}, {high}]"
+
+
+def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
+    """Compute what `plot_recalibration` draws, from the smallest to the largest stated probability between 0 and 1.
+
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="shift", strength=1, rng=1)
+    >>> points = recalibration_points(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1))
+    >>> float(np.interp(0.5, points.score, points.mean).round(1))
+    0.7
+    """
+    logit = rc.counts.logit
+    # half of the points are spread over probabilities, half over logits
+    even = 1 / (1 + np.exp(-np.linspace(logit[0], logit[-1], OF_LINE // 2)))
+    score = np.union1d(even, np.linspace(even[0], even[-1], OF_LINE // 2))
+    mean, low, high = rc.recalibrated(score, prob)
+    binned = rc.counts.binned
+    cell = np.minimum((binned.mean_confidence[binned.occupied] * CELLS).astype(np.intp), CELLS - 1)
+    return points_of(score, mean, low, high, np.bincount(cell, binned.share[binned.occupied], CELLS))
+
+
+@public
+def plot_recalibration(
+    rc: Recalibration,
+    ax: "Axes | None" = None,
+    *,
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+    above_color: Any = None,
+    below_color: Any = None,
+) -> "Axes":
+    """Draw the recalibration line: the event rate that intercept and slope give to each stated probability.
+
+    The line is straight on the logit scale. On the diagonal, the intercept is 0 and the slope 1. The band contains the
+    event rate at each probability with probability `prob`, if the logit of the event rate is linear in the logit of
+    the stated probability; it is pointwise. The distribution of the stated probabilities is drawn below.
+
+    Parameters
+    ----------
+    rc : Recalibration
+        From `recalibration`.
+    ax : matplotlib Axes, optional
+        Where to draw; the distribution takes its lower part. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the interval at each stated probability, in (0, 1).
+    color : matplotlib color, optional
+        Colour of the line, the band and the distribution.
+    reference_color : matplotlib color, optional
+        Colour of the diagonal.
+    above_color, below_color : matplotlib color, optional
+        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. The distribution is ``ax.child_axes[0]``.
+
+    Raises
+    ------
+    TypeError
+        If `rc` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` already holds a diagram.
+
+    See Also
+    --------
+    plot_calibration_curve : A smooth curve, which need not be a line on the logit scale.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> from matplotlib.figure import Figure
+    >>> rows = simulate(1000, population="flat", curve="temperature", rng=1)
+    >>> ax = plot_recalibration(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1), Figure().subplots())
+    >>> ax.get_ylabel()
+    'event rate'
+    """
+    if not isinstance(rc, Recalibration):
+        raise TypeError(
+            f"`rc` must be a Recalibration, not {type(rc).__name__}; make one with "
+            "`bayescal.clinical.recalibration(y_true, y_prob)`. Of groups, draw one, as in `by_group[label]`."
+        )
+    points = recalibration_points(rc, _checks.fraction("prob", prob))
+    colors = color, reference_color, above_color, below_color
+    title = _slope_with_interval(rc, prob)
+    return _draw(ax, points, colors, "event", prob, (title, title), [rc.spec])
+
+
+def _slope_with_interval(rc: Recalibration, prob: float) -> str:
+    """Return slope and calibration in the large with their intervals."""
+    rows = {row["quantity"]: row for row in rc.table(prob)}
+    words = []
+    for key, name in (("slope", "Slope"), ("in_the_large", "in the large")):
+        mean, low, high = (_render.number(rows[key][each], 2) for each in ("mean", "low", "high"))
+        words.append(f"{name} {mean} [{low}, {high}]".replace(" ", "\u00a0"))  # lines end between quantities
+    return ", ".join(words)
