@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.data.times import in_words
-from bayescal.monitoring.confidence_sequence import ConfidenceSequence, Run
-from bayescal.monitoring.evidence import Evidence, in_e_words
+from bayescal.monitoring.result import ConfidenceSequence, Evidence, Run, in_e_words
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 

@@ -7,11 +7,17 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.data.times import Start
-from bayescal.monitoring.bounds import ece_intervals, log_marginals
-from bayescal.monitoring.confidence_sequence import ConfidenceSequence
-from bayescal.monitoring.eprocess import Mixture, blocks, calibration_e_values, change_e_values, score_scale
-from bayescal.monitoring.evidence import Evidence
-from bayescal.monitoring.normal_scores import hypergeometric_scores
+from bayescal.monitoring.result import ConfidenceSequence, Evidence
+from bayescal.monitoring.statistics import (
+    Mixture,
+    blocks,
+    calibration_e_values,
+    change_e_values,
+    ece_intervals,
+    hypergeometric_scores,
+    log_marginals,
+    score_scale,
+)
 from bayescal.monitoring.windowed import WindowedCounts
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters

@@ -32,22 +32,10 @@ RANKED_BY_TABLE = 2**16
 
 @dataclass(frozen=True)
 class WindowedCounts:
-    """Counts by window of time; only windows with rows are stored.
+    """Counts by the number of their window of time; only windows with rows are stored.
 
-    Parameters
-    ----------
-    bins : Bins
-        The bins.
-    target : str
-        Meaning of outcome and confidence, see `evaluate`.
-    window : Window or None
-        Length of the windows. None if there are no windows: all rows are then counted under number 0.
-    kind : str or None
-        Kind of the times, a key of `times.KINDS`; None before the first rows.
-    counts : dict of int to BinnedCounts
-        Counts by the number of the window.
-    forgotten : int or None
-        Windows before this number were dropped; rows in them raise an error.
+    Without a `window`, all rows are counted under number 0. `kind` of the times is a key of `times.KINDS`, None before
+    the first rows. Windows before the number `forgotten` were dropped; rows in them raise an error.
     """
 
     bins: Bins

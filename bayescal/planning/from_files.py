@@ -24,15 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedFile(Result):
-    """The plan for a file.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    parameters : dict
-        Values of the options that give the same result again.
-    """
+    """The plan for a file, and the values of the options that give the same result again."""
 
     plan: Plan
     parameters: dict[str, Any]
@@ -52,31 +44,7 @@ class PlannedFile(Result):
 def plan_file(
     file: Path, options: ColumnOptions, question: CountQuestionOptions, goal: GoalOptions, model: ModelOptions
 ) -> PlannedFile:
-    """Plan for a file of predictions or of counts.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    options : ColumnOptions
-        Columns of the file.
-    question : CountQuestionOptions
-        Target and bins.
-    goal : GoalOptions
-        The goal.
-    model : ModelOptions
-        Model, draws and seed of the simulated evaluations.
-
-    Returns
-    -------
-    PlannedFile
-        The plan.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or the file is invalid.
-    """
+    """Plan for a file of predictions or of counts."""
     _require_one_goal(goal)
     keywords = keywords_of(labels_needed, goal, model)
     record = as_scalar(keywords["estimand"])

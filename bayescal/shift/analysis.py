@@ -7,8 +7,7 @@ from bayescal import _checks
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.shift.cells import ShiftCells
-from bayescal.shift.covariate_shift import covariate
-from bayescal.shift.covariate_shift_result import CovariateShiftEvaluation
+from bayescal.shift.covariate_shift import CovariateShiftEvaluation, covariate
 from bayescal.shift.label_shift import label
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation
 

@@ -146,13 +146,8 @@ class ShiftCells:
 def default_cells(n_classes: int, matrix: Callable[[], Floats]) -> ShiftCells:
     """Return the default cells of `class_priors`.
 
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes.
-    matrix : callable
-        Returns the validated probabilities of the labelled rows, shape (n_rows, n_classes), which determine the cuts.
-        It is called only if cells have cuts.
+    `matrix` is called only if cells have cuts: it returns the validated probabilities of the labelled rows, which
+    determine the cuts, shape (n_rows, n_classes).
     """
     if n_classes > FEW_CLASSES:
         return ShiftCells.predicted_class(n_classes)

@@ -210,25 +210,11 @@ def worth_of(information: Floats, pi: Floats) -> Floats:
 def most_probable(
     cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps: int = STEPS, change: float = CHANGE
 ) -> Floats:
-    """Approximate the most probable class frequencies, given the cells of each class, by expectation maximisation.
+    """Approximate the most probable class frequencies, shape (..., n_classes), by expectation maximisation.
 
-    Parameters
-    ----------
-    cells : ndarray, shape (..., n_classes, n_cells)
-        Distribution of each class over cells.
-    target : ndarray, shape (n_cells,)
-        Rows of the target.
-    alpha : float, default 1.0
-        Dirichlet parameter; each step adds it to the expected rows of a class.
-    steps : int
-        Maximum number of steps.
-    change : float, default 1e-8
-        Steps end earlier if no frequency changes by more than this.
-
-    Returns
-    -------
-    ndarray, shape (..., n_classes)
-        Positive, with sum 1.
+    `cells` has shape (..., n_classes, n_cells), the distribution of each class over cells, and `target`, shape
+    (n_cells,), the rows of the target. Each step adds the Dirichlet parameter `alpha` to the expected rows of a class.
+    Steps end when no frequency changes by more than `change`.
     """
     n_classes = cells.shape[-2]
     pi = np.full(cells.shape[:-1], 1 / n_classes)

@@ -22,13 +22,12 @@ from bayescal.report.figure import picture
 from bayescal.report.page import page
 from bayescal.report.tables import Table
 from bayescal.shift.analysis import evaluate_shifted
-from bayescal.shift.covariate_shift import WeightsWarning
-from bayescal.shift.covariate_shift_result import CovariateShiftEvaluation
-from bayescal.shift.evidence_analysis import evidence as shift_evidence
-from bayescal.shift.evidence_result import ShiftEvidence
+from bayescal.shift.covariate_shift import CovariateShiftEvaluation, WeightsWarning
 from bayescal.shift.label_shift_result import LabelShiftClasses
 from bayescal.shift.options import ShiftColumnOptions, ShiftQuestionOptions
 from bayescal.shift.rows import TARGET
+from bayescal.shift.shift_evidence import ShiftEvidence
+from bayescal.shift.shift_evidence import evidence as shift_evidence
 
 if TYPE_CHECKING:
     pass
@@ -48,16 +47,7 @@ NAMED = (
 class ShiftedFiles(Result):
     """The evaluation of a target without labels, the evidence that it differs from the source, or both.
 
-    Parameters
-    ----------
-    evaluation : LabelShiftEvaluation, LabelShiftClasses, CovariateShiftEvaluation or None
-        The evaluation.
-    evidence : ShiftEvidence or None
-        The evidence.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str
-        Notes on the rows.
+    `parameters` are the values of the options that give the same result again.
     """
 
     evaluation: Any
@@ -140,29 +130,7 @@ class _Read:
 def evaluate_shifted_files(
     source: Path, target: Path, columns: ShiftColumnOptions, question: ShiftQuestionOptions, model: ModelOptions
 ) -> ShiftedFiles:
-    """Evaluate the predictions of a target, compare its scores with those of the source, or both.
-
-    Parameters
-    ----------
-    source, target : Path
-        The files.
-    columns : ShiftColumnOptions
-        Columns of labels, probabilities and weights.
-    question : ShiftQuestionOptions
-        The difference between source and target, whether its evidence is shown, and bins.
-    model : ModelOptions
-        Model, draws and seed.
-
-    Returns
-    -------
-    ShiftedFiles
-        The evaluation and the evidence.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or a file is invalid.
-    """
+    """Evaluate the predictions of a target, compare its scores with those of the source, or both."""
     _check_options(columns, question, model)
     keywords = keywords_of(evaluate_shifted, question, model) | {"logits": columns.logits}
     wanted = keywords.pop("evidence", False)
@@ -171,10 +139,7 @@ def evaluate_shifted_files(
     if columns.weights is not None:
         keywords["weights"] = read.source.weights
     evidence = evaluation = None
-    with (
-        warnings_as_notes(read.source, read.called, {TARGET: read.target}) as notes,
-        warnings.catch_warnings(),
-    ):
+    with warnings_as_notes(read.source, read.called, {TARGET: read.target}) as notes, warnings.catch_warnings():
         warnings.simplefilter("ignore", WeightsWarning)  # the report on the weights is shown
         if wanted:
             shared = {name: keywords[name] for name in ("classes", "logits", "draws", "rng")}

@@ -14,12 +14,10 @@ from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.posterior.contract import Posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.shift.cells import ShiftCells
-from bayescal.shift.class_frequencies import class_priors_counts, priors_of_rows
-from bayescal.shift.class_frequencies_result import ClassPriors, adapted
+from bayescal.shift.class_frequencies import ClassPriors, adapted, class_priors_counts, priors_of_rows
 from bayescal.shift.counts import ShiftCounts
-from bayescal.shift.given_priors import CountsGivenPriors
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation
-from bayescal.shift.over_priors import OverPriors, over_priors
+from bayescal.shift.over_priors import CountsGivenPriors, OverPriors, over_priors
 from bayescal.shift.rows import ShiftedRows, require_overlap
 from bayescal.shift.shifted_bins import LabelShiftedCounts, ShiftedBins
 from bayescal.stats.bins import make_bins

@@ -17,10 +17,10 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import mistake_remarks, of_several
-from bayescal.shift.class_frequencies_result import UNLABELLED, ClassPriors
+from bayescal.shift.class_frequencies import UNLABELLED, ClassPriors
 from bayescal.shift.over_priors import OverPriors, over_priors
 from bayescal.shift.shifted_bins import LabelShiftedCounts
-from bayescal.shift.target_result import TargetEvaluation, few_labelled_rows
+from bayescal.shift.target import TargetEvaluation, few_labelled_rows
 from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]

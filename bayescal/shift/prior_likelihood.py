@@ -108,20 +108,8 @@ class PriorLikelihoodPosterior:
 def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
     """Raise probabilities to a power, multiply those of each class by a factor, and normalise rows.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_rows, n_classes)
-        Probabilities.
-    parameters : ndarray, shape (n_classes,)
-        The power minus 1, and the logarithms of the factors of all classes but the last.
+    `parameters`, shape (n_classes,): the power minus 1, and the logarithms of the factors of all classes but the last.
 
-    Returns
-    -------
-    ndarray, shape (n_rows, n_classes)
-        Probabilities.
-
-    Examples
-    --------
     >>> recalibrated(np.array([[0.2, 0.8]]), np.array([1.0, 0.0])).round(3)
     array([[0.059, 0.941]])
     """
@@ -133,12 +121,8 @@ def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
 def fit_recalibration(matrix: Floats, label: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature).
 
-    The log posterior density is concave. Newton's method halves a step until the density no longer falls.
-
-    Raises
-    ------
-    RuntimeError
-        If the method does not converge.
+    The log posterior density is concave. Newton's method halves a step until the density no longer falls; if it does
+    not converge, a RuntimeError is raised.
     """
     x, n_classes = np.log(np.maximum(matrix, LEAST)), matrix.shape[1]
     precision = np.r_[SLOPE_SD**-2, np.full(n_classes - 1, BIAS_SD**-2)]
@@ -178,27 +162,12 @@ def _derivatives(p: Floats, x: Floats) -> tuple[Floats, Floats]:
 
 
 def p_of_recalibration(matrix: Floats, label: NDArray[np.int64], parameters: Floats) -> float:
-    r"""P-value of a score test of `recalibrated` against recalibrations with more parameters.
+    """P-value of a score test of `recalibrated`, fitted to the same rows, against recalibrations with more parameters.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_rows, n_classes)
-        Probabilities.
-    label : ndarray of int, shape (n_rows,)
-        Classes.
-    parameters : ndarray, shape (n_classes,)
-        Fitted to the same rows.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 if the probabilities have too few distinct values for more parameters.
-
-    Notes
-    -----
     The alternatives have one power per class (vector scaling [1]_; with two classes beta calibration [2]_), and a
     multiple of the squared logarithm of the probability. The score statistic is asymptotically chi-squared; its degrees
-    of freedom are the number of additional parameters, at most the number of classes.
+    of freedom are the number of additional parameters, at most the number of classes. The P-value is 1 if the
+    probabilities have too few distinct values for more parameters.
 
     References
     ----------

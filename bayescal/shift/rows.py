@@ -35,15 +35,7 @@ LABELLED = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SourceRows:
-    """Validated labelled rows.
-
-    Parameters
-    ----------
-    label, matrix, classes, event
-        As `label`, `source`, `classes` and `event` of `ShiftedRows`.
-    reading : Reading
-        How the probabilities were read.
-    """
+    """Validated labelled rows; the fields as those of `ShiftedRows`, with `matrix` for `source`."""
 
     label: Ints
     matrix: Floats
@@ -53,13 +45,7 @@ class SourceRows:
 
     @classmethod
     def read(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        *,
-        classes: Sequence[Any] | None = None,
-        logits: bool = False,
-        whole: bool = True,
+        cls, y_true: Any, y_prob: Any, *, classes: Sequence[Any] | None = None, logits: bool = False, whole: bool = True
     ) -> "SourceRows":
         """Validate all values; parameters as for `class_priors`. `whole`: these are all rows; see `unit_rows`."""
         if is_event("y_prob", y_prob):
@@ -80,20 +66,8 @@ class SourceRows:
 class ShiftedRows:
     """Validated rows: class and probabilities of the source, probabilities of the target.
 
-    Parameters
-    ----------
-    label : ndarray of int, shape (n_source,)
-        Class numbers 0..K-1.
-    source : ndarray of float64, shape (n_source, n_classes)
-        Probabilities of the labelled rows.
-    target : ndarray of float64, shape (n_target, n_classes)
-        Probabilities of the rows without labels.
-    classes : tuple
-        Label of each class.
-    event : bool
-        Whether the probabilities were one column: those of class 1.
-    readings : (Reading, Reading)
-        How the probabilities of source and target were read.
+    `label`, shape (n_source,), holds class numbers 0..K-1; `source` and `target` have one column per class. `event`:
+    the probabilities were one column, those of class 1. `readings` says how those of source and target were read.
     """
 
     label: Ints
@@ -110,13 +84,7 @@ class ShiftedRows:
 
     @classmethod
     def read(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        y_prob_target: Any,
-        *,
-        classes: Sequence[Any] | None = None,
-        logits: bool = False,
+        cls, y_true: Any, y_prob: Any, y_prob_target: Any, *, classes: Sequence[Any] | None = None, logits: bool = False
     ) -> "ShiftedRows":
         """Validate all values; parameters as for `class_priors`."""
         names = column_names(y_prob)
@@ -190,14 +158,7 @@ def refuse_certain(
 ) -> None:
     """Refuse probabilities of one side that are all 0 or 1 if those of the other side are not.
 
-    Parameters
-    ----------
-    certain : (bool, bool)
-        Whether the probabilities of source and target are all 0 or 1.
-    n_rows : (int, int)
-        Their numbers of rows. Few rows may be 0 or 1 by chance and are allowed.
-    called : (str, str)
-        Words for both sides.
+    `certain` and `n_rows` belong to source and target. Few rows may be 0 or 1 by chance and are allowed.
     """
     wrong = int(certain[1])
     if certain[0] == certain[1] or n_rows[wrong] < MANY:
@@ -210,30 +171,12 @@ def refuse_certain(
 
 
 def require_overlap(
-    uncovered: float,
-    n_rows: int,
-    empty: int,
-    rows: str = "labelled rows",
-    *,
-    part: str = "bin",
-    name: str = TARGET,
+    uncovered: float, n_rows: int, empty: int, rows: str = "labelled rows", *, part: str = "bin", name: str = TARGET
 ) -> None:
     """Refuse a target most of whose rows have scores that no source row has.
 
-    Parameters
-    ----------
-    uncovered : float
-        Share of the target rows in bins, or cells, without labelled rows.
-    n_rows : int
-        Number of target rows.
-    empty : int
-        Number of such bins or cells.
-    rows : str
-        What these lack, in words.
-    part : {"bin", "cell"}
-        What the scores are divided into.
-    name : str
-        The argument that holds the target.
+    `uncovered` is the share of the `n_rows` rows of the target in bins, or cells (`part`), without labelled rows
+    (`rows`, in words), of which there are `empty`; `name` is the argument that holds the target.
     """
     if uncovered > REFUSED:
         scores = "scores" if name == TARGET else "a target with scores"

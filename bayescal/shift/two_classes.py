@@ -63,14 +63,8 @@ LARGEST, TINY = 0.5, 1e-300
 def sweeps_for(labelled: NDArray[np.int64], expected: Floats, worth: float) -> int:
     """Return the number of sweeps.
 
-    Parameters
-    ----------
-    labelled : ndarray of int, shape (2,)
-        Labelled rows of each class.
-    expected : ndarray, shape (2,)
-        Expected rows of each class in the target.
-    worth : float
-        `ClassPriorPosterior.worth`.
+    `labelled` and `expected` are the labelled rows of each class and its expected rows in the target, shape (2,);
+    `worth` is that of class 1, `ClassPriorPosterior.worth`.
     """
     labelled, worth = np.maximum(labelled, 1), max(worth, TINY)
     wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST, MOST)
@@ -84,32 +78,13 @@ def sweeps_for(labelled: NDArray[np.int64], expected: Floats, worth: float) -> i
 def swept(
     pi: Floats, cells: Floats, own: Floats, target: NDArray[np.int64], sd: float, sweeps: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return the last state of each chain; scales of Metropolis steps follow [1]_.
+    """Return the last state of each chain; scales of Metropolis steps follow Gelman, Roberts and Gilks (1996).
 
-    Parameters
-    ----------
-    pi : ndarray, shape (n_chains, 2)
-        Class frequencies at the start.
-    cells : ndarray, shape (n_chains, 2, n_cells)
-        Distribution of each class over cells at the start.
-    own : ndarray, shape (2, n_cells)
-        Dirichlet parameters of the cells given the source.
-    target : ndarray of int, shape (n_cells,)
-        Rows of the target, at least 1 in total.
-    sd : float
-        Approximate standard deviation of the class frequencies given the cells.
-    sweeps : int
-        Number of sweeps.
-    rng : Generator
-        Randomness.
+    Frequencies `pi` have shape (n_chains, 2), and `cells` (n_chains, 2, n_cells): the distribution of each class over
+    cells. `parameters`, shape (2, n_cells), are those of the Dirichlet distributions of the cells given the source;
+    `target`, shape (n_cells,), has at least one row; `sd` is the approximate standard deviation of the class
+    frequencies given the cells.
 
-    Returns
-    -------
-    pi, cells : ndarray
-        As the arguments.
-
-    References
-    ----------
     .. [1] A. Gelman, G. O. Roberts and W. R. Gilks (1996), "Efficient Metropolis jumping rules", Bayesian Statistics 5,
        599-607.
     """

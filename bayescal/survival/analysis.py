@@ -345,13 +345,7 @@ def require_rising(risk: NDArray[Any]) -> None:
 
 
 def _evaluate_groups(
-    rows: SurvivalRows,
-    groups: Groups,
-    horizon: float,
-    edges: Bins,
-    *,
-    clusters: Clusters | None,
-    **arguments: Any,
+    rows: SurvivalRows, groups: Groups, horizon: float, edges: Bins, *, clusters: Clusters | None, **arguments: Any
 ) -> GroupedEvaluation:
     overall = HorizonCounts.from_rows(rows, horizon, edges, clusters)
 

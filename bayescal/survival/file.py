@@ -22,10 +22,7 @@ from bayescal.survival.counts import MOST_CELLS, SurvivalCounts, checked_times, 
 from bayescal.survival.rows import SurvivalRows
 
 #: Why the number of groups is limited, and what to do.
-OF_CELLS = (
-    "the counts of more do not fit into memory",
-    "Use fewer `times` or `bins`, or a column with fewer values.",
-)
+OF_CELLS = ("the counts of more do not fit into memory", "Use fewer `times` or `bins`, or a column with fewer values.")
 #: Kinds of the columns that do not hold numbers.
 KINDS: dict[str, Kind] = {"event": "label", "by": "text"}
 

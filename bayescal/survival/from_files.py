@@ -29,18 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Read:
-    """Columns of a file with times.
+    """Columns of a file with times: `rows` has kinds of exit and the risks of the first model, with the file.
 
-    Parameters
-    ----------
-    rows : Rows
-        Kinds of exit and the risks of the first model, with the file.
-    columns : dict of str to ndarray
-        Times, kinds of exit, weights, clusters and groups, by the names of arguments.
-    risks : dict of str to ndarray
-        Risks by model.
-    named : dict of str to str
-        Names of the columns by argument, and of those of the risks by model.
+    `columns` holds times, kinds of exit, weights, clusters and groups, and `named` the names of these columns, by
+    argument; `risks` and `risk_columns` are risks and their columns by model.
     """
 
     rows: Rows
@@ -59,29 +51,7 @@ CODES = "Write 0 for censored rows, 1 for the event, and 2, 3, ... for other cau
 def evaluate_survival_file(
     file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
 ) -> EvaluatedFile:
-    """Evaluate the stated risks in a file.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    columns : SurvivalColumnOptions
-        Columns of the file.
-    question : SurvivalQuestionOptions
-        Horizon, cause and bins.
-    model : ModelOptions
-        Model, draws and seed.
-
-    Returns
-    -------
-    EvaluatedFile
-        The evaluation.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or the file is invalid.
-    """
+    """Evaluate the stated risks in a file."""
     alone = {name: value for name, value in question.given().items() if name in ("estimand", "rope")}
     refuse(alone, "with a single model: repeat --risk to compare several")
     read = _read(file, columns, question)
@@ -107,7 +77,7 @@ def evaluate_survival_file(
 def compare_survival_file(
     file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
 ) -> ComparedFiles:
-    """Compare the models whose stated risks are in a file; arguments and errors as for `evaluate_survival_file`."""
+    """Compare the models whose stated risks are in a file."""
     keywords = keywords_of(compare, question, model)
     alone = {name: column for name, column in columns.given().items() if name in ("cluster", "by")}
     refuse(alone, "with several models")

@@ -1,4 +1,4 @@
-"""HorizonCounts: right-censored rows at one horizon, as counts that posteriors take."""
+"""Right-censored rows at one horizon: what each row adds to a total, and counts that a posterior of bins needs."""
 
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
+from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import ClusterCells, ClusterSums, require_few
@@ -16,14 +17,109 @@ from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.sums import sums_at
 from bayescal.survival.curves import Exits
-from bayescal.survival.horizon_rows import HorizonRows, censored_before
 from bayescal.survival.rows import SurvivalRows
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 #: Largest share of rows in bins that are not followed for scores and the AUC to have intervals.
 MOST_NOT_FOLLOWED = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class HorizonRows:
+    """Rows at one horizon, in the bins of the stated risk.
+
+    Shape (n_rows,): the bin of each row (`bin_of`), whether the event of the cause was observed by the horizon
+    (`outcome`), whether the outcome is unknown (`censored`), whether the row is known to be free of events at the
+    horizon (`stay`), and its `weight`, 1 if rows have none. `exits` are the rows of positive weight that leave, and
+    `leaving` their positions among the rows, in the order of `exits`.
+    """
+
+    bin_of: Ints
+    outcome: Bools
+    censored: Bools
+    stay: Bools
+    weight: Floats
+    exits: Exits
+    leaving: Ints
+
+    @classmethod
+    def of_rows(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "HorizonRows":
+        """Sort the rows that leave by bin and time."""
+        hit, censored = (rows.event > 0) & (rows.time <= horizon), censored_before(rows, horizon)
+        bin_of = bin_index(rows.risk, bins)
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        leaving, stay = np.flatnonzero((hit | censored) & (weight > 0)), ~(hit | censored)
+        of_cause = rows.event == rows.cause
+        staying = sums_at(bin_of[stay], weight[stay], len(bins))
+        exits, order = Exits.sorted(
+            bin_of[leaving], rows.time[leaving], hit[leaving], of_cause[leaving], weight[leaving], staying
+        )
+        return cls(bin_of, hit & of_cause, censored, stay, weight, exits, leaving[order])
+
+    def squared_errors(self, risk: NDArray[Any]) -> Floats:
+        """Squared error of the stated risk of each row; unknown outcomes are treated as 0."""
+        return (self.outcome - risk.astype(np.float64)) ** 2
+
+    @property
+    def inverse_censoring(self) -> Floats:
+        """Weight of each row by the inverse probability of censoring, times its weight; 0 if its outcome is unknown."""
+        of_events, of_staying = self.exits.inverse_censoring
+        inverse = np.zeros(len(self.bin_of))
+        inverse[self.leaving] = of_events
+        staying = self.exits.staying
+        factor = np.divide(of_staying, staying, out=np.zeros_like(of_staying), where=staying > 0)
+        own = factor[self.bin_of[self.stay]]
+        inverse[self.stay] = own * self.weight[self.stay]
+        return inverse
+
+    def influences(self, values: Floats) -> Floats:
+        """Return how much one more unit of weight of each row would add to a total over rows with known outcome.
+
+        `values` has shape (n_rows,), as the result; those of rows with unknown outcome do not matter. See
+        `Exits.influences`; the result is 0 for rows of weight 0 that leave.
+        """
+        exits, at = self.exits, self.bin_of[self.stay]
+        of_stay = values[self.stay]
+        of_exits, of_censoring = exits.influences(
+            values[self.leaving], sums_at(at, self.weight[self.stay] * of_stay, len(exits.staying))
+        )
+        found = np.zeros(len(values))
+        found[self.leaving] = of_exits
+        found[self.stay] = of_stay / exits.uncensored_at_horizon[at] - of_censoring[at]
+        return found
+
+    def on_mean(self, values: Floats) -> tuple[float, Floats]:
+        """Return a mean over rows with known outcome, weighted for censoring, and the influence of each row on it.
+
+        Values of rows with unknown outcome do not matter. The influences, shape (n_rows,), are derivatives of the mean
+        with respect to the weight of each row, times the total weight; their weighted mean is 0. Both are NaN if no
+        outcome is known.
+        """
+        inverse = self.inverse_censoring
+        known = float(inverse.sum())
+        if not known:
+            return float("nan"), np.full(len(values), np.nan)
+        mean = float(inverse @ values) / known
+        # the total weight of the known rows varies too
+        return mean, self.influences(values - mean) * (float(self.weight.sum()) / known)
+
+    def on_area(self, ranks: Ranks, risk: NDArray[Any]) -> Floats:
+        """Return the influence of each row on the area under the ROC curve of the known rows, up to a constant factor.
+
+        `ranks` are those of the rows with known outcome, weighted for censoring; both outcomes occur.
+        """
+        known = self.inverse_censoring > 0
+        of_known = np.zeros(len(risk))
+        of_known[known] = ranks.influences[self.outcome[known].astype(np.int64), ranks.cell_of(risk[known])]
+        return self.influences(of_known)
+
+
+def censored_before(rows: SurvivalRows, horizon: float) -> Bools:
+    """Flag rows that are censored before the horizon."""
+    return (rows.event == 0) & (rows.time < horizon)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,17 +261,7 @@ def uncensored_counts(counted: BinnedCounts, horizon: float, ranks: Ranks | None
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Rows whose outcome is known, weighted by the inverse probability of censoring.
-
-    Parameters
-    ----------
-    weight : ndarray, shape (2, n_bins)
-        Sums of weights, by outcome.
-    losses : LossSums of shape (2, n_bins)
-        Sums of squared errors.
-    ranks : Ranks or None
-        Their ranks.
-    """
+    """Rows with known outcome, weighted by the inverse probability of censoring; sums have shape (2, n_bins)."""
 
     weight: Floats
     losses: LossSums
@@ -199,26 +285,12 @@ def _known(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64] | None
 
 
 def cluster_sums(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64]) -> ClusterSums:
-    """Return sums over clusters of rows of which some are censored.
+    """Return sums over clusters of rows of which some are censored; `of_row` is the code of the cluster of each row.
 
     The pseudo-outcome of a row replaces its outcome: the derivative of the product-limit number of events in its bin
     with respect to the weight of the row (`HorizonRows.influences`). The derivative of the estimated sum of squared
     errors replaces the squared error of the row. Weighted means are then the estimates from all rows. Without
-    censoring, both equal the outcome and the squared error.
-
-    Parameters
-    ----------
-    at : HorizonRows
-        The rows.
-    risk : ndarray, shape (n_rows,)
-        Stated risks.
-    of_row : ndarray of int64, shape (n_rows,)
-        Code of the cluster of each row.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 512 bins.
+    censoring, both equal the outcome and the squared error. At most 512 bins.
     """
     n_bins = len(at.exits.staying)
     require_few(n_bins)

@@ -12,8 +12,7 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.sums import Coefficients, cosine, sums_at
-from bayescal.survival.horizon_counts import HorizonCounts, observed_rows
-from bayescal.survival.horizon_rows import HorizonRows
+from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows, observed_rows
 from bayescal.survival.rows import SurvivalRows
 
 Floats = NDArray[np.float64]
@@ -24,32 +23,21 @@ LEAST = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class PairedHorizons:
-    r"""Right-censored rows at one horizon, by the bins of two models of the same event.
+    """Right-censored rows at one horizon, by the bins of two models of the same event.
 
-    Without censoring before the horizon all members equal those of `rows`. Otherwise a row enters sums with its
-    pseudo-outcome d in place of its outcome: the derivative of the product-limit number of events in its bin by the
-    weight of the row (`Exits.influences`). Pseudo-outcomes of the two models differ, because their bins do. They equal
-    the outcomes if no row of the bin is censored.
+    Without censoring before the horizon all members equal those of `rows`, which has outcome 1 for events of the cause
+    that were observed by the horizon. Otherwise a row enters sums with its pseudo-outcome d in place of its outcome:
+    the derivative of the product-limit number of events in its bin by the weight of the row (`Exits.influences`).
+    Pseudo-outcomes of the two models differ, because their bins do. They equal the outcomes if no row of the bin is
+    censored.
 
-    Parameters
-    ----------
-    rows : PairedCounts
-        All rows, with outcome 1 for events of the cause that were observed by the horizon.
-    first, second : HorizonCounts
-        The counts of each model.
-    moments : ndarray, shape (6, n_cells), or None
-        Over the rows of each joint cell of `rows`: sums of :math:`w^2` times 1, e, f, e f, e^2 and f^2, with the
-        pseudo-outcomes minus the mean risks of the bins, e and f, of the first and the second model. e is 0 in bins
-        that are not followed. None without censoring.
-    ratio_correlation : float
-        Correlation of the influences of rows on the two ratios of observed to expected events.
-    area_correlation : float or None
-        The same for the areas under the ROC curve; None if one of them is not available.
-    loss_difference : LossSums of shape (), or None
-        Sum of the difference between the squared errors, and of the squared difference of the influences of rows on the
-        two Brier scores. None if one of them is not available.
-    loss_covariance : ndarray, shape (2, 2), or None
-        Covariance over rows of these influences; None without censoring.
+    `moments`, shape (6, n_cells), are sums over the rows of each joint cell of `rows`: of :math:`w^2` times 1, e, f, e
+    f, e^2 and f^2, with the pseudo-outcomes minus the mean risks of the bins, e and f, of the first and the second
+    model; e is 0 in bins that are not followed. The correlations are those of the influences of rows on the two ratios
+    of observed to expected events, and on the two areas under the ROC curve. `loss_difference` sums the difference
+    between the squared errors, and the squared difference of the influences of rows on the two Brier scores;
+    `loss_covariance`, shape (2, 2), is the covariance over rows of these influences. Areas and losses are None if one
+    of the two is not available, `moments` and `loss_covariance` also without censoring.
     """
 
     rows: PairedCounts
@@ -105,16 +93,8 @@ class PairedHorizons:
 class ModelRows:
     """The rows of one model at one horizon, its counts, and the influences of rows on its quantities.
 
-    Parameters
-    ----------
-    rows : SurvivalRows
-        The rows, with the risks that the model states.
-    at : HorizonRows
-        The same rows, sorted.
-    counts : HorizonCounts
-        Their counts.
-    pseudo : ndarray, shape (n_rows,)
-        Pseudo-outcome of each row; the outcome itself without censoring.
+    `rows` have the risks that the model states, `at` are the same rows sorted, and `pseudo`, shape (n_rows,), the
+    pseudo-outcomes: the outcomes themselves without censoring.
     """
 
     rows: SurvivalRows
@@ -194,10 +174,7 @@ def _moments(rows: PairedCounts, first: ModelRows, second: ModelRows) -> Floats:
     size = len(second.counts.bins)
     of_cells, of_rows = (
         ((2 * bin_a + outcome) * size + bin_b)
-        for bin_a, outcome, bin_b in (
-            rows.cells.T[:3],
-            (first.at.bin_of, first.at.outcome, second.at.bin_of),
-        )
+        for bin_a, outcome, bin_b in (rows.cells.T[:3], (first.at.bin_of, first.at.outcome, second.at.bin_of))
     )
     at = np.searchsorted(of_cells, of_rows)
     e, f = first.error(), second.error()

@@ -30,43 +30,13 @@ EXIT = "exit"
 
 
 def survival_sums(
-    frame: Any,
-    columns: Mapping[str, str],
-    weights: str | None,
-    by: Any,
-    bins: Bins,
-    times: Floats,
-    cause: int,
+    frame: Any, columns: Mapping[str, str], weights: str | None, by: Any, bins: Bins, times: Floats, cause: int
 ) -> Iterator[tuple[Any, tuple[Ints, Ints], RowSums]]:
-    """Count and sum the rows of a frame.
+    """Count and sum the rows of a frame of any engine, in one query.
 
-    Parameters
-    ----------
-    frame : data frame
-        Of any engine.
-    columns : mapping of str to str
-        Columns of time, event and risk, by argument.
-    weights : str or None
-        Column of weights.
-    by : str, sequence of str, or None
-        Columns of group labels.
-    bins : Bins
-        The bins of the risk.
-    times : ndarray, shape (n_times,)
-        The grid of times.
-    cause : int
-        The cause of the event that risks are about.
-
-    Yields
-    ------
-    (label, (cell, kind), sums)
-        For each group its label, or None without groups; for each entry of the sums its cell of the grid and its kind
-        of exit; and the sums.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `row_sums`; also for invalid times and events.
+    `columns` are those of time, event and risk, by argument; `times`, shape (n_times,), is the grid of times. For each
+    group, yields its label (None without groups); for each entry of the sums its cell of the grid and its kind of exit;
+    and the sums. Raises as `row_sums`, and for invalid times and events.
     """
     source, groups = opened(frame), names_of_columns("by", by)
     named = {**columns, **({} if weights is None else {"weights": weights})}

@@ -8,8 +8,7 @@ import pytest
 from scipy.special import betaln, expit, logit
 from scipy.stats import binom
 
-from bayescal.monitoring.bounds import SIZES, _log_mixture, ece_intervals, log_marginals
-from bayescal.monitoring.eprocess import PRIOR, SHIFT, STRETCH
+from bayescal.monitoring.statistics import PRIOR, SHIFT, SIZES, STRETCH, _log_mixture, ece_intervals, log_marginals
 
 MIDPOINTS = np.array([0.25, 0.75])
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import zeta
 from scipy.stats import binom
 
-from bayescal.monitoring.eprocess import (
+from bayescal.monitoring.statistics import (
     JUMPING,
     JUMPS,
     PRIOR,

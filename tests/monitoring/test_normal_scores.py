@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtr
 from scipy.stats import hypergeom, norm
 
 from bayescal.monitoring import normal_scores
-from bayescal.monitoring.normal_scores import hypergeometric_scores
+from bayescal.monitoring.statistics import hypergeometric_scores
 
 
 def distribution_function(k, n, all_k, all_n, u):

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom, hypergeom, norm
 
 from bayescal import BinnedCounts, CalibrationMonitor, ConfidenceSequence, Evidence, Predictions
-from bayescal.monitoring import eprocess, sequential
+from bayescal.monitoring import sequential, statistics
 
 REFERENCE = (0, 4)
 
@@ -111,7 +111,7 @@ def test_batches_workers_and_restarts_do_not_matter(monitor, tmp_path):
 
 def test_the_size_of_blocks_does_not_matter(monitor, monkeypatch):
     expected = all_values(monitor)
-    monkeypatch.setattr(eprocess, "CELLS", 30)  # three windows of ten bins
+    monkeypatch.setattr(statistics, "CELLS", 30)  # three windows of ten bins
     for found, values in zip(all_values(monitor), expected, strict=True):
         np.testing.assert_allclose(found, values, rtol=1e-9, atol=1e-12)
 
@@ -161,7 +161,7 @@ def test_the_evidence_of_a_change_by_its_definition(highest):
     before_n, before_k = reference.n.copy(), reference.k.copy()
     c = np.where(before_n > 0, reference.mean_confidence, np.arange(0.05, 1, 0.1))
     assert (before_n == 0).sum() == (0 if highest == 1 else 5)
-    mixture, values = eprocess.Mixture.start(10), []
+    mixture, values = statistics.Mixture.start(10), []
     for number in range(4, 10):
         n, k = monitor.windows[number].n, monitor.windows[number].k
         u = sequential._uniform(seed, [number], 10)[0]
@@ -169,7 +169,7 @@ def test_the_evidence_of_a_change_by_its_definition(highest):
         z = norm.ppf(hypergeom.cdf(k - 1, *given) + u * hypergeom.pmf(k, *given))
         z[before_n == 0] = 0
         scale = np.sqrt(n * c * (1 - c) * before_n / (before_n + n))
-        mixture, value = mixture.after(eprocess.change_e_values(z[None], scale[None], c))
+        mixture, value = mixture.after(statistics.change_e_values(z[None], scale[None], c))
         values.append(value[0])
         before_n, before_k = before_n + n, before_k + k
     np.testing.assert_allclose(monitor.evidence(reference=REFERENCE, rng=3).log_values, values, rtol=1e-9)

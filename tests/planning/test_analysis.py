@@ -9,10 +9,9 @@ from scipy.optimize import brentq
 
 import bayescal as bc
 from bayescal.estimands.area_under_roc import delong_variance
-from bayescal.planning import two_classifiers as planning
+from bayescal.planning import studies as planning
 from bayescal.planning.analysis import labels_needed
-from bayescal.planning.simulated_losses import JointLosses, LogLosses, SquaredErrors
-from bayescal.planning.simulated_ranks import SimulatedRanks
+from bayescal.planning.simulated import JointLosses, LogLosses, SimulatedRanks, SquaredErrors
 from bayescal.stats.ranks import Ranks
 
 #: The Dirichlet model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal.shift.class_ranks import ClassRanks
-from bayescal.shift.shifted_bins import ShiftedBins
+from bayescal.shift.shifted_bins import ClassRanks, ShiftedBins
 from bayescal.stats.bins import make_bins
 from bayescal.stats.ranks import Ranks
 

@@ -12,7 +12,7 @@ from scipy.stats import genpareto
 import bayescal as bc
 from bayescal.estimands.plug_in import null_bins, observed_bins
 from bayescal.shift.covariate_shift import WeightsWarning
-from bayescal.shift.target_counts import TargetCounts
+from bayescal.shift.target import TargetCounts
 from bayescal.stats.ranks import Ranks
 
 covariate = partial(bc.evaluate_shifted, shift="covariate")

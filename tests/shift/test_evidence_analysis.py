@@ -11,10 +11,16 @@ from scipy.special import betaln, expit, xlogy
 from scipy.stats import beta, binomtest
 
 import bayescal as bc
-from bayescal.shift.cell_shift import CellShiftPosterior, total_variation
 from bayescal.shift.cells import ShiftCells
 from bayescal.shift.counts import ShiftCounts
-from bayescal.shift.statistics import ShiftTest, _beyond_label_shift, label_shift_test, no_shift_test
+from bayescal.shift.statistics import (
+    CellShiftPosterior,
+    ShiftTest,
+    _beyond_label_shift,
+    label_shift_test,
+    no_shift_test,
+    total_variation,
+)
 
 
 def scores(label, rng, moved=0.0):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 
-from bayescal.shift.given_priors import CountsGivenPriors
+from bayescal.shift.over_priors import CountsGivenPriors
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.bins import make_bins
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from bayescal.stats.bins import make_bins
-from bayescal.survival.horizon_counts import HorizonCounts
-from bayescal.survival.horizon_rows import HorizonRows
+from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows
 from bayescal.survival.pairs import ModelRows, paired_horizons
 from bayescal.survival.rows import SurvivalRows
 
