@@ -31,7 +31,6 @@ from bayescal.stats.bins import Bins, make_bins
 #: Maximum number of windows that are printed, the last ones.
 PRINTED = 10
 HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
-#: Names of arguments of `add` elsewhere, and their names here.
 #: Bounds of a span of windows, [start, end); None for an open bound.
 Span = tuple[Any, Any]
 
@@ -331,8 +330,8 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         width = checked_rope(rope)
         counts, spans = self._held.now_and_baseline(now, baseline)
         *seeds, order = _checks.seeds(rng, 3)
-        drawn = {name: evaluate_one(counts[name], rng=s, **options) for name, s in zip(counts, seeds, strict=True)}
-        return Change(drawn, None, width, order, spans)
+        both = {name: evaluate_one(counts[name], rng=s, **options) for name, s in zip(counts, seeds, strict=True)}
+        return Change(both, None, width, order, spans)
 
     def forget(self, before: Any) -> "CalibrationMonitor":
         """Drop the windows before a time, to keep the state small; later batches must not hold rows of these windows.

@@ -95,16 +95,16 @@ def plot_evidence(
     _exponents(ax)
     about = "calibration" if evidence.reference is None else "change"
     _axes(ax, evidence.windows, f"e-value ({about})" if small else "evidence (e-value)", small=small)
-    titled(ax, _found(evidence, small=small), [] if small else [evidence.spec], above=4, small=small)
+    titled(ax, _evidence_title(evidence, small=small), [] if small else [evidence.spec], above=4, small=small)
     return _finished(ax, small=small)
 
 
-def _found(evidence: Evidence, *, small: bool) -> str:
+def _evidence_title(evidence: Evidence, *, small: bool) -> str:
     """Return the title: alarm or not, and of what."""
     calibration = evidence.reference is None
     if not evidence.raised:
-        found = "exact calibration is not rejected" if calibration else "there is not enough evidence of a change"
-        return "No alarm" if small else f"No alarm: {found}"
+        meaning = "exact calibration is not rejected" if calibration else "there is not enough evidence of a change"
+        return "No alarm" if small else f"No alarm: {meaning}"
     about = "not exactly calibrated" if calibration else "changed since the reference"
     return f"Alarm{_at(evidence.alarm, small=small)}{'' if small else f': {about}'}"
 
@@ -193,15 +193,15 @@ def _against(sequence: ConfidenceSequence, limit: float, interval: str, now: Run
 
 def _before(sequence: ConfidenceSequence, limit: float, runs: list[Run]) -> list[str]:
     """Name the earlier windows whose intervals lie above or below a limit."""
-    found = []
+    sentences = []
     for side in ("above", "below"):
         of_side = [run for run in runs if run.side == side]
         if of_side:
             first, last = (in_words(sequence.windows[at]) for at in (of_side[0].first, of_side[-1].last))
             number = sum(run.last - run.first + 1 for run in of_side)
             when = f"in the window {first}" if number == 1 else f"in {number} windows between {first} and {last}"
-            found.append(f"Earlier, the interval lay {side} {limit:g} {when}.")
-    return found
+            sentences.append(f"Earlier, the interval lay {side} {limit:g} {when}.")
+    return sentences
 
 
 def _at(window: Any, *, small: bool) -> str:

@@ -371,9 +371,9 @@ class ConfidenceSequence(_presented.Presented):
         """
         return self._first(self.high < _limit(limit))
 
-    def _first(self, held: NDArray[np.bool_]) -> Start:
-        found = np.flatnonzero(held)
-        return self.windows[int(found[0])] if len(found) else None
+    def _first(self, flags: NDArray[np.bool_]) -> Start:
+        positions = np.flatnonzero(flags)
+        return self.windows[int(positions[0])] if len(positions) else None
 
     def table(self) -> list[dict[str, Any]]:
         """Return the intervals as data: one dict per window.
@@ -441,8 +441,8 @@ class ConfidenceSequence(_presented.Presented):
         side = (self.low > limit).astype(np.int64) - (self.high < limit)
         first = np.flatnonzero(np.diff(side, prepend=2))
         last = np.append(first[1:], len(side)) - 1
-        found = zip(side[first].tolist(), first.tolist(), last.tolist(), strict=True)
-        return [Run("above" if sign > 0 else "below", *ends) for sign, *ends in found if sign]
+        sides = zip(side[first].tolist(), first.tolist(), last.tolist(), strict=True)
+        return [Run("above" if sign > 0 else "below", *ends) for sign, *ends in sides if sign]
 
     def sentence(self) -> str:
         """The last interval in words.

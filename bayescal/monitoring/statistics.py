@@ -174,8 +174,7 @@ def score_scale(n: Floats, before: Floats, mean_confidence: Floats) -> Floats:
     included, and the mean confidences of the reference; it does not depend on outcomes.
     """
     c = np.clip(mean_confidence, MARGIN, 1 - MARGIN)
-    scale: Floats = np.sqrt(n * c * (1 - c) * before / np.maximum(before + n, 1))
-    return scale
+    return np.asarray(np.sqrt(n * c * (1 - c) * before / np.maximum(before + n, 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +219,7 @@ def _recursion(before: Floats, log_e: Floats, log_weight: Floats) -> Floats:
     added[0] = before
     added[1:] = log_weight.reshape(-1, *[1] * before.ndim)
     added[2:] -= total[:-1]
-    result: Floats = np.logaddexp.accumulate(added, axis=0)[1:] + total
-    return result
+    return np.asarray(np.logaddexp.accumulate(added, axis=0)[1:] + total)
 
 
 def _mixed(drift: Floats, jump: Floats, log_rest: Floats) -> Floats:
@@ -230,15 +228,13 @@ def _mixed(drift: Floats, jump: Floats, log_rest: Floats) -> Floats:
     drifts = np.logaddexp(_log_sum(drift + np.log(PRIOR)), rest)
     each = np.logaddexp(_log_sum(jump) - np.log(len(JUMPS)), rest[..., None])
     jumps = np.logaddexp(np.log1p(-JUMPING), np.log(JUMPING) + each).sum(axis=-1)
-    mixed: Floats = np.logaddexp(drifts, jumps) - np.log(2)
-    return mixed
+    return np.asarray(np.logaddexp(drifts, jumps) - np.log(2))
 
 
 def _log_sum(values: Floats) -> Floats:
     """Return log sum exp over the last axis."""
     largest = values.max(axis=-1)
-    found: Floats = largest + np.log(np.exp(values - largest[..., None]).sum(axis=-1))
-    return found
+    return np.asarray(largest + np.log(np.exp(values - largest[..., None]).sum(axis=-1)))
 
 
 def hypergeometric_scores(k: Floats, n: Floats, all_k: Floats, all_n: Floats, u: Floats) -> Floats:
@@ -257,8 +253,7 @@ def hypergeometric_scores(k: Floats, n: Floats, all_k: Floats, all_n: Floats, u:
     is_lower = lower <= upper
     tail = np.where(is_lower, lower, upper) / (1 + below + above)
     z = ndtri(np.maximum(tail, SMALLEST))
-    scores: Floats = np.where(is_lower, z, -z)
-    return scores
+    return np.asarray(np.where(is_lower, z, -z))
 
 
 def _sum_above(k: Floats, n: Floats, all_k: Floats, all_n: Floats) -> Floats:
@@ -300,8 +295,7 @@ def log_marginals(n: Floats, k: Floats, midpoints: Floats, mean_confidence: Floa
         _log_mixture(n[part], k[part], centre[part]) - _log_mixture(n_before[part], k_before[part], centre[part])
         for part in blocks(n.shape)
     ]
-    marginals: Floats = np.cumsum(np.concatenate(parts), axis=0)
-    return marginals
+    return np.asarray(np.cumsum(np.concatenate(parts), axis=0))
 
 
 def _log_mixture(n: Floats, k: Floats, centre: Floats) -> Floats:
@@ -322,8 +316,7 @@ def _log_mixture(n: Floats, k: Floats, centre: Floats) -> Floats:
 def _log_mean(values: Floats) -> Floats:
     """Return the log of the mean of exp over the last axis."""
     largest = values.max(axis=-1)
-    found: Floats = largest + np.log(np.exp(values - largest[..., None]).mean(axis=-1))
-    return found
+    return np.asarray(largest + np.log(np.exp(values - largest[..., None]).mean(axis=-1)))
 
 
 def ece_intervals(n: Floats, k: Floats, mean_confidence: Floats, log_marginal: Floats, level: float) -> Floats:
@@ -378,8 +371,7 @@ def _best(share: Floats, spend: Floats, seen: Floats, up: bool) -> Floats:
             left = spend - share
             root = np.sqrt(left**2 + 4 * spend * share * seen)
             theta = np.where(left > 0, 2 * spend * seen / (left + root), (root - left) / (2 * share))
-    best: Floats = np.clip(np.where(share > 0, theta, seen), 0, 1)
-    return best
+    return np.asarray(np.clip(np.where(share > 0, theta, seen), 0, 1))
 
 
 def _least(function: Callable[[Floats], Floats], shape: tuple[int, ...]) -> Floats:

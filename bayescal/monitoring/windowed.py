@@ -149,8 +149,8 @@ class WindowedCounts:
         """Return the numbers of the windows with rows between a pair of bounds."""
         if not isinstance(span, tuple | list) or len(span) != 2:
             also = ", or BinnedCounts of other rows" if name in ("baseline", "reference") else ""
-            given = quoted(span) if isinstance(span, str | tuple | list) else type(span).__name__
-            raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {given}.")
+            shown = quoted(span) if isinstance(span, str | tuple | list) else type(span).__name__
+            raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {shown}.")
         try:
             return self.between(*span)
         except (ValueError, TypeError) as problem:
@@ -190,11 +190,11 @@ class WindowedCounts:
 
     def __add__(self, other: "WindowedCounts") -> "WindowedCounts":
         for what in ("bins", "target", "window"):
-            own, others = getattr(self, what), getattr(other, what)
-            if own != others:
-                if str(own) == str(others):
-                    own, others = (f"{each.window} from {each.said(0)}" for each in (self, other))
-                raise ValueError(f"monitors can be added only with the same {what}; these have {own} and {others}.")
+            mine, theirs = getattr(self, what), getattr(other, what)
+            if mine != theirs:
+                if str(mine) == str(theirs):
+                    mine, theirs = (f"{each.window} from {each.said(0)}" for each in (self, other))
+                raise ValueError(f"monitors can be added only with the same {what}; these have {mine} and {theirs}.")
         if None not in (self.kind, other.kind) and self.kind != other.kind:
             raise ValueError(
                 f"monitors can be added only with times of one kind; these have {times.KINDS[str(self.kind)]} and "

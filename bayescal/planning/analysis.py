@@ -226,8 +226,8 @@ def labels_needed(
     >>> plan.rows is None, round(plan.reachable, 1)
     (True, 0.4)
     """
-    given = {"width": width, "below": below, "above": above, "difference": difference}
-    goal = checked_goal(pilot_counts, given, estimand, prob)
+    goals = {"width": width, "below": below, "above": above, "difference": difference}
+    goal = checked_goal(pilot_counts, goals, estimand, prob)
     assurance = _checks.fraction("assurance", assurance)
     largest = _checks.whole_number("largest", largest)
     simulations = _checks.whole_number("simulations", simulations, at_least=20)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _render
 from bayescal.cli.command import Result
@@ -17,9 +17,6 @@ from bayescal.report.document import document
 from bayescal.report.page import page
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -56,9 +53,9 @@ def plan_file(
             "--bins 15."
         )
     result = labels_needed(counts, **{**keywords, "progress": True})
-    given = {**options.given(), **goal.given(), **model.given()}
+    settings = {**options.given(), **goal.given(), **model.given()}
     about = {"target": counts.target, "bins": len(counts.bins), "draws": keywords["draws"]}
-    return PlannedFile(result, {"file": file.name, "rows": counts.n_rows, **given, **about})
+    return PlannedFile(result, {"file": file.name, "rows": counts.n_rows, **settings, **about})
 
 
 def _require_one_goal(goal: GoalOptions) -> None:

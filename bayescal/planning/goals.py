@@ -50,12 +50,12 @@ class Goal:
         return f"the {absolute}{self.estimand.words(target)} is {self.kind} {self.size:g}"
 
 
-def checked_goal(pilot: Any, given: dict[str, Any], estimand: EstimandLike, prob: Any) -> Goal:
+def checked_goal(pilot: Any, values: dict[str, Any], estimand: EstimandLike, prob: Any) -> Goal:
     """Check that there is one goal, which fits the counts of the pilot and the estimand.
 
     `values` are those of the goals in `PILOTS`, None for those that are not set.
     """
-    named = [kind for kind, value in given.items() if value is not None]
+    named = [kind for kind, value in values.items() if value is not None]
     if len(named) != 1:
         given_now = ", ".join(f"`{kind}`" for kind in named) or "none"
         raise ValueError(
@@ -67,7 +67,7 @@ def checked_goal(pilot: Any, given: dict[str, Any], estimand: EstimandLike, prob
     record = as_scalar(estimand)
     _require_needed(pilot, record, kind)
     check = {"width": _width, "difference": _difference}.get(kind, _limit)
-    return Goal(kind, check(kind, given[kind], record), _checks.fraction("prob", prob), record)
+    return Goal(kind, check(kind, values[kind], record), _checks.fraction("prob", prob), record)
 
 
 def _require_counts(pilot: Any, kind: str) -> None:

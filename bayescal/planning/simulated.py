@@ -136,7 +136,7 @@ class SimulatedRanks:
     """
 
     def __init__(self, pilots: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts] | None = None) -> None:
-        self.classifiers = [_OfOne(ranks_of(pilot)) for pilot in pilots]
+        self.classifiers = [_ClassifierRanks(ranks_of(pilot)) for pilot in pilots]
         self.root = symmetric_root(correlation_of_aucs(pilots, pairs or {}))
 
     def simulate(self, rows: Sequence[Any], weight: float, rng: np.random.Generator) -> list[Ranks]:
@@ -148,7 +148,7 @@ class SimulatedRanks:
         ]
 
 
-class _OfOne:
+class _ClassifierRanks:
     """Simulated ranks of one classifier, from quantiles of its true area and of that of the rows."""
 
     def __init__(self, ranks: Ranks) -> None:

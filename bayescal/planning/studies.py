@@ -169,19 +169,19 @@ class TwoClassifiers:
 
     def study(self, n: int, i: int, rng: np.random.Generator) -> str | None:
         """Simulate `n` rows from the truth number `i`, and return the verdict of their comparison."""
-        pilot, drawn = self.pilot, self.order[i % TRUTHS]
-        accuracies = [truths.accuracy[j] for truths, j in zip(self.truths, drawn, strict=True)]
+        pilot, numbers = self.pilot, self.order[i % TRUTHS]
+        accuracies = [truths.accuracy[j] for truths, j in zip(self.truths, numbers, strict=True)]
         rows, weight = effective_rows(pilot.n_rows, pilot.weight.sum(), pilot.weight_sq.sum(), n)
         mass = rng.dirichlet(self.weight)
         table = mass[:, None] * _outcomes(self.within, mass, self.at, accuracies)
         cells = rng.multinomial(rows, (table / table.sum()).ravel()).reshape(table.shape)
         margins = []
-        for k, (own, truths, j) in enumerate(zip((pilot.first, pilot.second), self.truths, drawn, strict=True)):
-            by_outcome = np.zeros((2, len(own.bins)), np.int64)
+        for k, (counts, truths, j) in enumerate(zip((pilot.first, pilot.second), self.truths, numbers, strict=True)):
+            by_outcome = np.zeros((2, len(counts.bins)), np.int64)
             for pattern, outcome in enumerate(PATTERNS[:, k]):
                 np.add.at(by_outcome[outcome], self.at[k], cells[:, pattern])
             confidence = np.broadcast_to(truths.confidence, truths.accuracy.shape)[j]
-            margins.append(counts_like(own, by_outcome, confidence, weight))
+            margins.append(counts_like(counts, by_outcome, confidence, weight))
         new = self.sums.added(_paired(margins, self.at, cells, weight), weight, rng)
         pair = self.sums.completed(pilot + new if self.keep else new)
         if not all(self.goal.estimand.available(of) for of in (pair.first, pair.second)):

@@ -300,18 +300,18 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             relative to its standard deviation.
         """
         rows = self.table(prob)
-        row = rows[self._of_sentence]
-        said = "The frequency" if len(rows) == 2 else "Largest change relative to its uncertainty: the frequency"
+        row = rows[self._headline_class]
+        lead = "The frequency" if len(rows) == 2 else "Largest change relative to its uncertainty: the frequency"
         low, high = row["low"], row["high"]
         d = _render.interval_decimals(low, high)
         mean, low, high, source = (_render.number(v, d) for v in (row["mean"], low, high, row["source"]))
         return (
-            f"{said} of class {_render.name(row['class'])} in the target is {mean} ({100 * prob:g} % credible interval "
+            f"{lead} of class {_render.name(row['class'])} in the target is {mean} ({100 * prob:g} % credible interval "
             f"{low} to {high}); in the source it is {source}."
         )
 
     @property
-    def _of_sentence(self) -> int:
+    def _headline_class(self) -> int:
         """Index of the class that the sentence names."""
         if len(self.classes) == 2:
             return 1
@@ -331,27 +331,27 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         ]
         shown, remarks = rows, []
         if len(rows) > PRINTED and not whole:
-            shown = [rows[k] for k in shortened(range(len(rows)), PRINTED, self._of_sentence)]
+            shown = [rows[k] for k in shortened(range(len(rows)), PRINTED, self._headline_class)]
             remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes; see `.table()`."]
         return _render.Sheet(self.sentence(), self.spec, header, shown, [*remarks, *self.remarks])
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals; empty if no problem is known."""
-        found = readings_of(self.counts)
+        texts = readings_of(self.counts)
         few = self.counts.by_class < FEW
         if few.any():
-            found.append(
+            texts.append(
                 f"Fewer than {FEW} labelled rows: {self._named(few)}. Frequencies of classes with so few rows depend "
                 "on the prior."
             )
         hard = self.worth < HARDLY
         if hard.any():
-            found.append(
+            texts.append(
                 f"The predictions contain little information about the frequency of {self._named(hard)}: one row of "
                 f"the target is worth less than {HARDLY:g} labelled rows."
             )
-        return (*found, *self.notes)
+        return (*texts, *self.notes)
 
     def _named(self, which: NDArray[np.bool_]) -> str:
         labels = [_render.name(label) for label, chosen in zip(self.classes, which, strict=True) if chosen]
@@ -478,9 +478,10 @@ def priors_of_rows(
     if cells is not None:
         raise ValueError("`cells` belong to `using='cells'`; `using='probabilities'` needs none.")
     posterior = PriorLikelihoodPosterior(rows)
-    drawn = posterior.sample(_checks.whole_number("draws", draws, at_least=2), rng=rng)
+    draws = _checks.whole_number("draws", draws, at_least=2)
     counts = ShiftCounts.from_rows(rows, ShiftCells.predicted_class(n_classes))
-    return ClassPriors(counts, drawn, posterior.worth, "recalibrated probabilities", _notes_on_fit(posterior.p_value))
+    method, notes = "recalibrated probabilities", _notes_on_fit(posterior.p_value)
+    return ClassPriors(counts, posterior.sample(draws, rng=rng), posterior.worth, method, notes)
 
 
 def _notes_on_fit(p_value: float) -> tuple[str, ...]:
@@ -551,8 +552,8 @@ def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None,
         )
     if posterior.slow:
         notes.append(f"Chains may not have converged, because {posterior.slow}. {SEEN}")
-    drawn = posterior.sample(draws, rng=rng)
-    return ClassPriors(counts, drawn, posterior.worth, f"cells: {counts.cells}", tuple(notes))
+    frequencies = posterior.sample(draws, rng=rng)
+    return ClassPriors(counts, frequencies, posterior.worth, f"cells: {counts.cells}", tuple(notes))
 
 
 def require_all_classes(by_class: NDArray[np.int64], classes: Sequence[Any], name: str = "y_true") -> None:

@@ -214,14 +214,14 @@ def covariate(
             "each row of the source, up to a factor. Equal weights, `weights=np.ones(len(y_true))`, assume that the "
             "probability of the outcome at a score is the same in both."
         )
-    given = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
+    labelled = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if not logits:
         refuse_labels(y_prob, y_prob_target)
-    rows = given.checked().scale_free()
-    if isinstance(given, TopLabels):
-        matrix, reading = target_matrix(y_prob_target, given.rows.n_classes, column_names(y_prob), logits)
+    rows = labelled.checked().scale_free()
+    if isinstance(labelled, TopLabels):
+        matrix, reading = target_matrix(y_prob_target, labelled.rows.n_classes, column_names(y_prob), logits)
         confidence = matrix.max(axis=1)
-        refuse_contradiction(column_names(y_prob_target), given.rows.classes, name=TARGET)
+        refuse_contradiction(column_names(y_prob_target), labelled.rows.classes, name=TARGET)
     else:
         matrix, reading = target_event(y_prob_target, logits)
         confidence = matrix[:, 1]

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from bayescal.shift.options import ShiftColumnOptions, ShiftQuestionOptions
 from bayescal.shift.rows import TARGET
 from bayescal.shift.shift_evidence import ShiftEvidence
 from bayescal.shift.shift_evidence import evidence as shift_evidence
-
-if TYPE_CHECKING:
-    pass
 
 #: Options of one kind of shift alone: the option -> its kind.
 OWN = {"using": "label", "weights": "covariate"}
@@ -60,7 +57,7 @@ class ShiftedFiles(Result):
         return {
             "json": self._document,
             "html": self._page,
-            "plot": lambda: picture({"": self._of_event("--plot")}),
+            "plot": lambda: picture({"": self._event_evaluation("--plot")}),
             "netcdf": self._tree,
         }
 
@@ -86,7 +83,7 @@ class ShiftedFiles(Result):
         if self.evaluation is None:
             assert self.evidence is not None
             return self.evidence.to_datatree()
-        return self._of_event("--netcdf").to_datatree()
+        return self._event_evaluation("--netcdf").to_datatree()
 
     @property
     def _known(self) -> Any:
@@ -95,7 +92,7 @@ class ShiftedFiles(Result):
             return self.evaluation.weight_report
         return self.evaluation.priors
 
-    def _of_event(self, option: str) -> Any:
+    def _event_evaluation(self, option: str) -> Any:
         if self.evaluation is None:
             raise ValueError(f"{option} needs an evaluation: {NAMED}")
         if isinstance(self.evaluation, LabelShiftClasses):
@@ -166,22 +163,22 @@ def _settings(evaluation: Any, keywords: dict[str, Any]) -> dict[str, Any]:
     if evaluation is None:
         return {"draws": keywords["draws"], "seed": keywords["rng"]}
     first = next(iter(evaluation.values())) if isinstance(evaluation, LabelShiftClasses) else evaluation
-    found = settings(first.counts, keywords, keywords["bins"])
-    del found["target"]  # the key names the file
-    return found
+    values = settings(first.counts, keywords, keywords["bins"])
+    del values["target"]  # the key names the file
+    return values
 
 
 def _check_options(columns: ShiftColumnOptions, question: ShiftQuestionOptions, model: ModelOptions) -> None:
     """Refuse options that are missing, or that have no effect with the others, before files are read."""
-    given = columns.given() | question.given() | model.given()
+    options = columns.given() | question.given() | model.given()
     if columns.label is not None and columns.label == columns.prob:
         raise ValueError(f"--label and --prob must name different columns; both are {columns.label!r}.")
     if question.shift is None:
         if not question.evidence:
             raise ValueError(NAMED)
-        refuse({name: given[name] for name in OF_EVALUATION if name in given}, "without --shift")
+        refuse({name: options[name] for name in OF_EVALUATION if name in options}, "without --shift")
     else:
-        others = {name: given[name] for name, kind in OWN.items() if name in given and kind != question.shift}
+        others = {name: options[name] for name, kind in OWN.items() if name in options and kind != question.shift}
         refuse(others, f"with --shift {question.shift}")
     if question.shift == "covariate" and columns.weights is None:
         raise ValueError(

@@ -339,14 +339,16 @@ class _Problem:
     ) -> LabelShiftEvaluation | LabelShiftClasses:
         """Evaluate the event, or each class; `later` counts the rows of a class after adaptation, if they are known."""
         if len(first) == 1:
-            return self._of_class(first[1], later.get(1), priors, seeds[1], "")
-        own = {
-            priors.classes[k]: self._of_class(each, later.get(k), priors, seeds[k], f"class {priors.classes[k]}")
+            return self._class_evaluation(first[1], later.get(1), priors, seeds[1], "")
+        evaluations = {
+            priors.classes[k]: self._class_evaluation(
+                each, later.get(k), priors, seeds[k], f"class {priors.classes[k]}"
+            )
             for k, each in first.items()
         }
-        return LabelShiftClasses(own, priors)
+        return LabelShiftClasses(evaluations, priors)
 
-    def _of_class(
+    def _class_evaluation(
         self,
         counted: ShiftedBins,
         later: Callable[[], ShiftedBins] | None,
@@ -356,16 +358,16 @@ class _Problem:
     ) -> LabelShiftEvaluation:
         """Evaluate stated probabilities, and prepare the evaluation of adapted ones."""
         _require_overlap(counted.at(priors.mean()))  # for scores as stated: the error describes the rows as given
-        found = self._found(counted, priors, seeds[0])
+        evaluation = self._evaluation(counted, priors, seeds[0])
         adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], label)
-        return LabelShiftEvaluation.of(found, priors, adapt, label)
+        return LabelShiftEvaluation.of(evaluation, priors, adapt, label)
 
     def _adapted(
         self, later: Callable[[], ShiftedBins], priors: ClassPriors, seed: int, label: str
     ) -> LabelShiftEvaluation:
-        return LabelShiftEvaluation.of(self._found(later(), priors, seed), priors, label=label, of_adapted=True)
+        return LabelShiftEvaluation.of(self._evaluation(later(), priors, seed), priors, label=label, of_adapted=True)
 
-    def _found(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
+    def _evaluation(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
         make = partial(pooled, self.make, priors.drawn)
         return evaluation_of(counted.at(priors.mean()), make, model=self.model, draws=self.draws, rng=seed)
 
@@ -375,9 +377,9 @@ def _require_overlap(counts: LabelShiftedCounts) -> None:
     require_overlap(counts.without_labels, counts.rows.unlabelled.n_rows, empty)
 
 
-def pooled(make: Callable[[Counts], Posterior], drawn: Floats, counts: LabelShiftedCounts) -> OverPriors:
+def pooled(make: Callable[[Counts], Posterior], frequencies: Floats, counts: LabelShiftedCounts) -> OverPriors:
     """Make one posterior for each of 16 draws of the class frequencies, at equal steps in the order of the class."""
-    in_order = drawn[np.argsort(drawn[:, counts.rows.of], kind="stable")]
+    in_order = frequencies[np.argsort(frequencies[:, counts.rows.of], kind="stable")]
     parts = [make(CountsGivenPriors(counts.rows, priors)) for priors in _at_steps(in_order, PARTS)]
     near = _at_steps(in_order, PARTS * NEAR).reshape(PARTS, NEAR, -1)
     return over_priors(counts, parts, near)

@@ -50,7 +50,7 @@ class CountsGivenPriors(LabelShiftedCounts):
     """
 
     @cached_property
-    def _of_labels(self) -> tuple[Floats, Floats, Floats]:
+    def _label_evidence(self) -> tuple[Floats, Floats, Floats]:
         """Smoothed share of the class in each bin, its variance from labels at known log r, and that of log r."""
         n = super().effective_n + 1
         share = np.clip((super().effective_k + self.frequency) / n, SMALLEST, 1 - SMALLEST)
@@ -62,14 +62,14 @@ class CountsGivenPriors(LabelShiftedCounts):
 
         An error of log r adds the same error to the log odds of the share; together they change log f by 1 - share.
         """
-        (share, variance, of_ratio), r = self._of_labels, self.odds_ratio
+        (share, variance, of_ratio), r = self._label_evidence, self.odds_ratio
         mixed = share + r * (1 - share)
         slope = (1 - r) / mixed
         density = self.rows.frequency[self.rows.of] / self.frequency * mixed
         return density, slope, slope**2 * variance + (1 - share) ** 2 * of_ratio
 
     @cached_property
-    def _of_source(self) -> tuple[Floats, Floats]:
+    def _source_rows(self) -> tuple[Floats, Floats]:
         """Expected rows of the source among all rows of each bin, and the share of the source."""
         odds = self.n_rows * self._density[0] / super().effective_rows
         share = odds / (1 + odds)
@@ -78,8 +78,8 @@ class CountsGivenPriors(LabelShiftedCounts):
     @cached_property
     def _evidence(self) -> tuple[Floats, Floats]:
         """Effective rows of each bin, and those with the class: one scoring step from the estimate of the labels."""
-        (share, variance, of_ratio), (_, slope, uncertain) = self._of_labels, self._density
-        expected, of_source = self._of_source
+        (share, variance, of_ratio), (_, slope, uncertain) = self._label_evidence, self._density
+        expected, of_source = self._source_rows
         known = (self.n > 0) & self.occupied
         binomial = np.where(known, expected * (1 - of_source), 0.0)
         spread = share * (1 - share)
@@ -115,7 +115,7 @@ class CountsGivenPriors(LabelShiftedCounts):
     def _masses(self) -> tuple[Floats, float]:
         """Mass of each bin with rows of the target, and the number of rows of the target that masses are worth."""
         density, _, uncertain = self._density
-        phi = 1 / (1 + self._of_source[0] * uncertain)
+        phi = 1 / (1 + self._source_rows[0] * uncertain)
         rows = super().effective_rows + self.n_rows * phi * density
         mass = np.where(self.occupied, (self.rows.target_rows + phi * self.n) / rows, 0.0)
         mass /= mass.sum()
@@ -137,22 +137,14 @@ class CountsGivenPriors(LabelShiftedCounts):
 
 @dataclass(frozen=True, eq=False)
 class OverPriors:
-    r"""Posteriors given several class frequencies, with equal weights.
+    r"""Posteriors `parts` given several class frequencies, with equal weights; their counts are `CountsGivenPriors`.
 
-    Parameters
-    ----------
-    counts : LabelShiftedCounts
-        Counts at the posterior mean of the class frequencies.
-    parts : tuple of Posterior
-        One per draw of the class frequencies; their counts are `CountsGivenPriors`.
-    near_priors : ndarray, shape (n_parts, n_near, n_classes)
-        Draws of the class frequencies that each part represents.
+    `counts` are those at the posterior mean of the class frequencies. `near_priors`, shape (n_parts, n_near,
+    n_classes), are the draws of the class frequencies that each part represents.
 
-    Notes
-    -----
-    The masses m and accuracies :math:`\theta` of the bins of a target imply the frequency of its class,
-    :math:`\sum_b m_b \theta_b`. Draws of a part are therefore chosen from `FACTOR` times as many, with Normal weights
-    around its frequencies; see `near`. Probabilities of sub-models are computed before this selection.
+    The masses m and accuracies :math:`\theta` of the bins of a target imply the frequency of its class, :math:`\sum_b
+    m_b \theta_b`. Draws of a part are therefore chosen from `FACTOR` times as many, with Normal weights around its
+    frequencies; see `near`. Probabilities of sub-models are computed before this selection.
     """
 
     counts: LabelShiftedCounts
@@ -184,23 +176,23 @@ class OverPriors:
         """Draw the bins: the same number of draws from each part, in random order."""
         generator = _checks.generator(rng)
         part = self.part_of(n_draws, generator)
-        own = [np.flatnonzero(part == i) for i in range(len(self.parts))]
+        places = [np.flatnonzero(part == i) for i in range(len(self.parts))]
         near = self.near_priors[:, :, self.counts.rows.of]
-        drawn = [
+        parts = [
             _given_frequencies(posterior, near_to, max(len(rows), 1), each)
             for posterior, near_to, rows, each in zip(
-                self.parts, near, own, generator.spawn(len(self.parts)), strict=True
+                self.parts, near, places, generator.spawn(len(self.parts)), strict=True
             )
         ]
-        shape = (n_draws, drawn[0].accuracy.shape[1])
+        shape = (n_draws, parts[0].accuracy.shape[1])
         columns = {}
         for name in ("mass", "accuracy", "confidence"):
             columns[name] = np.empty(shape)
-            for rows, each in zip(own, drawn, strict=True):
+            for rows, each in zip(places, parts, strict=True):
                 columns[name][rows] = getattr(each, name)[: len(rows)]
-        if all(len(each.confidence) == 1 for each in drawn):
-            columns["confidence"] = drawn[0].confidence
-        return BinDraws(**columns, occupied=drawn[0].occupied, weight=columns["mass"])
+        if all(len(each.confidence) == 1 for each in parts):
+            columns["confidence"] = parts[0].confidence
+        return BinDraws(**columns, occupied=parts[0].occupied, weight=columns["mass"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,8 +243,8 @@ class HypothesesOverPriors(OverPriors):
 
 def _given_frequencies(posterior: Posterior, near_to: Floats, n_draws: int, rng: np.random.Generator) -> BinDraws:
     """Draw the bins of one part, and keep draws that imply a class frequency near the given ones."""
-    drawn = posterior.sample(FACTOR * n_draws, rng=rng)
-    return drawn.part(near((drawn.mass * drawn.accuracy).sum(axis=1), near_to, n_draws, rng))
+    bins = posterior.sample(FACTOR * n_draws, rng=rng)
+    return bins.part(near((bins.mass * bins.accuracy).sum(axis=1), near_to, n_draws, rng))
 
 
 def near(values: Floats, centres: Floats, n_chosen: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -57,9 +57,11 @@ class SourceRows:
             return cls(
                 label=label, matrix=both_columns(rows.confidence), classes=named, event=True, reading=rows.reading
             )
-        own = replace(ClassRows.read(y_true, y_prob, classes=classes, logits=logits), whole=whole).checked()
-        matrix = own.matrix.astype(np.float64, copy=False)
-        return cls(label=own.label, matrix=matrix, classes=own.classes, event=False, reading=own.reading)
+        class_rows = replace(ClassRows.read(y_true, y_prob, classes=classes, logits=logits), whole=whole).checked()
+        matrix = class_rows.matrix.astype(np.float64, copy=False)
+        return cls(
+            label=class_rows.label, matrix=matrix, classes=class_rows.classes, event=False, reading=class_rows.reading
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -210,16 +212,16 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> tuple
 
     Probabilities have shape (n_target, 2).
     """
-    given = to_array(name, values)
-    if given.ndim == 2 and given.shape[1] > 1:
+    array = to_array(name, values)
+    if array.ndim == 2 and array.shape[1] > 1:
         hint = "Pass `y_prob` with one column per class, too."
-        if given.shape[1] == 2:
+        if array.shape[1] == 2:
             hint = f"Pass the column of the event, `{name}[:, 1]`."
-        raise ValueError(f"`{name}` must be one column, as `y_prob` is; its shape is {given.shape}. {hint}")
-    given = column(name, given)
-    _checks.not_empty(name, len(given), hint="")
-    p = sigmoid(name, given) if logits else numbers(name, given)
-    reading = reading_of_logits(given) if logits else Reading()
+        raise ValueError(f"`{name}` must be one column, as `y_prob` is; its shape is {array.shape}. {hint}")
+    array = column(name, array)
+    _checks.not_empty(name, len(array), hint="")
+    p = sigmoid(name, array) if logits else numbers(name, array)
+    reading = reading_of_logits(array) if logits else Reading()
     return both_columns(_checks.probabilities(name, p)), reading
 
 
@@ -237,18 +239,19 @@ def target_matrix(
     `names` are the names of the columns of the source; a target whose columns have other names is refused. `whole`:
     these are all rows; see `unit_rows`.
     """
-    own = column_names(values)
-    if names is not None and own is not None and list(names) != list(own):
+    target_names = column_names(values)
+    if names is not None and target_names is not None and list(names) != list(target_names):
         raise ValueError(
             f"`{name}` must have the columns of `y_prob`, in the same order: {quoted(list(names)[:10])}, not "
-            f"{quoted(list(own)[:10])}." + (f" Pass `{name}[list(y_prob)]`." if set(names) == set(own) else "")
+            f"{quoted(list(target_names)[:10])}."
+            + (f" Pass `{name}[list(y_prob)]`." if set(names) == set(target_names) else "")
         )
-    given = to_array(name, values)
-    if given.ndim != 2 or given.shape[1] != n_classes:
-        hint = " Pass both columns, `np.column_stack([1 - p, p])`." if n_classes == 2 and given.ndim == 1 else ""
-        raise ValueError(f"`{name}` must have {n_classes} columns, one per class; its shape is {given.shape}.{hint}")
-    _checks.not_empty(name, len(given), hint="")
-    matrix = softmax(name, given) if logits else numbers(name, given)
+    array = to_array(name, values)
+    if array.ndim != 2 or array.shape[1] != n_classes:
+        hint = " Pass both columns, `np.column_stack([1 - p, p])`." if n_classes == 2 and array.ndim == 1 else ""
+        raise ValueError(f"`{name}` must have {n_classes} columns, one per class; its shape is {array.shape}.{hint}")
+    _checks.not_empty(name, len(array), hint="")
+    matrix = softmax(name, array) if logits else numbers(name, array)
     matrix = _checks.probabilities(name, matrix)
     matrix, reading = unit_rows(name, matrix, whole=whole)
     return matrix.astype(np.float64, copy=False), reading

@@ -66,19 +66,10 @@ class ClassRanks:
 class ShiftedBins(Sums):
     """One class against the others: labelled rows of the source and rows of the target, in the same bins. Addable.
 
-    Parameters
-    ----------
-    source : BinnedCounts
-        Labelled rows; the outcome is that the row has the class.
-    by_class : ndarray of int, shape (n_classes, n_bins)
-        The same rows by their class.
-    unlabelled : BinnedCounts
-        Rows of the target. Their classes are unknown: all of them are counted with outcome 0, which is not used.
-    of : int
-        Number of the class.
-    ranks : ClassRanks or None
-        The labelled rows by class on a fine grid. None if rows are not known one by one: `ranked` then uses the bins as
-        the grid.
+    `source` has outcome 1 if the row has the class, whose number is `of`; `by_class`, shape (n_classes, n_bins), has
+    the same rows by their class. Classes of the target's rows are unknown: all of `unlabelled` are counted with outcome
+    0, which is not used. `ranks` are the labelled rows by class on a fine grid, or None if rows are not known one by
+    one: `ranked` then uses the bins as the grid.
     """
 
     source: BinnedCounts
@@ -188,23 +179,13 @@ class ShiftedBins(Sums):
 
 @dataclass(frozen=True, eq=False)
 class LabelShiftedCounts:
-    r"""Labelled rows of a source as counts of a target with given class frequencies; satisfies the protocol `Counts`.
+    r"""Labelled rows of a source as counts of a target with the class frequencies `priors`; see `Counts`.
 
-    Masses and mean confidences of the bins are those of the target.
-
-    Parameters
-    ----------
-    rows : ShiftedBins
-        Rows of source and target.
-    priors : ndarray, shape (n_classes,)
-        Class frequencies of the target.
-
-    Notes
-    -----
-    By Bayes' rule, a bin with the share :math:`\theta_s` of the class in the source has
-    :math:`\theta_t = r \theta_s / (1 - \theta_s + r \theta_s)` in the target, with the ratio r of the odds. Its n
-    labelled rows are worth :math:`n (1 - \theta_s + r \theta_s)^2 / r` rows of the target: the logarithm of the odds
-    then has the variance :math:`1 / (n \theta_s (1 - \theta_s))` that it has in the source.
+    Masses and mean confidences of the bins are those of the target. By Bayes' rule, a bin with the share
+    :math:`\theta_s` of the class in the source has :math:`\theta_t = r \theta_s / (1 - \theta_s + r \theta_s)` in the
+    target, with the ratio r of the odds. Its n labelled rows are worth :math:`n (1 - \theta_s + r \theta_s)^2 / r` rows
+    of the target: the logarithm of the odds then has the variance :math:`1 / (n \theta_s (1 - \theta_s))` that it has
+    in the source.
     """
 
     rows: ShiftedBins
@@ -283,8 +264,8 @@ class LabelShiftedCounts:
     def _class_weight(self) -> Floats:
         """Weight of labelled rows without and with the class in each bin, shape (2, n_bins)."""
         of, frequency = self.rows.of, self.rows.frequency
-        own = self.priors[of] / frequency[of]
-        return np.stack([own / self.odds_ratio, np.full(len(self.bins), own)])
+        ratio = self.priors[of] / frequency[of]
+        return np.stack([ratio / self.odds_ratio, np.full(len(self.bins), ratio)])
 
     @property
     def weight(self) -> Floats:

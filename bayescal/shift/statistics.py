@@ -31,15 +31,8 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class CellShiftPosterior:
-    r"""Posterior of the distributions of source and target over cells.
+    r"""Posterior of the distributions of `source` and `target` over cells, given rows of shape (n_cells,).
 
-    Parameters
-    ----------
-    source, target : ndarray of int, shape (n_cells,)
-        Rows per cell, at least one on each side.
-
-    Notes
-    -----
     Both distributions vary around a common one, m, by an amount that is learnt from the data:
 
     .. math::
@@ -54,12 +47,6 @@ class CellShiftPosterior:
     ----------
     .. [1] I. J. Good (1976), "On the application of symmetric Dirichlet distributions and their mixtures to contingency
        tables", Annals of Statistics 4, 1159-1189.
-
-    Examples
-    --------
-    >>> posterior = CellShiftPosterior(np.array([200, 100, 100]), np.array([100, 100, 200]))
-    >>> posterior.sample(2000, rng=1).shape
-    (2000, 2, 3)
     """
 
     source: Ints
@@ -93,12 +80,12 @@ class CellShiftPosterior:
         rows = np.stack([self.source, self.target])
         # no difference: both are one distribution, given all rows
         same = dirichlet(np.broadcast_to(rows.sum(axis=0) + self.alpha, (n_draws, rows.shape[1])), generator)
-        drawn = np.repeat(same[:, None], 2, axis=1)
+        distributions = np.repeat(same[:, None], 2, axis=1)
         for i, c in enumerate(self.concentrations):
-            own = np.flatnonzero(chosen == i)
-            common = proposals[i, generator.choice(PROPOSALS, len(own), p=weights[i])]
-            drawn[own] = dirichlet(c * common[:, None] + rows, generator)
-        return drawn
+            places = np.flatnonzero(chosen == i)
+            common = proposals[i, generator.choice(PROPOSALS, len(places), p=weights[i])]
+            distributions[places] = dirichlet(c * common[:, None] + rows, generator)
+        return distributions
 
     def _proposed(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """Propose common distributions for each concentration: (proposals, log evidence, weights that sum to 1)."""
@@ -172,18 +159,18 @@ def no_shift_test(source: Ints, target: Ints, n_simulated: int, *, rng: Any = No
     a with probability at most a.
     """
     both = source + target
-    drawn = _checks.generator(rng).multivariate_hypergeometric(
+    permuted = _checks.generator(rng).multivariate_hypergeometric(
         both, int(target.sum()), size=n_simulated, method="marginals"
     )
-    simulated = _likelihood_ratio(both - drawn, drawn)
+    simulated = _likelihood_ratio(both - permuted, permuted)
     return ShiftTest.against(float(_likelihood_ratio(source, target)), simulated)
 
 
 def _likelihood_ratio(source: Ints, target: Ints) -> Floats:
     both = source + target
-    own = sum(xlogy(rows, rows / rows.sum(axis=-1, keepdims=True)) for rows in (source, target))
+    separate = sum(xlogy(rows, rows / rows.sum(axis=-1, keepdims=True)) for rows in (source, target))
     pooled = xlogy(both, both / both.sum(axis=-1, keepdims=True))
-    return np.asarray(2 * (own - pooled).sum(axis=-1))
+    return np.asarray(2 * (separate - pooled).sum(axis=-1))
 
 
 def label_shift_test(counts: ShiftCounts, n_simulated: int, *, rng: Any = None) -> ShiftTest:

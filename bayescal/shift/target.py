@@ -26,25 +26,11 @@ Floats = NDArray[np.float64]
 class TargetCounts(Frozen):
     """Bins of a target population: masses and mean confidences of its rows, and accuracies from labelled source rows.
 
-    It satisfies the protocol `Counts`. `n`, `k` and `n_rows` are numbers of labelled rows.
+    It satisfies the protocol `Counts`. `n`, `k` and `n_rows` are numbers of labelled rows. Shape (n_bins,): numbers
+    `target_rows`; their `mean_confidence`, NaN without them; `accuracy`, the estimated share of outcome 1 in the
+    target, NaN in bins without labelled rows; and `effective_n`, the rows of the target that the labelled rows of
+    `source` are worth.
 
-    Parameters
-    ----------
-    source : BinnedCounts
-        The labelled rows of the source, with their weights.
-    target_rows : ndarray of int64, shape (n_bins,)
-        Numbers of target rows.
-    mean_confidence : ndarray, shape (n_bins,)
-        Mean confidence of the target rows; NaN in bins without them.
-    accuracy : ndarray, shape (n_bins,)
-        Estimated share of outcome 1 in the target; NaN in bins without labelled rows.
-    effective_n : ndarray, shape (n_bins,)
-        Number of labelled rows of the target that the labelled rows of the source are worth.
-    target_reading : Reading
-        How the probabilities of the target were read.
-
-    Examples
-    --------
     >>> source = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.3, 0.8], bins=2, weights=[1, 3, 1])
     >>> counts = TargetCounts.from_confidences(source, np.array([0.1, 0.7, 0.9]))
     >>> counts.share, counts.accuracy, counts.effective_n

@@ -76,7 +76,13 @@ def sweeps_for(labelled: NDArray[np.int64], expected: Floats, worth: float) -> i
 
 
 def swept(
-    pi: Floats, cells: Floats, own: Floats, target: NDArray[np.int64], sd: float, sweeps: int, rng: np.random.Generator
+    pi: Floats,
+    cells: Floats,
+    parameters: Floats,
+    target: NDArray[np.int64],
+    sd: float,
+    sweeps: int,
+    rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Return the last state of each chain; scales of Metropolis steps follow Gelman, Roberts and Gilks (1996).
 
@@ -89,27 +95,27 @@ def swept(
        599-607.
     """
     rows = target.astype(np.float64)
-    width = RANGE_BETWEEN + max(np.log10(own.sum() / WIDER_FROM), 0)
+    width = RANGE_BETWEEN + max(np.log10(parameters.sum() / WIDER_FROM), 0)
     # chains are on the last axis: reductions along a short last axis take several times as long
     weight = np.ascontiguousarray(np.moveaxis(pi[:, :, None] * cells, 0, -1))
     for _ in range(sweeps):
-        weight = _given_rates(weight, own, rows, rng)
+        weight = _given_rates(weight, parameters, rows, rng)
         weight = _along_frequency(weight, rows, min(OPTIMAL * sd, LARGEST), rng)
         for k in (0, 1):
-            weight = _between_classes(weight, own[k], k, width, rng)
+            weight = _between_classes(weight, parameters[k], k, width, rng)
     pi = weight.sum(axis=1)
     return np.ascontiguousarray(pi.T), np.ascontiguousarray(np.moveaxis(weight / pi[:, None], -1, 0))
 
 
-def _given_rates(weight: Floats, own: Floats, target: Floats, rng: np.random.Generator) -> Floats:
+def _given_rates(weight: Floats, parameters: Floats, target: Floats, rng: np.random.Generator) -> Floats:
     """Draw the rates of both classes, and then the weights of each cell; weights have shape (2, n_cells, n_chains)."""
     n_chains = weight.shape[-1]
     total = rng.standard_gamma(2 + target.sum(), n_chains)
-    shape = own.sum(axis=1, keepdims=True) - 1
+    shape = parameters.sum(axis=1, keepdims=True) - 1
     v = 1 + rng.standard_gamma(np.broadcast_to(shape, (2, n_chains))) / (total * weight.sum(axis=1))
     logit = np.log((v[1] / v[0]) * (weight[1] / weight[0]))
-    sums = rng.standard_gamma((own.sum(axis=0) + target)[:, None], logit.shape)
-    one, rest = _shares(_moved(logit, v[0] / v[1], own, target, rng))
+    sums = rng.standard_gamma((parameters.sum(axis=0) + target)[:, None], logit.shape)
+    one, rest = _shares(_moved(logit, v[0] / v[1], parameters, target, rng))
     weight = np.stack([np.exp(rest) * (sums / v[0]), np.exp(one) * (sums / v[1])])
     weight /= weight.sum(axis=(0, 1))
     return np.maximum(weight, TINY)
@@ -121,9 +127,9 @@ def _shares(logit: Floats) -> tuple[Floats, Floats]:
     return log, log - logit
 
 
-def _moved(logit: Floats, ratio: Floats, own: Floats, target: Floats, rng: np.random.Generator) -> Floats:
+def _moved(logit: Floats, ratio: Floats, parameters: Floats, target: Floats, rng: np.random.Generator) -> Floats:
     """Move the logits of the shares of class 1 by Metropolis steps, independently in each cell and chain."""
-    of_one, of_rest, rows = own[1][:, None], own[0][:, None], target[:, None]
+    of_one, of_rest, rows = parameters[1][:, None], parameters[0][:, None], target[:, None]
 
     def height(logit: Floats) -> Floats:
         one, rest = _shares(logit)
@@ -157,7 +163,7 @@ def _along_frequency(weight: Floats, target: Floats, scale: float, rng: np.rando
     return np.stack([rest * first, one * second])
 
 
-def _between_classes(weight: Floats, own: Floats, k: int, width: float, rng: np.random.Generator) -> Floats:
+def _between_classes(weight: Floats, parameters: Floats, k: int, width: float, rng: np.random.Generator) -> Floats:
     """Move probability between class k and the other one.
 
     `own` are the Dirichlet parameters of class k, and `width` is that of the logarithm of the random factor of steps.
@@ -169,7 +175,9 @@ def _between_classes(weight: Floats, own: Floats, k: int, width: float, rng: np.
     moved = part + step * other
     possible = (step < 1) & (moved.min(axis=0) > TINY)
     moved = np.where(possible, moved, part)
-    log = (own - 1) @ np.log(moved / part) - (own.sum() - 1) * np.log(moved.sum(axis=0) / part.sum(axis=0))
+    log = (parameters - 1) @ np.log(moved / part) - (parameters.sum() - 1) * np.log(
+        moved.sum(axis=0) / part.sum(axis=0)
+    )
     taken = possible & (np.log(rng.random(n_chains)) < log)
     pair = [np.where(taken, moved, part), np.where(taken, (1 - step) * other, other)]
     return np.stack(pair if k == 0 else pair[::-1])

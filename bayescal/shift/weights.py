@@ -167,9 +167,9 @@ def weight_report(weights: Any) -> WeightReport:
     >>> report.sentence()
     'The 2000 weighted rows are worth ... rows (... %). The largest weight has ... % of the total, and the Pareto ...'
     """
-    given = column("weights", to_array("weights", weights))
-    _checks.not_empty("weights", len(given), hint="")
-    weight = weight_column(given, len(given), "weights")
+    values = column("weights", to_array("weights", weights))
+    _checks.not_empty("weights", len(values), hint="")
+    weight = weight_column(values, len(values), "weights")
     assert weight is not None  # `weights` is an array here
     return report_of(scale_free(allowed_weights(weight)))
 

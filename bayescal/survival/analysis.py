@@ -318,11 +318,11 @@ def _evaluate_horizons(
     require_increasing(at)
     require_rising(rows.risk)
     seeds = _checks.seeds(rng, len(at))
-    found = {}
+    evaluations = {}
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
-        own = rows.at(i)
-        found[each] = _evaluate_rows(own, each, edges_of_risks(own, bins, binning), rng=seed, **arguments)
-    return SurvivalHorizons(found, dict(zip(at, seeds, strict=True)))
+        rows_at = rows.at(i)
+        evaluations[each] = _evaluate_rows(rows_at, each, edges_of_risks(rows_at, bins, binning), rng=seed, **arguments)
+    return SurvivalHorizons(evaluations, dict(zip(at, seeds, strict=True)))
 
 
 def require_increasing(horizons: Sequence[float]) -> None:
@@ -369,6 +369,6 @@ def _evaluated_groups(
             except ValueError as problem:
                 raise prefixed(problem, f"group {label!r}: ") from problem
 
-    found = evaluate_groups(labels, counts(), overall, name=name, **arguments)
-    members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in found.groups.items()}
-    return replace(found, groups=members, overall=SurvivalEvaluation.of(found.overall))
+    grouped = evaluate_groups(labels, counts(), overall, name=name, **arguments)
+    members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in grouped.groups.items()}
+    return replace(grouped, groups=members, overall=SurvivalEvaluation.of(grouped.overall))

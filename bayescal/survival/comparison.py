@@ -238,8 +238,8 @@ def compare(
     warn_of_codes(every[0].rows)
     pairs = {(i, j): paired_horizons(every[i], every[j]) for i, j in combinations(range(len(every)), 2)}
     common, order = _checks.seeds(rng, 2)
-    found = {
+    evaluations = {
         name: SurvivalEvaluation.of(evaluate_one(each.counts, model=model, draws=draws, rng=common, **options))
         for name, each in models.items()
     }
-    return SurvivalComparison(found, pairs, width, order)
+    return SurvivalComparison(evaluations, pairs, width, order)

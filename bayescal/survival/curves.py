@@ -187,7 +187,7 @@ class Exits:
         passed = np.concatenate([[0.0], np.cumsum(parts)])
         after = passed[self.starts[1:]][self.bin] - passed[1:] + (staying / self.uncensored_at_horizon)[self.bin]
         lost = ~self.event & ~self.last
-        own = np.where(lost, after * self.leaving / np.where(lost, 1 - self.leaving, 1.0), 0.0) / self.weight
-        changed = np.concatenate([[0.0], np.cumsum(own * self.leaving)])
+        gained = np.where(lost, after * self.leaving / np.where(lost, 1 - self.leaving, 1.0), 0.0) / self.weight
+        changed = np.concatenate([[0.0], np.cumsum(gained * self.leaving)])
         before = changed[self.starts[:-1]]
-        return parts / self.weight + own - (changed[1:] - before[self.bin]), changed[self.starts[1:]] - before
+        return parts / self.weight + gained - (changed[1:] - before[self.bin]), changed[self.starts[1:]] - before

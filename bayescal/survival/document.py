@@ -74,11 +74,11 @@ def _read_weights(
     document: Mapping[str, Any], n: NDArray[Any], bin_of: NDArray[Any], size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
     """Read sums of weights by cell and of squared weights by bin; None if rows have none."""
-    given = [name for name in WEIGHTS if name in document]
-    if not given:
+    entries = [name for name in WEIGHTS if name in document]
+    if not entries:
         return None, None
-    if len(given) < len(WEIGHTS):
-        raise ValueError(f"`{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    if len(entries) < len(WEIGHTS):
+        raise ValueError(f"`{entries[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
     weight, weight_sq = (
         floats("weight", document["weight"], n.shape),
         floats("weight_sq", document["weight_sq"], (size,)),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal._invalid import InvalidRows
 from bayescal.cli.classifiers import named_columns
@@ -22,9 +22,6 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.survival.analysis import evaluate
 from bayescal.survival.comparison import compare
 from bayescal.survival.options import SurvivalColumnOptions, SurvivalQuestionOptions
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -115,15 +112,17 @@ def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestion
     if holds_counts(file):
         raise ValueError(f"'{file.name}' holds counts; the rows of a file with times are needed.")
     about = {"time": "times", "event": "kinds of exit (0 censored, 1 the event)", "risk": "stated risks"}
-    given = columns.given()
+    options = columns.given()
     for name, words in about.items():
-        if name not in given:
+        if name not in options:
             raise ValueError(f"say where the {words} are: --{name} COLUMN.")
     if question.horizon is None:
         raise ValueError("say at which time the risks are stated: --horizon NUMBER.")
-    models = named_columns([file], "risk", given["risk"], [given["event"]], None)
+    models = named_columns([file], "risk", options["risk"], [options["event"]], None)
     risk_columns = {name: str(each.prob) for name, each in models.items()}
-    named: dict[str, str] = {name: given[name] for name in (*HELD, "cluster", "by") if name in given and name != "risk"}
+    named: dict[str, str] = {
+        name: options[name] for name in (*HELD, "cluster", "by") if name in options and name != "risk"
+    }
     used: dict[str | None, str] = {column: HELD[name] for name, column in named.items() if name in HELD}
     used |= dict.fromkeys(risk_columns.values(), HELD["risk"])
     refuse_column("cluster", named.get("cluster"), "clusters", used)

@@ -71,8 +71,8 @@ class HorizonRows:
         inverse[self.leaving] = of_events
         staying = self.exits.staying
         factor = np.divide(of_staying, staying, out=np.zeros_like(of_staying), where=staying > 0)
-        own = factor[self.bin_of[self.stay]]
-        inverse[self.stay] = own * self.weight[self.stay]
+        factors = factor[self.bin_of[self.stay]]
+        inverse[self.stay] = factors * self.weight[self.stay]
         return inverse
 
     def influences(self, values: Floats) -> Floats:
@@ -86,10 +86,10 @@ class HorizonRows:
         of_exits, of_censoring = exits.influences(
             values[self.leaving], sums_at(at, self.weight[self.stay] * of_stay, len(exits.staying))
         )
-        found = np.zeros(len(values))
-        found[self.leaving] = of_exits
-        found[self.stay] = of_stay / exits.uncensored_at_horizon[at] - of_censoring[at]
-        return found
+        result = np.zeros(len(values))
+        result[self.leaving] = of_exits
+        result[self.stay] = of_stay / exits.uncensored_at_horizon[at] - of_censoring[at]
+        return result
 
     def on_mean(self, values: Floats) -> tuple[float, Floats]:
         """Return a mean over rows with known outcome, weighted for censoring, and the influence of each row on it.
@@ -124,32 +124,21 @@ def censored_before(rows: SurvivalRows, horizon: float) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class HorizonCounts:
-    """Right-censored rows at one horizon, by bin of the stated risk.
+    """Right-censored rows at one horizon, by bin of the stated risk; satisfies the protocol `Counts`.
 
-    It satisfies the protocol `Counts`. Without censoring before the horizon all members equal those of `rows`.
+    `rows` have outcome 1 for events of the cause that were observed by the horizon; their `clusters` are sums of
+    pseudo-outcomes minus stated risks (`cluster_sums`). Without censoring before the horizon all members equal those of
+    `rows`. Shape (n_bins,):
 
-    Parameters
-    ----------
-    rows : BinnedCounts
-        All rows, with outcome 1 for events of the cause that were observed by the horizon. Their `clusters` are sums
-        of pseudo-outcomes minus stated risks; see `cluster_sums`.
-    horizon : float
-        The horizon.
-    accuracy : ndarray, shape (n_bins,)
-        Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon. In a bin that is not
-        followed, the estimate at the last time of the bin. NaN in empty bins.
-    effective_n : ndarray, shape (n_bins,)
-        Number of uncensored, independent rows that the rows are worth; 0 in bins that are not followed.
-    followed : ndarray of bool, shape (n_bins,)
-        Whether the bin has rows at the horizon or its last row has an event; True for empty bins.
-    n_censored : ndarray of int, shape (n_bins,)
-        Number of rows censored before the horizon, whose outcome is unknown.
-    weight : ndarray, shape (2, n_bins)
-        Sums of the weights of rows with known outcome, divided by the probability of not being censored before.
-    losses : LossSums of shape (2, n_bins), or None
-        Squared errors with these weights, for the Brier score. None if more than 5 % of the rows are not followed.
-    ranks : Ranks or None
-        Ranks with these weights, for the area under the ROC curve.
+    * `accuracy`: Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon; in a bin that
+      is not followed, the estimate at the last time of the bin; NaN in empty bins;
+    * `effective_n`: number of uncensored, independent rows that the rows are worth; 0 in bins that are not followed;
+    * `followed`: whether the bin has rows at the horizon or its last row has an event; True for empty bins;
+    * `n_censored`: number of rows censored before the horizon, whose outcome is unknown.
+
+    `weight`, shape (2, n_bins), are sums of the weights of rows with known outcome, divided by the probability of not
+    being censored before. `losses` (squared errors, None if more than 5 % of the rows are not followed) and `ranks`
+    have these weights.
     """
 
     rows: BinnedCounts
@@ -304,9 +293,9 @@ def censored_counts(
     counted: BinnedCounts, horizon: float, exits: Exits, n_censored: NDArray[np.int64], known: Known
 ) -> HorizonCounts:
     """Return counts in which some outcomes are unknown."""
-    own = n_censored > 0
-    worth = np.where(own, exits.worth(counted.mean_confidence), 1.0)
-    incidence = np.where(own, exits.incidence, counted.accuracy)
+    some = n_censored > 0
+    worth = np.where(some, exits.worth(counted.mean_confidence), 1.0)
+    incidence = np.where(some, exits.incidence, counted.accuracy)
     followed = exits.followed
     whole = float(counted.share[~followed].sum()) <= MOST_NOT_FOLLOWED
     return HorizonCounts(

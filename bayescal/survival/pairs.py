@@ -63,11 +63,11 @@ class PairedHorizons:
         """Cosine similarity over rows of two linear functions of gaps and masses; see `Paired`."""
         if self.moments is None:
             return self.rows.linear_cosine(of_gap, of_mass)
-        own = []
+        centred = []
         for counts, gap, mass in zip((self.first, self.second), of_gap, of_mass, strict=True):
             shown = np.where(counts.occupied & counts.followed, counts.accuracy - counts.mean_confidence, 0.0)
-            own.append(mass - float(counts.share @ (gap * shown + mass)))
-        (a, b), (c, d) = ([each[at] for each, at in zip(pair, self._bins, strict=True)] for pair in (of_gap, own))
+            centred.append(mass - float(counts.share @ (gap * shown + mass)))
+        (a, b), (c, d) = ([each[at] for each, at in zip(pair, self._bins, strict=True)] for pair in (of_gap, centred))
         one, e, f, ef, ee, ff = self.moments
         xy = a * b * ef + a * d * e + c * b * f + c * d * one
         xx, yy = a * a * ee + 2 * a * c * e + c * c * one, b * b * ff + 2 * b * d * f + d * d * one
@@ -165,7 +165,7 @@ def paired_horizons(first: ModelRows, second: ModelRows) -> PairedHorizons:
         _moments(rows, first, second),
         of_ratio,
         None if on_areas[0] is None or on_areas[1] is None else correlation(on_areas[0], on_areas[1], weight),
-        *_of_scores(first, second),
+        *_score_differences(first, second),
     )
 
 
@@ -182,7 +182,7 @@ def _moments(rows: PairedCounts, first: ModelRows, second: ModelRows) -> Floats:
     return np.stack([sums_at(at, squared * x, len(of_cells)) for x in (np.ones(len(e)), e, f, e * f, e * e, f * f)])
 
 
-def _of_scores(first: ModelRows, second: ModelRows) -> tuple[LossSums | None, Floats | None]:
+def _score_differences(first: ModelRows, second: ModelRows) -> tuple[LossSums | None, Floats | None]:
     """Return the difference of losses, and the covariance of the influences on the two Brier scores."""
     one, other = first.on_brier_score(), second.on_brier_score()
     if one is None or other is None:

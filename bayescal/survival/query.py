@@ -83,8 +83,8 @@ class _SurvivalQuery(Query):
             named_column(frame, name).alias(label) for name, label in zip(self.groups, self.labels[:-1], strict=True)
         ]
         chosen += [
-            named_column(frame, name).cast(nw.Float64).alias(own)
-            for name, own in ((self.time, "t"), (self.event, "e"), (self.models[0]["risk"], "c0"))
+            named_column(frame, name).cast(nw.Float64).alias(short)
+            for name, short in ((self.time, "t"), (self.event, "e"), (self.models[0]["risk"], "c0"))
         ]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
@@ -151,7 +151,7 @@ def _by_group(read: RowSums, n_columns: int) -> Iterator[tuple[Any, Ints, RowSum
     exits = np.array([label[-1] if n_columns else label for label in labels], np.int64)
     groups = [(label[:-1] if n_columns > 1 else label[0]) if n_columns else None for label in labels]
     number = {label: i for i, label in enumerate(dict.fromkeys(groups))}
-    own = np.array([number[label] for label in groups], np.int64)
+    group_of = np.array([number[label] for label in groups], np.int64)
     for label, i in number.items():
-        keys = np.flatnonzero(own[of_row] == i)
+        keys = np.flatnonzero(group_of[of_row] == i)
         yield label, exits[of_row[keys]], read.at(keys)

@@ -122,12 +122,12 @@ class SurvivalEvaluation(Evaluation):
         """Return the evaluation of `HorizonCounts` with what belongs to a horizon."""
         values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         if evaluation.null_bin_draws is not None:
-            values["null_bin_draws"] = _of_followed(evaluation.null_bin_draws, values["counts"])
+            values["null_bin_draws"] = _followed_bins(evaluation.null_bin_draws, values["counts"])
         return cls(**values)
 
     @property
     def _observed_bins(self) -> BinDraws:
-        return _of_followed(super()._observed_bins, self.counts)
+        return _followed_bins(super()._observed_bins, self.counts)
 
     _compared_by: ClassVar[str] = "bayescal.survival.compare"
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n", "censored": "n_censored", "effective rows": "effective_n"}
@@ -174,11 +174,11 @@ class SurvivalEvaluation(Evaluation):
         It raises a ValueError if all stated risks are 0. See `bayescal.survival.result.observed_expected`.
         """
         rng = np.random.SeedSequence((self.bin_draws_seed, RATIO))
-        drawn = observed_expected(self.bin_draws, self.counts, rng=rng)
+        ratio = observed_expected(self.bin_draws, self.counts, rng=rng)
         if self.draw_total_bins is not None:
             total = observed_expected(self.draw_total_bins(), self.counts.with_total_effect(), rng=rng)
-            drawn = replace(drawn, values=with_ranks_of(drawn.values, total.values))
-        return replace(drawn, origin=self.bin_draws.fingerprint)
+            ratio = replace(ratio, values=with_ranks_of(ratio.values, total.values))
+        return replace(ratio, origin=self.bin_draws.fingerprint)
 
     def _draw(self, record: Estimand) -> Draws:
         self._require(record)
@@ -257,10 +257,10 @@ class SurvivalEvaluation(Evaluation):
         followed, and ``observed_data`` the number of rows per bin that are censored before the horizon.
         """
         tree = super().to_datatree()
-        drawn, observed = tree["posterior"].to_dataset(), tree["observed_data"].to_dataset()
+        posterior, observed = tree["posterior"].to_dataset(), tree["observed_data"].to_dataset()
         if expects_events(self.counts):
-            ratio = drawn["ece"].copy(data=self.observed_expected.values.reshape(drawn["ece"].shape))
-            tree["posterior"] = drawn.assign({NAME: ratio})
+            ratio = posterior["ece"].copy(data=self.observed_expected.values.reshape(posterior["ece"].shape))
+            tree["posterior"] = posterior.assign({NAME: ratio})
         tree["observed_data"] = observed.assign(n_censored=observed["n_rows"].copy(data=self.counts.n_censored))
         tree.attrs |= {"horizon": self.horizon, "not_followed": self.not_followed}
         return tree
@@ -268,21 +268,16 @@ class SurvivalEvaluation(Evaluation):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table; empty if no problem is known."""
-        return (*super().remarks, *_remarks(self.counts))
+        return (*super().remarks, *_doubts(self.counts), *_censoring_remarks(self.counts))
 
 
-def _of_followed(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
+def _followed_bins(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
     """Select the bins that are followed among the occupied bins."""
     keep = counts.followed[counts.occupied]
     if keep.all():
         return bins
     share = bins.mass[:, keep] / bins.mass[:, keep].sum(axis=1, keepdims=True)
     return BinDraws(share, bins.accuracy[:, keep], bins.confidence[:, keep], bins.occupied[keep], share)
-
-
-def _remarks(counts: HorizonCounts) -> list[str]:
-    """Return doubts about the input, what censoring does to the evidence, and how many rows are not followed."""
-    return [*_doubts(counts), *_of_censoring(counts)]
 
 
 def _doubts(counts: HorizonCounts) -> list[str]:
@@ -313,7 +308,7 @@ def _trend(n: Floats, k: Floats, risk: Floats) -> float:
     return float((k - n * rate) @ off / np.sqrt(variance)) if variance > 0 else 0.0
 
 
-def _of_censoring(counts: HorizonCounts) -> list[str]:
+def _censoring_remarks(counts: HorizonCounts) -> list[str]:
     """Return what censoring does to the evidence, and how many rows are not followed."""
     if not counts.n_censored.any():
         return []
