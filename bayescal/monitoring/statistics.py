@@ -132,13 +132,6 @@ def calibration_e_values(n: Floats, k: Floats, mean_confidence: Floats, midpoint
     multiplies the logits of `midpoints`, shape (n_bins,), which must not depend on the rows. The logarithm is :math:`k
     \delta - n \log(1 + \bar c (e^\delta - 1))`, that of :math:`(q / \bar c)^k ((1 - q) / (1 - \bar c))^{n - k}` for
     :math:`q` with logit :math:`\operatorname{logit} \bar c + \delta`.
-
-    A row with confidence 0.5 and outcome 1; the logit moves by 1.
-
-    >>> e_values = calibration_e_values(np.array([[1.0]]), np.array([[1.0]]), np.array([[0.5]]), np.array([0.5]))
-    >>> at = int(np.flatnonzero((SHIFT == 1.0) & (STRETCH == 0))[0])
-    >>> float(np.exp(e_values.drift[0, at]).round(6)), float((2 / (1 + np.exp(-1))).round(6))
-    (1.462117, 1.462117)
     """
     c = np.where(n > 0, mean_confidence, 0.5)[..., None]
 
@@ -241,12 +234,7 @@ def hypergeometric_scores(k: Floats, n: Floats, all_k: Floats, all_n: Floats, u:
     """Return normal scores of counts: standard normal if rows are exchangeable.
 
     They are normal quantiles of P(X < k) + u P(X = k), accurate in both tails, with uniform `u` in [0, 1). `all_k` and
-    `all_n` include the rows of the window. One row of the window and one before it, of which one has outcome 1: k is 0
-    or 1, each with probability 1/2.
-
-    >>> one = np.ones(1)
-    >>> hypergeometric_scores(one, one, one, 2 * one, np.array([0.5])).round(4)
-    array([0.6745])
+    `all_n` include the rows of the window.
     """
     below, above = _sum_above(n - k, n, all_n - all_k, all_n), _sum_above(k, n, all_k, all_n)
     lower, upper = below + u, above + (1 - u)
@@ -325,14 +313,6 @@ def ece_intervals(n: Floats, k: Floats, mean_confidence: Floats, log_marginal: F
     Rows `n`, at least one, rows with outcome 1 `k`, and `mean_confidence` have shape (..., n_bins); `log_marginal`, as
     of `log_marginals`, has shape (...). The result, shape (2, ...), has the lower and the upper end. Both are values of
     the Lagrange dual problem, which are never inside the range.
-
-    With one bin and the marginal likelihood of a uniform accuracy, 5 of 10 rows allow accuracies with (theta (1 -
-    theta))^5 >= 0.05 B(6, 6), from 0.129 to 0.871.
-
-    >>> from scipy.special import betaln
-    >>> low, high = ece_intervals(np.array([10.0]), np.array([5.0]), np.array([0.0]), betaln(6, 6), 0.05)
-    >>> float(low.round(3)), float(high.round(3))
-    (0.129, 0.871)
     """
     total = n.sum(axis=-1, keepdims=True)
     share, seen = n / total, np.divide(k, n, out=np.zeros_like(n), where=n > 0)

@@ -207,17 +207,17 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             and worth.
         """
         low, high = self.interval(_checks.fraction("prob", prob))
-        mean, sd = self.mean(), self.drawn.std(axis=0, ddof=1)
-        columns = zip(mean, sd, low, high, self.source, strict=True)
-        return [
-            {
-                "class": label,
-                **dict(zip(("mean", "sd", "low", "high", "source"), map(float, numbers), strict=True)),
-                "n_source": int(self.counts.by_class[k]),
-                "worth": float(self.worth[k]),
-            }
-            for k, (label, numbers) in enumerate(zip(self.classes, columns, strict=True))
-        ]
+        columns = (
+            self.mean(),
+            self.drawn.std(axis=0, ddof=1),
+            low,
+            high,
+            self.source,
+            self.counts.by_class,
+            self.worth,
+        )
+        rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
+        return [dict(zip(("class", *self._columns), row, strict=True)) for row in rows]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob)

@@ -31,6 +31,11 @@ from bayescal.stats.bins import Bins, make_bins
 
 #: Share of the target rows in bins without source rows above which the interval is doubtful.
 MOST_UNCOVERED = 0.05
+#: What no interval under covariate shift includes.
+UNSEEN = (
+    "The interval accounts neither for the uncertainty of the weights, nor for differences in features from which the "
+    "weights were not computed."
+)
 
 
 @public
@@ -94,31 +99,18 @@ class CovariateShiftEvaluation(TargetEvaluation):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table."""
-        report = () if self.weight_report is None else self.weight_report.remarks
-        return (*report, *_remarks(self.counts, self.model))
-
-
-def _remarks(counts: TargetCounts, model: str) -> list[str]:
-    """Return the remarks on labelled rows, on bins without them, and on what cannot be seen."""
-    of_target = [f"Target: {text}" for text in reading_remarks(counts.target_reading, counts.n_target_rows)]
-    texts = [
-        *remarks_of(counts, model),
-        *mistake_remarks(counts.source),
-        *of_target,
-        *few_labelled_rows(counts.labelled_rows, counts, model),
-    ]
-    if counts.uncovered > 0:
-        weak = " Intervals may contain the truth less often than stated." * (counts.uncovered > MOST_UNCOVERED)
-        texts.append(
-            f"{_render.percent(counts.uncovered)} of the target rows are in bins without source rows of positive "
-            "weight: their calibration is taken from the other bins and the prior, and the plug-in estimate leaves it "
-            f"out.{weak}"
-        )
-    texts.append(
-        "The interval accounts neither for the uncertainty of the weights, nor for differences in features from which "
-        "the weights were not computed."
-    )
-    return texts
+        counts, texts = self.counts, [] if self.weight_report is None else [*self.weight_report.remarks]
+        texts += [*remarks_of(counts, self.model), *mistake_remarks(counts.source)]
+        texts += [f"Target: {text}" for text in reading_remarks(counts.target_reading, counts.n_target_rows)]
+        texts += few_labelled_rows(counts.labelled_rows, counts, self.model)
+        if counts.uncovered > 0:
+            weak = " Intervals may contain the truth less often than stated." * (counts.uncovered > MOST_UNCOVERED)
+            texts.append(
+                f"{_render.percent(counts.uncovered)} of the target rows are in bins without source rows of positive "
+                "weight: their calibration is taken from the other bins and the prior, and the plug-in estimate leaves "
+                f"it out.{weak}"
+            )
+        return (*texts, UNSEEN)
 
 
 class WeightsWarning(UserWarning):

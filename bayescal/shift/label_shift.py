@@ -340,13 +340,11 @@ class _Problem:
         """Evaluate the event, or each class; `later` counts the rows of a class after adaptation, if they are known."""
         if len(first) == 1:
             return self._class_evaluation(first[1], later.get(1), priors, seeds[1], "")
-        evaluations = {
-            priors.classes[k]: self._class_evaluation(
-                each, later.get(k), priors, seeds[k], f"class {priors.classes[k]}"
-            )
-            for k, each in first.items()
+        each = {
+            name: self._class_evaluation(first[k], later.get(k), priors, seeds[k], f"class {name}")
+            for k, name in enumerate(priors.classes)
         }
-        return LabelShiftClasses(evaluations, priors)
+        return LabelShiftClasses(each, priors)
 
     def _class_evaluation(
         self,

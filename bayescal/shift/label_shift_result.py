@@ -207,18 +207,15 @@ class LabelShiftEvaluation(TargetEvaluation):
     @property
     def own_remarks(self) -> tuple[str, ...]:
         """Warnings other than those about the class frequencies, which all classes share."""
-        lost = self.counts.without_labels
-        text = (
-            f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
-            "taken from the other bins and the prior.",
-        )
-        few = few_labelled_rows(self.counts.n_rows, self.counts, self.model)
-        return (
-            *super().remarks,
-            *mistake_remarks(self.counts.rows.source),
-            *few,
-            *(text if lost >= UNLABELLED else ()),
-        )
+        counts, lost = self.counts, self.counts.without_labels
+        texts = [*super().remarks, *mistake_remarks(counts.rows.source)]
+        texts += few_labelled_rows(counts.n_rows, counts, self.model)
+        if lost >= UNLABELLED:
+            texts.append(
+                f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
+                "taken from the other bins and the prior."
+            )
+        return tuple(texts)
 
 
 @public

@@ -100,9 +100,6 @@ def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
     """Raise probabilities to a power, multiply those of each class by a factor, and normalise rows.
 
     `parameters`, shape (n_classes,): the power minus 1, and the logarithms of the factors of all classes but the last.
-
-    >>> recalibrated(np.array([[0.2, 0.8]]), np.array([1.0, 0.0])).round(3)
-    array([[0.059, 0.941]])
     """
     eta = np.log(np.maximum(matrix, LEAST)) * (1 + parameters[0])
     eta[:, :-1] += parameters[1:]

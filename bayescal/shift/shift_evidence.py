@@ -112,22 +112,12 @@ class ShiftEvidence(Presented):
             Keys cell, n_source, n_target, share_source, share_target, mean, low and high; the last three are those of
             the difference of the shares.
         """
-        low, high = self.difference.interval(prob)
-        mean, counts = self.difference.mean(), self.counts
-        source = counts.source.sum(axis=0)
-        return [
-            {
-                "cell": name,
-                "n_source": int(source[j]),
-                "n_target": int(counts.target[j]),
-                "share_source": float(source[j] / counts.n_source),
-                "share_target": float(counts.target[j] / counts.n_target),
-                "mean": float(mean[j]),
-                "low": float(low[j]),
-                "high": float(high[j]),
-            }
-            for j, name in enumerate(self.cells)
-        ]
+        counts, source, target = self.counts, self.counts.source.sum(axis=0), self.counts.target
+        shares = source / counts.n_source, target / counts.n_target
+        columns = (source, target, *shares, self.difference.mean(), *self.difference.interval(prob))
+        names = ("cell", "n_source", "n_target", "share_source", "share_target", "mean", "low", "high")
+        rows = zip(self.cells, *(column.tolist() for column in columns), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)

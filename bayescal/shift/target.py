@@ -30,11 +30,6 @@ class TargetCounts(Frozen):
     `target_rows`; their `mean_confidence`, NaN without them; `accuracy`, the estimated share of outcome 1 in the
     target, NaN in bins without labelled rows; and `effective_n`, the rows of the target that the labelled rows of
     `source` are worth.
-
-    >>> source = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.3, 0.8], bins=2, weights=[1, 3, 1])
-    >>> counts = TargetCounts.from_confidences(source, np.array([0.1, 0.7, 0.9]))
-    >>> counts.share, counts.accuracy, counts.effective_n
-    (array([0.33333333, 0.66666667]), array([0.75, 1.  ]), array([1.6, 1. ]))
     """
 
     source: BinnedCounts
@@ -123,15 +118,7 @@ class TargetEvaluation(Evaluation):
 
 
 def readings_of(counts: ShiftCounts) -> list[str]:
-    """State how the probabilities of source and target were read; see `reading_remarks`.
-
-    Examples
-    --------
-    >>> from bayescal import ShiftCells, ShiftCounts
-    >>> cells = ShiftCells.predicted_class(3)
-    >>> readings_of(ShiftCounts.of_target([[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]], cells=cells))
-    ['Target: 1 of 2 rows sum to 1 only up to rounding (largest deviation 0.01); the rows were divided by their sums.']
-    """
+    """State how the probabilities of source and target were read; see `reading_remarks`."""
     sides = zip(("Source", "Target"), counts.readings, (counts.n_source, counts.n_target), strict=True)
     return [f"{side}: {text}" for side, reading, n in sides for text in reading_remarks(reading, n)]
 

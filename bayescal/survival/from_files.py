@@ -120,9 +120,7 @@ def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestion
         raise ValueError("say at which time the risks are stated: --horizon NUMBER.")
     models = named_columns([file], "risk", options["risk"], [options["event"]], None)
     risk_columns = {name: str(each.prob) for name, each in models.items()}
-    named: dict[str, str] = {
-        name: options[name] for name in (*HELD, "cluster", "by") if name in options and name != "risk"
-    }
+    named: dict[str, str] = {n: options[n] for n in (*HELD, "cluster", "by") if n in options and n != "risk"}
     used: dict[str | None, str] = {column: HELD[name] for name, column in named.items() if name in HELD}
     used |= dict.fromkeys(risk_columns.values(), HELD["risk"])
     refuse_column("cluster", named.get("cluster"), "clusters", used)
@@ -138,12 +136,6 @@ def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestion
         raise InvalidRows(replace(finding, hint=hint)) from None
     read = dict(zip(named, values[: len(named)], strict=True))
     risks = dict(zip(risk_columns, values[len(named) :], strict=True))
-    rows = Rows(
-        y_true=read["event"],
-        y_prob=next(iter(risks.values())),
-        weights=read.get("weights"),
-        classes=None,
-        columns=tuple(risk_columns.values()),
-        source=source,
-    )
+    first, names = next(iter(risks.values())), tuple(risk_columns.values())
+    rows = Rows(read["event"], first, read.get("weights"), None, names, source)
     return _Read(rows, read, risks, named, risk_columns)

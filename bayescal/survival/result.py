@@ -51,11 +51,6 @@ def observed_expected(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -
     with effective numbers of rows and events n and k, and one further row per bin at the stated risk. The draws have
     the ranks of the ratio that follows from `bin_draws`, so that they are joint with the draws of the ECE. A ValueError
     is raised if all stated risks are 0, so that no event is expected.
-
-    >>> from bayescal import evaluate
-    >>> ev = evaluate([0, 1] * 200, [0.3, 0.5] * 200, rng=1)
-    >>> observed_expected(ev.bin_draws, ev.counts, rng=1).interval(0.95)
-    (1.1..., 1.3...)
     """
     used = bin_draws.mass.any(axis=0)
     mass, mean = bin_draws.mass[:, used], np.clip(bin_draws.confidence[:, used], LEAST, 1 - LEAST)
@@ -70,14 +65,7 @@ def observed_expected(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -
 
 
 def expects_events(counts: Counts) -> bool:
-    """Return whether the mean stated risk is above 0, or there are no rows.
-
-    Examples
-    --------
-    >>> from bayescal import BinnedCounts
-    >>> expects_events(BinnedCounts.from_arrays([0, 1], [0.0, 0.0]))
-    False
-    """
+    """Return whether the mean stated risk is above 0, or there are no rows."""
     used = counts.occupied
     return not used.any() or float(counts.share[used] @ counts.mean_confidence[used]) > LEAST
 
@@ -86,12 +74,6 @@ def observed_ratio(counts: Counts) -> float:
     """Return the observed ratio: that of the bins' estimates, weighted with the rows; NaN without rows.
 
     Bins of censored rows that are not followed to the horizon are left out.
-
-    Examples
-    --------
-    >>> from bayescal import BinnedCounts
-    >>> observed_ratio(BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.3, 0.5]))
-    2.0
     """
     used = counts.occupied & (counts.effective_n > 0)
     if not used.any():

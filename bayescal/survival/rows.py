@@ -50,13 +50,7 @@ class SurvivalRows:
     def read(
         cls, time: Any, event: Any, risk: Any, weights: Any = None, *, cause: Any = 1, horizons: int | None = None
     ) -> "SurvivalRows":
-        """Check columns of one length and their values; `horizons` is the number of columns that `risk` may have.
-
-        Examples
-        --------
-        >>> SurvivalRows.read([3, 5], [1, 0], [0.2, 0.7]).event
-        array([1, 0])
-        """
+        """Check columns of one length and their values; `horizons` is the number of columns that `risk` may have."""
         same_rows({"time": time, "event": event, "risk": risk, "weights": weights})
         times = _times(time)
         _checks.not_empty("time", len(times))

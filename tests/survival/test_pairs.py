@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bayescal.stats.bins import make_bins
+from bayescal.survival.comparison import ModelRows, paired_horizons
 from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows
-from bayescal.survival.pairs import ModelRows, paired_horizons
 from bayescal.survival.rows import SurvivalRows
 
 HORIZON, BINS = 1.0, make_bins(4)
