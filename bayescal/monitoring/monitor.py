@@ -19,7 +19,7 @@ from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.monitoring.result import Change
+from bayescal.monitoring.result import PRINTED, Change
 from bayescal.monitoring.sequential import SequentialTests
 from bayescal.monitoring.windowed import SCHEMA, WindowedCounts
 from bayescal.results.evaluation import Evaluation
@@ -28,8 +28,6 @@ from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 
-#: Maximum number of windows that are printed, the last ones.
-PRINTED = 10
 HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
 #: Bounds of a span of windows, [start, end); None for an open bound.
 Span = tuple[Any, Any]

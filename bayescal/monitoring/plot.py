@@ -225,17 +225,9 @@ def _free_at_right(exponent: Floats) -> bool:
 
 def _label(ax: "Axes", words: str, height: float, colour: str, *, small: bool, right: bool = False) -> None:
     """Write words above a horizontal line, at its left or right end."""
-    ax.annotate(
-        words,
-        (float(right), height),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4 if right else 4, 3),
-        ha="right" if right else "left",
-        textcoords="offset points",
-        color=colour,
-        fontsize=TINY if small else SMALL,
-        zorder=5,
-    )
+    offset: Any = (-4, 3) if right else (4, 3)
+    coordinates, side = ("axes fraction", "data"), "right" if right else "left"
+    _write(ax, words, (float(right), height), coordinates, offset, colour, small=small, ha=side)
 
 
 def _label_beyond(ax: "Axes", evidence: Evidence, colour: str, *, small: bool) -> None:
@@ -243,18 +235,17 @@ def _label_beyond(ax: "Axes", evidence: Evidence, colour: str, *, small: bool) -
     first = evidence._first_alarm() or 0
     late = 2 * first >= len(evidence)
     at: Any = evidence.windows[first] if late else 1
-    ax.annotate(
-        f"up to {in_e_words(evidence.log_values.max())} \N{UPWARDS ARROW}",
-        (at, 1),
-        xycoords=("data" if late else "axes fraction", "axes fraction"),
-        xytext=(-6 if late else -2, -2),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color=colour,
-        fontsize=TINY if small else SMALL,
-        zorder=5,
-    )
+    words = f"up to {in_e_words(evidence.log_values.max())} \N{UPWARDS ARROW}"
+    coordinates = ("data" if late else "axes fraction", "axes fraction")
+    _write(ax, words, (at, 1), coordinates, (-6 if late else -2, -2), colour, small=small, ha="right", va="top")
+
+
+def _write(
+    ax: "Axes", words: str, at: Any, coordinates: Any, offset: Any, colour: str, *, small: bool, **alignment: Any
+) -> None:
+    """Write words at an offset, in points, from a place in these coordinates."""
+    style: dict[str, Any] = {"color": colour, "fontsize": TINY if small else SMALL, "zorder": 5, **alignment}
+    ax.annotate(words, at, xycoords=coordinates, xytext=offset, textcoords="offset points", **style)
 
 
 def _exponents(ax: "Axes") -> None:

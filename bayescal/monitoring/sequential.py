@@ -166,7 +166,8 @@ class SequentialTests:
         held.total_of_rows(chosen, "[start, end)")  # raises if there are none
         rows = _Stacked(held, chosen).cumulative()
         marginals = log_marginals(rows.n, rows.k, held.bins.midpoints, rows.mean_confidence)
-        parts = [_intervals(rows, marginals, part, 1 - prob) for part in blocks(rows.n.shape)]
+        arrays = (rows.n, rows.k, rows.mean_confidence, marginals)
+        parts = [ece_intervals(*(each[part] for each in arrays), 1 - prob) for part in blocks(rows.n.shape)]
         low, high = np.concatenate(parts, axis=1)
         gaps = np.abs(rows.k - rows.n * np.where(rows.n > 0, rows.mean_confidence, 0.0)).sum(axis=1)
         total = rows.n.sum(axis=1)
@@ -221,10 +222,6 @@ def _refuse_pair(start: Any) -> None:
         raise TypeError(f"`start` must be one bound, not {_checks.quoted(start)}. {BOUNDS}")
 
 
-def _intervals(rows: "_Stacked", marginals: Floats, part: slice, level: float) -> Floats:
-    return ece_intervals(rows.n[part], rows.k[part], rows.mean_confidence[part], marginals[part], level)
-
-
 class _Stacked:
     """Counts of windows as arrays of shape (n_windows, n_bins)."""
 
@@ -236,10 +233,6 @@ class _Stacked:
             np.array([getattr(each, name) for each in counts], dtype=np.float64).reshape(shape)
             for name in ("n", "k", "mean_confidence")
         )
-
-    @property
-    def arrays(self) -> tuple[Floats, Floats, Floats]:
-        return self.n, self.k, self.mean_confidence
 
     def cumulative(self) -> "_Stacked":
         """Change the counts of each window to those of all windows up to it."""
@@ -262,8 +255,8 @@ def _calibration(rows: _Stacked, midpoints: Floats) -> Floats:
     """Return log values of the e-process against exact calibration."""
     mixture, values = Mixture.start(rows.n.shape[1]), [np.zeros(0)]
     for part in blocks(rows.n.shape):
-        n, k, mean_confidence = (each[part] for each in rows.arrays)
-        mixture, block = mixture.after(calibration_e_values(n, k, mean_confidence, midpoints))
+        e_values = calibration_e_values(rows.n[part], rows.k[part], rows.mean_confidence[part], midpoints)
+        mixture, block = mixture.after(e_values)
         values.append(block)
     return np.concatenate(values)
 

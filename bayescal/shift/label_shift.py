@@ -243,7 +243,12 @@ def evaluate_shifted_counts(
     >>> evaluate_shifted_counts(counts, shift="label", rng=1).table() == label_counts(counts, rng=1).table()
     True
     """
-    _require_label(shift)
+    _checks.one_of("shift", shift, ["label", "covariate"])
+    if shift != "label":
+        raise ValueError(
+            "`shift='covariate'` needs rows: weights belong to the rows of the source, and counts of classes and cells "
+            "do not have them. Use `bayescal.shift.covariate(y, p, p_target, weights=weights)`."
+        )
     return label_counts(counts, **options)
 
 
@@ -255,15 +260,6 @@ def _seeds(n_classes: int, rng: Any) -> tuple[int, list[list[int]]]:
     """Return a seed for the class frequencies, and two for each class: for stated and for adapted probabilities."""
     first, *others = _checks.seeds(rng, 1 + 2 * n_classes)
     return first, [others[2 * k : 2 * k + 2] for k in range(n_classes)]
-
-
-def _require_label(shift: str) -> None:
-    _checks.one_of("shift", shift, ["label", "covariate"])
-    if shift != "label":
-        raise ValueError(
-            "`shift='covariate'` needs rows: weights belong to the rows of the source, and counts of classes and cells "
-            "do not have them. Use `bayescal.shift.covariate(y, p, p_target, weights=weights)`."
-        )
 
 
 def _require_binned(name: str, counts: Any) -> None:

@@ -17,7 +17,7 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import mistake_remarks, of_several
-from bayescal.shift.class_frequencies import UNLABELLED, ClassPriors
+from bayescal.shift.class_frequencies import PRINTED, UNLABELLED, ClassPriors
 from bayescal.shift.over_priors import OverPriors, over_priors
 from bayescal.shift.shifted_bins import LabelShiftedCounts
 from bayescal.shift.target import TargetEvaluation, few_labelled_rows
@@ -27,8 +27,6 @@ Floats = NDArray[np.float64]
 
 #: Name of the row of the adapted predictions.
 ADAPTED = "ece_adapted"
-#: Maximum number of classes that are printed.
-PRINTED = 20
 HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
 
 

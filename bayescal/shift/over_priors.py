@@ -204,11 +204,8 @@ class HypothesesOverPriors(OverPriors):
     @cached_property
     def probabilities(self) -> dict[str, float]:
         """Posterior probability of each sub-model."""
-        return {name: float(np.mean([each.probabilities[name] for each in self.parts])) for name in self._names}
-
-    @property
-    def _names(self) -> Sequence[str]:
-        return list(self.parts[0].probabilities)
+        names = self.parts[0].probabilities
+        return {name: float(np.mean([each.probabilities[name] for each in self.parts])) for name in names}
 
     @property
     def families(self) -> dict[str, dict[str, float]]:

@@ -125,8 +125,7 @@ def readings_of(counts: ShiftCounts) -> list[str]:
 
 def few_labelled_rows(labelled: float, counts: Counts, model: str) -> list[str]:
     """Warn about few labelled rows of a source; the effective rows of counts of a target are those of its masses."""
-    bins = int(counts.occupied.sum())
-    texts: list[str] = []
+    bins, texts = int(counts.occupied.sum()), list[str]()
     if model != "shrinkage":
         return texts
     if labelled < ROWS_PER_BIN * bins and bins > 1:

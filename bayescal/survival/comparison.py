@@ -263,9 +263,8 @@ class SurvivalComparison(Comparison):
         for (i, j), pair in self.pairs.items():
             correlation[i, j] = correlation[j, i] = pair.ratio_correlation
         rng = np.random.SeedSequence((self.order_seed, RATIO))
-        return Draws(
-            reorder(np.stack(each, axis=1), nearest_correlation(correlation), rng=rng), f"{NAME} by {self.axis}"
-        )
+        values = reorder(np.stack(each, axis=1), nearest_correlation(correlation), rng=rng)
+        return Draws(values, f"{NAME} by {self.axis}")
 
     def observed_expected_difference(self, first: Any = None, second: Any = None) -> Draws:
         """Draws of the ratio of observed to expected events of the first model minus that of the second.

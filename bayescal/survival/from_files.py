@@ -1,6 +1,5 @@
 """A file with times -> an evaluation or a comparison of stated risks, as ``bayescal survival`` saves and shows it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,8 +55,10 @@ def evaluate_survival_file(
     risk_column, risk = next(iter(read.risk_columns.values())), next(iter(read.risks.values()))
     named = read.named | {"risk": risk_column}
     called = {name: f"column {column!r}" for name, column in named.items() if name != "by"}
+    held = read.columns
+    groups = {"by": group_column(named["by"], held["by"], keywords)} if "by" in held else {}  # labels in order
     with warnings_as_notes(read.rows, called) as notes:
-        evaluation = evaluate(risk=risk, **keywords | read.columns | _groups(read, keywords))
+        evaluation = evaluate(risk=risk, **keywords | held | groups)
     counts = (evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation).counts
     parameters = {
         "file": file.name,
@@ -98,13 +99,6 @@ def compare_survival_file(
         "estimand": estimand.name,
     }
     return ComparedFiles(comparison, estimand, parameters, notes)
-
-
-def _groups(read: _Read, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the labels of groups in the order of `in_order`, with the name of their column; nothing without groups."""
-    if "by" not in read.columns:
-        return {}
-    return {"by": group_column(read.named["by"], read.columns["by"], keywords)}
 
 
 def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions) -> _Read:

@@ -228,9 +228,8 @@ class SurvivalEvaluation(Evaluation):
         if estimands is not None or not expects_events(self.counts):
             return sheet
         d, row = wording.decimals(self.ece), self._ratio_row()
-        return replace(
-            sheet, rows=[*sheet.rows, [LABEL, *(_render.number(value, d) for value in list(row.values())[1:])]]
-        )
+        cells = [LABEL, *(_render.number(value, d) for value in list(row.values())[1:])]
+        return replace(sheet, rows=[*sheet.rows, cells])
 
     def to_datatree(self) -> "xr.DataTree":
         """Everything as an ArviZ DataTree; see `Evaluation.to_datatree`.
