@@ -40,61 +40,6 @@ PLANNED: dict[str, Callable[..., OneClassifier | TwoClassifiers]] = {
 }
 
 
-def search(
-    study: Study,
-    guess: float,
-    assurance: float,
-    reachable: float,
-    largest: int,
-    simulations: int,
-    rng: np.random.Generator,
-    advance: Callable[[], None],
-) -> Simulated:
-    """Simulate studies at numbers of rows that approach the number at which the share of met goals is `assurance`.
-
-    `study` takes the number of rows, the number of the simulation and a generator; the search begins at `guess` rows.
-    `reachable` is the share with unlimited rows, above `assurance`. `advance` is called after each of the
-    `simulations`.
-    """
-    sizes, fine = _numbers(ROUND_NUMBERS, largest), _numbers(FINE_NUMBERS, largest)
-    simulated: Simulated = {}
-    done = iter(range(simulations))  # numbers of the studies
-
-    def run(n: int, times: int) -> None:
-        of = simulated.setdefault(n, Counter())
-        for _, i in zip(range(times), done, strict=False):  # this order loses none of `done`
-            of[study(n, i, rng)] += 1
-            advance()
-
-    at, last = _nearest(sizes, math.log(max(guess, 1.0))), 0
-    while sum(of.total() for of in simulated.values()) < simulations // 2:
-        run(sizes[at], SCOUTS)
-        of = simulated[sizes[at]]
-        step = -STRIDE if of.total() - of[None] >= assurance * of.total() else STRIDE
-        further = min(max(at + step, 0), len(sizes) - 1)
-        if step == -last or further == at:
-            break
-        at, last = further, step
-    batch = math.ceil(simulations / ROUNDS)
-    for side in cycle((0, -1, 1)):
-        if sum(of.total() for of in simulated.values()) >= simulations:
-            return simulated
-        fit = curve_near_answer(simulated, assurance, largest, reachable)
-        grid = fine if fit.width < STEEP else sizes
-        run(grid[_nearest(grid, fit.quantile(0.5) + side * min(LOOK * fit.width, math.log(NEAR) / 2))], batch)
-    return simulated
-
-
-def _numbers(factors: tuple[float, ...], largest: int) -> list[int]:
-    """The factors times powers of ten, as whole numbers, and `largest`."""
-    numbers = {round(f * 10**k) for k in range(len(str(largest))) for f in factors}
-    return sorted({n for n in numbers if n < largest} | {largest})
-
-
-def _nearest(sizes: list[int], log_rows: float) -> int:
-    return int(np.abs(np.log(sizes) - log_rows).argmin())
-
-
 @public
 def labels_needed(
     pilot_counts: BinnedCounts | PairedCounts,
@@ -256,3 +201,58 @@ def labels_needed(
         simulated=simulated,
         reachable=planned.reachable,
     )
+
+
+def search(
+    study: Study,
+    guess: float,
+    assurance: float,
+    reachable: float,
+    largest: int,
+    simulations: int,
+    rng: np.random.Generator,
+    advance: Callable[[], None],
+) -> Simulated:
+    """Simulate studies at numbers of rows that approach the number at which the share of met goals is `assurance`.
+
+    `study` takes the number of rows, the number of the simulation and a generator; the search begins at `guess` rows.
+    `reachable` is the share with unlimited rows, above `assurance`. `advance` is called after each of the
+    `simulations`.
+    """
+    sizes, fine = _numbers(ROUND_NUMBERS, largest), _numbers(FINE_NUMBERS, largest)
+    simulated: Simulated = {}
+    done = iter(range(simulations))  # numbers of the studies
+
+    def run(n: int, times: int) -> None:
+        of = simulated.setdefault(n, Counter())
+        for _, i in zip(range(times), done, strict=False):  # this order loses none of `done`
+            of[study(n, i, rng)] += 1
+            advance()
+
+    at, last = _nearest(sizes, math.log(max(guess, 1.0))), 0
+    while sum(of.total() for of in simulated.values()) < simulations // 2:
+        run(sizes[at], SCOUTS)
+        of = simulated[sizes[at]]
+        step = -STRIDE if of.total() - of[None] >= assurance * of.total() else STRIDE
+        further = min(max(at + step, 0), len(sizes) - 1)
+        if step == -last or further == at:
+            break
+        at, last = further, step
+    batch = math.ceil(simulations / ROUNDS)
+    for side in cycle((0, -1, 1)):
+        if sum(of.total() for of in simulated.values()) >= simulations:
+            return simulated
+        fit = curve_near_answer(simulated, assurance, largest, reachable)
+        grid = fine if fit.width < STEEP else sizes
+        run(grid[_nearest(grid, fit.quantile(0.5) + side * min(LOOK * fit.width, math.log(NEAR) / 2))], batch)
+    return simulated
+
+
+def _numbers(factors: tuple[float, ...], largest: int) -> list[int]:
+    """The factors times powers of ten, as whole numbers, and `largest`."""
+    numbers = {round(f * 10**k) for k in range(len(str(largest))) for f in factors}
+    return sorted({n for n in numbers if n < largest} | {largest})
+
+
+def _nearest(sizes: list[int], log_rows: float) -> int:
+    return int(np.abs(np.log(sizes) - log_rows).argmin())

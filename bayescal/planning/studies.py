@@ -165,7 +165,7 @@ class TwoClassifiers:
         tied = reorder(places, correlation(values, self.truths, {(0, 1): pilot}), rng=rng).astype(np.intp)
         self.order = np.take_along_axis(np.argsort(np.stack(values, axis=1), axis=0, kind="stable"), tied, axis=0)
         self.weight, self.within, self.at = _pairs_of_bins(pilot)
-        self.sums = _LossesAndRanks(pilot, goal.estimand)
+        self.sums = PairedLossesAndRanks(pilot, goal.estimand)
 
     def study(self, n: int, i: int, rng: np.random.Generator) -> str | None:
         """Simulate `n` rows from the truth number `i`, and return the verdict of their comparison."""
@@ -202,7 +202,7 @@ class TwoClassifiers:
         return next((word for name, word in VERDICTS.items() if decided[name] >= self.goal.prob), None)
 
 
-class _LossesAndRanks:
+class PairedLossesAndRanks:
     """Losses and ranks of simulated rows of two classifiers, if the estimand needs them."""
 
     def __init__(self, pilot: PairedCounts, estimand: Estimand) -> None:

@@ -1,4 +1,4 @@
-"""A posterior of bins for each of several draws of the class frequencies; draws are pooled over them."""
+"""Counts given class frequencies, and a posterior of bins for each of several draws of these; draws are pooled."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
