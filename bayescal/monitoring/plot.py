@@ -195,10 +195,10 @@ def _before(sequence: ConfidenceSequence, limit: float, runs: list[Run]) -> list
     """Name the earlier windows whose intervals lie above or below a limit."""
     sentences = []
     for side in ("above", "below"):
-        of_side = [run for run in runs if run.side == side]
-        if of_side:
-            first, last = (in_words(sequence.windows[at]) for at in (of_side[0].first, of_side[-1].last))
-            number = sum(run.last - run.first + 1 for run in of_side)
+        on_side = [run for run in runs if run.side == side]
+        if on_side:
+            first, last = (in_words(sequence.windows[at]) for at in (on_side[0].first, on_side[-1].last))
+            number = sum(run.last - run.first + 1 for run in on_side)
             when = f"in the window {first}" if number == 1 else f"in {number} windows between {first} and {last}"
             sentences.append(f"Earlier, the interval lay {side} {limit:g} {when}.")
     return sentences

@@ -25,7 +25,7 @@ NOW, BASELINE = "now", "baseline"
 #: Maximum number of windows that are printed, the last ones.
 PRINTED = 10
 EVIDENCE_HEADER = ("window", "n", "e-value", "P-value")
-COLUMNS = (
+EVIDENCE_COLUMNS = (
     '"e-value": the evidence after the window. It begins at 1 and is not a probability. "P-value": 1 / the largest '
     "e-value so far (at most 1); valid at any stopping time."
 )
@@ -363,9 +363,8 @@ class Evidence(_presented.Presented):
         ]
         more = len(self) - len(rows)
         earlier = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
-        return _render.Sheet(
-            self.sentence(), self.spec, EVIDENCE_HEADER, rows, (*earlier, *self.remarks), [COLUMNS] * bool(rows)
-        )
+        remarks, notes = (*earlier, *self.remarks), [EVIDENCE_COLUMNS] * bool(rows)
+        return _render.Sheet(self.sentence(), self.spec, EVIDENCE_HEADER, rows, remarks, notes)
 
 
 def in_e_words(log_value: float) -> str:

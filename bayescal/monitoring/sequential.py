@@ -267,12 +267,12 @@ def _change(rows: _Stacked, numbers: list[int], reference: BinnedCounts, seed: i
     all_n, all_k = (of + per.cumsum(axis=0) for of, per in ((reference.n, rows.n), (reference.k, rows.k)))
     mixture, values = Mixture.start(len(centre)), [np.zeros(0)]
     for part in blocks(rows.n.shape):
-        n, k, up_to, of_one = (each[part] for each in (rows.n, rows.k, all_n, all_k))
+        n, k, up_to, ones = (each[part] for each in (rows.n, rows.k, all_n, all_k))
         before = up_to - n
         u = _uniform(seed, numbers[part], len(centre))
         both = (n > 0) & (before > 0)
         z = np.zeros_like(n)
-        z[both] = hypergeometric_scores(k[both], n[both], of_one[both], up_to[both], u[both])
+        z[both] = hypergeometric_scores(k[both], n[both], ones[both], up_to[both], u[both])
         scale = np.where(both, score_scale(n, before, centre), 0.0)
         mixture, block = mixture.after(change_e_values(z, scale, centre))
         values.append(block)

@@ -36,14 +36,14 @@ class SquaredErrors:
 
     def __init__(self, pilot: BinnedCounts) -> None:
         self.mean, self.sd, self.least, self.most = mean_losses(pilot)
-        self.of_rows = _sd_of_rows(pilot, self.sd)
+        self.row_sd = _sd_of_rows(pilot, self.sd)
 
     def simulate(self, cells: Ints, rng: np.random.Generator) -> LossSums:
         """Draw sums of losses and of squared losses of simulated rows, whose numbers are `cells`, shape (2, n_bins)."""
         truth, around = rng.standard_normal((2, *cells.shape))
         mean = np.clip(self.mean + self.sd * truth, self.least, self.most)
-        total = np.clip(cells * mean + np.sqrt(cells) * self.of_rows * around, cells * self.least, cells * self.most)
-        return _with_squares(total, cells, self.of_rows)
+        total = np.clip(cells * mean + np.sqrt(cells) * self.row_sd * around, cells * self.least, cells * self.most)
+        return _with_squares(total, cells, self.row_sd)
 
 
 class LogLosses:
@@ -55,14 +55,14 @@ class LogLosses:
 
     def __init__(self, pilot: BinnedCounts) -> None:
         self.mean, self.sd, self.least, self.most = mean_log_losses(pilot)
-        self.of_rows = _sd_of_rows(pilot, self.sd)
+        self.row_sd = _sd_of_rows(pilot, self.sd)
 
     def simulate(self, cells: Ints, rng: np.random.Generator) -> LossSums:
         """Draw sums of losses and of squared losses of simulated rows, as `SquaredErrors.simulate`."""
         mean = np.minimum(self.least + _gamma(self.mean - self.least, self.sd, rng), self.most)
-        excess = _gamma(cells * (mean - self.least), np.sqrt(cells) * self.of_rows, rng)
+        excess = _gamma(cells * (mean - self.least), np.sqrt(cells) * self.row_sd, rng)
         largest = np.where(cells > 0, self.most, 0.0) * np.maximum(cells, 1)
-        return _with_squares(np.minimum(cells * self.least + excess, largest), cells, self.of_rows)
+        return _with_squares(np.minimum(cells * self.least + excess, largest), cells, self.row_sd)
 
 
 #: What simulates the losses of one classifier, by the member of counts that holds their sums.
@@ -77,8 +77,8 @@ def _sd_of_rows(pilot: BinnedCounts, sd: Floats) -> Floats:
     return sd * np.sqrt(np.stack([pilot.effective_n - pilot.effective_k, pilot.effective_k]) + 2)
 
 
-def _with_squares(total: Floats, cells: Ints, of_rows: Floats) -> LossSums:
-    squares = np.divide(total**2, cells, out=np.zeros_like(total), where=cells > 0) + cells * of_rows**2
+def _with_squares(total: Floats, cells: Ints, row_sd: Floats) -> LossSums:
+    squares = np.divide(total**2, cells, out=np.zeros_like(total), where=cells > 0) + cells * row_sd**2
     return LossSums(total, squares)
 
 
@@ -158,7 +158,7 @@ class _ClassifierRanks:
         self.spread = ranks.sampling_spread + (1 / 3 - area + area**2) / rows
         fewest = 1 / (1 / rows).sum()
         centre = (area * fewest + 0.5) / (fewest + 1)
-        self.of_centre = centre * (1 - centre)
+        self.centre_variance = centre * (1 - centre)
         #: Shares of the weight, and of the squared weights, of the rows of each outcome by cell; a uniform placement is
         #: that of a row of the other outcome.
         self.share, self.share_sq = (
@@ -172,11 +172,11 @@ class _ClassifierRanks:
         """Return the ranks of rows, given quantiles of the true area and of the area of the rows."""
         area = float(betaincinv(*self.parameters, truth))
         if rows.all() and 0 < area < 1:
-            trials = self.of_centre / (self.spread / rows).sum()
+            trials = self.centre_variance / (self.spread / rows).sum()
             area = float(betaincinv(area * trials, (1 - area) * trials, around))
         tilt = float(np.interp(area, self.areas, TILTS))
-        of_rows = weight * rows[:, None]
-        weights, squares = (of_rows * self._tilted(share, tilt) for share in (self.share, self.share_sq))
+        row_weight = weight * rows[:, None]
+        weights, squares = (row_weight * self._tilted(share, tilt) for share in (self.share, self.share_sq))
         return Ranks(self.ranks.grid, self.ranks.position, weights, weight * squares)
 
     def _tilted(self, share: Floats, tilt: float) -> Floats:

@@ -154,8 +154,8 @@ class TwoClassifiers:
         shares = ", ".join(f"P({word}) {_render.probability(decided[name])}" for name, word in VERDICTS.items())
         self.pilot_now = f"the pilot's {pilot.n_rows} rows alone give {shares}"
         words = goal.estimand.of_target(pilot.first.target)
-        of_first = now.evaluations["first"]
-        question = wording.question(words, [pilot.first], of_first.model, of_first.posterior.prior)
+        evaluation = now.evaluations["first"]
+        question = wording.question(words, [pilot.first], evaluation.model, evaluation.posterior.prior)
         self.spec = f"pilot: 2 classifiers on the same rows: {question}, rope {goal.size:g}"
         self.guess = float(pilot.n_rows)
         self.truths = [evaluation.bin_draws for evaluation in now.evaluations.values()]

@@ -199,10 +199,10 @@ def _read(source: Path, target: Path, columns: ShiftColumnOptions) -> _Read:
         stream = named.open(source)
         rows = stream.read()
     with file_named(target, both):
-        of_target = open_source(target)
-        read = of_target.read(stream.places.probs)
+        target_source = open_source(target)
+        read = target_source.read(stream.places.probs)
     p_target = read[0] if stream.one_column else np.stack(read, axis=1)
     called = {name: f"{words} of '{source.name}'" for name, words in stream.called.items()}
     called[TARGET] = f"{stream.called['y_prob']} of '{target.name}'"
-    unlabelled = Rows(np.empty(0), p_target, None, rows.classes, rows.columns, of_target)
+    unlabelled = Rows(np.empty(0), p_target, None, rows.classes, rows.columns, target_source)
     return _Read(named, rows, unlabelled, called)

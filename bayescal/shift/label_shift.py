@@ -374,11 +374,11 @@ def _require_overlap(counts: LabelShiftedCounts) -> None:
 def pooled(make: Callable[[Counts], Posterior], frequencies: Floats, counts: LabelShiftedCounts) -> OverPriors:
     """Make one posterior for each of 16 draws of the class frequencies, at equal steps in the order of the class."""
     in_order = frequencies[np.argsort(frequencies[:, counts.rows.of], kind="stable")]
-    parts = [make(CountsGivenPriors(counts.rows, priors)) for priors in _at_steps(in_order, PARTS)]
-    near = _at_steps(in_order, PARTS * NEAR).reshape(PARTS, NEAR, -1)
+    parts = [make(CountsGivenPriors(counts.rows, priors)) for priors in _rank_midpoints(in_order, PARTS)]
+    near = _rank_midpoints(in_order, PARTS * NEAR).reshape(PARTS, NEAR, -1)
     return over_priors(counts, parts, near)
 
 
-def _at_steps(values: Floats, n_steps: int) -> Floats:
+def _rank_midpoints(values: Floats, n_steps: int) -> Floats:
     """Return the values at the midpoints of `n_steps` equal ranges of rank."""
     return np.asarray(values[((np.arange(n_steps) + 0.5) / n_steps * len(values)).astype(int)])

@@ -99,11 +99,11 @@ class LabelShiftEvaluation(TargetEvaluation):
         """Draw an estimand that needs more than the bins given each draw of the class frequencies."""
         if not (record.needs and record.available(self.counts)):
             return super()._draw(record)
-        counts_at, of_draw = self._given_priors(record)
-        values, name = np.empty(len(of_draw)), record.name
-        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(int(of_draw.max()) + 1)
-        for i in np.unique(of_draw).tolist():
-            rows = np.flatnonzero(of_draw == i)
+        counts_at, numbers = self._given_priors(record)
+        values, name = np.empty(len(numbers)), record.name
+        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(int(numbers.max()) + 1)
+        for i in np.unique(numbers).tolist():
+            rows = np.flatnonzero(numbers == i)
             part = record.draw(self.bin_draws.part(rows), counts_at(i), rng=seeds[i])
             values[rows], name = part.values, part.name
         origin = self.bin_draws.fingerprint

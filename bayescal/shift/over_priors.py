@@ -62,11 +62,11 @@ class CountsGivenPriors(LabelShiftedCounts):
 
         An error of log r adds the same error to the log odds of the share; together they change log f by 1 - share.
         """
-        (share, variance, of_ratio), r = self._label_evidence, self.odds_ratio
+        (share, variance, ratio_variance), r = self._label_evidence, self.odds_ratio
         mixed = share + r * (1 - share)
         slope = (1 - r) / mixed
         density = self.rows.frequency[self.rows.of] / self.frequency * mixed
-        return density, slope, slope**2 * variance + (1 - share) ** 2 * of_ratio
+        return density, slope, slope**2 * variance + (1 - share) ** 2 * ratio_variance
 
     @cached_property
     def _source_rows(self) -> tuple[Floats, Floats]:
@@ -78,15 +78,15 @@ class CountsGivenPriors(LabelShiftedCounts):
     @cached_property
     def _evidence(self) -> tuple[Floats, Floats]:
         """Effective rows of each bin, and those with the class: one scoring step from the estimate of the labels."""
-        (share, variance, of_ratio), (_, slope, uncertain) = self._label_evidence, self._density
-        expected, of_source = self._source_rows
+        (share, variance, ratio_variance), (_, slope, uncertain) = self._label_evidence, self._density
+        expected, source_share = self._source_rows
         known = (self.n > 0) & self.occupied
-        binomial = np.where(known, expected * (1 - of_source), 0.0)
+        binomial = np.where(known, expected * (1 - source_share), 0.0)
         spread = share * (1 - share)
-        before = variance + spread**2 * of_ratio
-        covariance = slope * variance + spread * (1 - share) * of_ratio
+        before = variance + spread**2 * ratio_variance
+        covariance = slope * variance + spread * (1 - share) * ratio_variance
         rest = 1 - share - slope * spread  # derivative of log f with respect to log r at a known share
-        after = (before + binomial * variance * of_ratio * rest**2) / (1 + binomial * uncertain)
+        after = (before + binomial * variance * ratio_variance * rest**2) / (1 + binomial * uncertain)
         n, k = super().effective_n, super().effective_k
         observed = np.divide(k, n, out=share.copy(), where=n > 0)
         residual = np.where(known, self.n - expected, 0.0) - binomial * slope * (observed - share)

@@ -92,10 +92,10 @@ class ShiftEvidence(Presented):
         names = []
         for label, cuts in zip(classes, cells.cuts, strict=True):
             edges = _shortest((1 / len(classes), *cuts, 1.0))
-            of_class = [f"{label}: {low} to {high}" for low, high in pairwise(edges)]
+            ranges = [f"{label}: {low} to {high}" for low, high in pairwise(edges)]
             # repeated ranges between equal cuts are numbered
-            before = [of_class[:i].count(name) for i, name in enumerate(of_class)]
-            names += [f"{name} ({n + 1})" if n else name for name, n in zip(of_class, before, strict=True)]
+            before = [ranges[:i].count(name) for i, name in enumerate(ranges)]
+            names += [f"{name} ({n + 1})" if n else name for name, n in zip(ranges, before, strict=True)]
         return tuple(names)
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
@@ -174,14 +174,14 @@ class ShiftEvidence(Presented):
         d = max(_render.decimals(high - low), 2)
         mean, low, high = (_render.number(v, d) for v in (self.total_variation.mean(), low, high))
         size = f"a total variation distance of {mean} ({100 * prob:g} % credible interval {low} to {high})"
-        of_none, of_label = _p(self.no_shift), _p(self.label_shift)
+        none, label = _p(self.no_shift), _p(self.label_shift)
         if self.no_shift.p_value > LEVEL:
-            return f"There is no evidence that the scores of source and target differ ({of_none}), with {size}."
+            return f"There is no evidence that the scores of source and target differ ({none}), with {size}."
         if self.label_shift.p_value > LEVEL:
-            explained = f"Different class frequencies alone can explain it ({of_label})."
+            explained = f"Different class frequencies alone can explain it ({label})."
         else:
-            explained = f"Different class frequencies alone do not explain it ({of_label})."
-        return f"The scores of source and target differ ({of_none}), with {size}. {explained}"
+            explained = f"Different class frequencies alone do not explain it ({label})."
+        return f"The scores of source and target differ ({none}), with {size}. {explained}"
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -56,9 +56,9 @@ class ClassRanks:
 
     def weighted(self, weight: Floats, of: int) -> Ranks:
         """Return the ranks of class number `of` against the others; `weight` of a row of each class: (n_classes,)."""
-        cells, of_pair = len(self.position), weight[self.label]
+        cells, weights = len(self.position), weight[self.label]
         at = self.cell + cells * (self.label == of)
-        sums, squares = (sums_at(at, self.n * each, 2 * cells).reshape(2, cells) for each in (of_pair, of_pair**2))
+        sums, squares = (sums_at(at, self.n * each, 2 * cells).reshape(2, cells) for each in (weights, weights**2))
         return Ranks(self.grid, self.position, sums, squares)
 
 

@@ -122,8 +122,8 @@ def _log_marginal(rows: Ints, parameters: Floats) -> Floats:
 
 def _log_density(values: Floats, parameters: Floats) -> Floats:
     """Log density of a Dirichlet distribution."""
-    of_cells = (parameters - 1) * np.log(values) - gammaln(parameters)
-    return np.asarray(gammaln(parameters.sum(axis=-1)) + of_cells.sum(axis=-1))
+    cells = (parameters - 1) * np.log(values) - gammaln(parameters)
+    return np.asarray(gammaln(parameters.sum(axis=-1)) + cells.sum(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -206,18 +206,18 @@ def _replicates(counts: ShiftCounts, n: int, rng: np.random.Generator) -> tuple[
 
 def _beyond_label_shift(source: Ints, target: Ints) -> Floats:
     """Twice the log likelihood ratio of any target against label shift, for each of several data sets."""
-    of_class, of_target = source.sum(axis=2, keepdims=True), target.sum(axis=1, keepdims=True)
+    class_rows, target_rows = source.sum(axis=2, keepdims=True), target.sum(axis=1, keepdims=True)
     n_classes, n_cells = source.shape[1:]
-    cells = (source + 1 / n_cells) / (of_class + 1)
+    cells = (source + 1 / n_cells) / (class_rows + 1)
     frequency = np.full(source.shape[:2], 1 / n_classes)
     for _ in range(STEPS):
         joint = frequency[:, :, None] * cells
         joint *= (target / np.maximum(joint.sum(axis=1), TINY))[:, None]
-        frequency = joint.sum(axis=2) / of_target
+        frequency = joint.sum(axis=2) / target_rows
         joint += source
         cells = joint / np.maximum(joint.sum(axis=2, keepdims=True), TINY)
     mixed = np.einsum("rk,rkj->rj", frequency, cells)
-    any_target = xlogy(source, source / of_class).sum(axis=(1, 2)) + xlogy(target, target / of_target).sum(axis=1)
+    any_target = xlogy(source, source / class_rows).sum(axis=(1, 2)) + xlogy(target, target / target_rows).sum(axis=1)
     fitted = xlogy(source, np.maximum(cells, TINY)).sum(axis=(1, 2)) + xlogy(target, np.maximum(mixed, TINY)).sum(
         axis=1
     )

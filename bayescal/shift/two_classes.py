@@ -71,8 +71,8 @@ def sweeps_for(labelled: Ints, expected: Floats, worth: float) -> int:
     wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST, MOST)
     ratio = max(expected.sum() / labelled.sum(), (expected / labelled).max() / 2)
     if ratio > 1 or labelled.sum() > MANY_ROWS:
-        of_larger = OF_LARGER if labelled.sum() > MANY_ROWS else min(FEWEST + PER_RATIO * (ratio - 1), OF_LARGER)
-        wanted = max(wanted, np.rint(of_larger * np.clip(LITTLE / worth, 1, MOST_TIMES)))
+        more = OF_LARGER if labelled.sum() > MANY_ROWS else min(FEWEST + PER_RATIO * (ratio - 1), OF_LARGER)
+        wanted = max(wanted, np.rint(more * np.clip(LITTLE / worth, 1, MOST_TIMES)))
     return int(wanted)
 
 
@@ -122,14 +122,14 @@ def _shares(logit: Floats) -> tuple[Floats, Floats]:
 
 def _moved(logit: Floats, ratio: Floats, alpha: Floats, target: Floats, rng: np.random.Generator) -> Floats:
     """Move the logits of the shares of class 1 by Metropolis steps, independently in each cell and chain."""
-    of_one, of_rest, rows = alpha[1][:, None], alpha[0][:, None], target[:, None]
+    alpha_one, alpha_rest, rows = alpha[1][:, None], alpha[0][:, None], target[:, None]
 
     def height(logit: Floats) -> Floats:
         one, rest = _shares(logit)
-        return np.asarray(of_one * one + of_rest * rest + rows * np.log(np.exp(rest) + ratio * np.exp(one)))
+        return np.asarray(alpha_one * one + alpha_rest * rest + rows * np.log(np.exp(rest) + ratio * np.exp(one)))
 
     # OPTIMAL times the standard deviation given the source, where the share has a Beta distribution
-    scale = OPTIMAL * np.sqrt(polygamma(1, of_one) + polygamma(1, of_rest))
+    scale = OPTIMAL * np.sqrt(polygamma(1, alpha_one) + polygamma(1, alpha_rest))
     at = height(logit)
     for _ in range(STEPS):
         proposed = logit + scale * _steps(logit.shape, rng)

@@ -349,9 +349,9 @@ def _evaluate_groups(
 ) -> GroupedEvaluation:
     overall = HorizonCounts.from_rows(rows, horizon, edges, clusters)
 
-    def counted(of_group: NDArray[np.int64]) -> HorizonCounts:
-        within = None if clusters is None else clusters.take(of_group)
-        return HorizonCounts.from_rows(rows.part(of_group), horizon, edges, within)
+    def counted(places: NDArray[np.int64]) -> HorizonCounts:
+        within = None if clusters is None else clusters.take(places)
+        return HorizonCounts.from_rows(rows.part(places), horizon, edges, within)
 
     parts = map(counted, groups.rows())
     return _evaluated_groups(groups.labels, parts, overall, groups.name, **arguments)

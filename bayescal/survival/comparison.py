@@ -174,17 +174,17 @@ def paired_horizons(first: ModelRows, second: ModelRows) -> PairedHorizons:
     (one, one_counted), (other, other_counted) = first.observed, second.observed
     rows = PairedCounts.from_predictions(one, other, one_counted, other_counted)
     weight = first.at.weight
-    of_ratio = _correlation(first.on_ratio(), second.on_ratio(), weight)
+    ratios = _correlation(first.on_ratio(), second.on_ratio(), weight)
     if not first.at.censored.any():
-        of_area, of_losses = rows.area_correlation, rows.loss_difference
-        return PairedHorizons(rows, first.counts, second.counts, None, of_ratio, of_area, of_losses, None)
+        areas, losses = rows.area_correlation, rows.loss_difference
+        return PairedHorizons(rows, first.counts, second.counts, None, ratios, areas, losses, None)
     on_areas = first.on_area(), second.on_area()
     return PairedHorizons(
         rows,
         first.counts,
         second.counts,
         _moments(rows, first, second),
-        of_ratio,
+        ratios,
         None if on_areas[0] is None or on_areas[1] is None else _correlation(on_areas[0], on_areas[1], weight),
         *_score_differences(first, second),
     )
@@ -193,14 +193,14 @@ def paired_horizons(first: ModelRows, second: ModelRows) -> PairedHorizons:
 def _moments(rows: PairedCounts, first: ModelRows, second: ModelRows) -> Floats:
     """Sum products of errors over the rows of each joint cell."""
     size = len(second.counts.bins)
-    of_cells, of_rows = (
+    cell_codes, row_codes = (
         ((2 * bin_a + outcome) * size + bin_b)
         for bin_a, outcome, bin_b in (rows.cells.T[:3], (first.at.bin_of, first.at.outcome, second.at.bin_of))
     )
-    at = np.searchsorted(of_cells, of_rows)
+    at = np.searchsorted(cell_codes, row_codes)
     e, f = first.error(), second.error()
     squared = first.at.weight**2
-    return np.stack([sums_at(at, squared * x, len(of_cells)) for x in (np.ones(len(e)), e, f, e * f, e * e, f * f)])
+    return np.stack([sums_at(at, squared * x, len(cell_codes)) for x in (np.ones(len(e)), e, f, e * f, e * e, f * f)])
 
 
 def _score_differences(first: ModelRows, second: ModelRows) -> tuple[LossSums | None, Floats | None]:

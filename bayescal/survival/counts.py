@@ -367,14 +367,14 @@ class SurvivalCounts(Sums):
         """Sum rows with known outcome, weighted by the inverse probability of censoring."""
         bin_of, cell, kind = place
         size = len(self.bins)
-        of_exits, of_staying = exits.inverse_censoring
-        factor = of_exits / exits.weight
-        of_bins = np.divide(of_staying, exits.staying, out=np.zeros(size), where=exits.staying > 0)
+        exit_weights, stay_weights = exits.inverse_censoring
+        factor = exit_weights / exits.weight
+        stay_factor = np.divide(stay_weights, exits.staying, out=np.zeros(size), where=exits.staying > 0)
 
         def summed(values: NDArray[Any]) -> Floats:
             weighted = factor * values[kind, bin_of, cell]
             outcomes = [sums_at(bin_of, np.where(exits.of_cause == z, weighted, 0.0), size) for z in (False, True)]
-            outcomes[0] += of_bins * _staying(values, at)
+            outcomes[0] += stay_factor * _staying(values, at)
             return np.stack(outcomes)
 
         weight = summed(self.weights[0])

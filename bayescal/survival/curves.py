@@ -118,9 +118,9 @@ class Exits:
         left = np.concatenate([[0.0], np.cumsum(weight)])
         whole = left[-1] + self.staying.sum()
         hits = self.of_cause[order]
-        of_events = time[hits]
-        new = np.diff(of_events, prepend=-1.0) > 0
-        times = of_events[new]
+        event_times = time[hits]
+        new = np.diff(event_times, prepend=-1.0) > 0
+        times = event_times[new]
         if not len(times):
             return times, times
         events = np.add.reduceat(weight[hits], np.flatnonzero(new))

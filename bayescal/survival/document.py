@@ -66,8 +66,8 @@ def survival_from_document(document: Mapping[str, Any]) -> SurvivalCounts:
         full[cell] = values
         return full.reshape(empty.exits.shape)
 
-    of_cells = None if weight is None else spread(weight)
-    return SurvivalCounts(bins, times, spread(n), spread(off), spread(squares), cause, of_cells, weight_sq)
+    cell_weights = None if weight is None else spread(weight)
+    return SurvivalCounts(bins, times, spread(n), spread(off), spread(squares), cause, cell_weights, weight_sq)
 
 
 def _read_weights(

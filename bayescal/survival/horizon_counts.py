@@ -66,11 +66,11 @@ class HorizonRows:
     @property
     def inverse_censoring(self) -> Floats:
         """Weight of each row by the inverse probability of censoring, times its weight; 0 if its outcome is unknown."""
-        of_events, of_staying = self.exits.inverse_censoring
+        exit_weights, stay_weights = self.exits.inverse_censoring
         inverse = np.zeros(len(self.bin_of))
-        inverse[self.leaving] = of_events
+        inverse[self.leaving] = exit_weights
         staying = self.exits.staying
-        factor = np.divide(of_staying, staying, out=np.zeros_like(of_staying), where=staying > 0)
+        factor = np.divide(stay_weights, staying, out=np.zeros_like(stay_weights), where=staying > 0)
         factors = factor[self.bin_of[self.stay]]
         inverse[self.stay] = factors * self.weight[self.stay]
         return inverse
@@ -82,13 +82,13 @@ class HorizonRows:
         `Exits.influences`; the result is 0 for rows of weight 0 that leave.
         """
         exits, at = self.exits, self.bin_of[self.stay]
-        of_stay = values[self.stay]
+        stay_values = values[self.stay]
         of_exits, of_censoring = exits.influences(
-            values[self.leaving], sums_at(at, self.weight[self.stay] * of_stay, len(exits.staying))
+            values[self.leaving], sums_at(at, self.weight[self.stay] * stay_values, len(exits.staying))
         )
         result = np.zeros(len(values))
         result[self.leaving] = of_exits
-        result[self.stay] = of_stay / exits.uncensored_at_horizon[at] - of_censoring[at]
+        result[self.stay] = stay_values / exits.uncensored_at_horizon[at] - of_censoring[at]
         return result
 
     def on_mean(self, values: Floats) -> tuple[float, Floats]:
@@ -112,9 +112,9 @@ class HorizonRows:
         `ranks` are those of the rows with known outcome, weighted for censoring; both outcomes occur.
         """
         known = self.inverse_censoring > 0
-        of_known = np.zeros(len(risk))
-        of_known[known] = ranks.influences[self.outcome[known].astype(np.int64), ranks.cell_of(risk[known])]
-        return self.influences(of_known)
+        known_influences = np.zeros(len(risk))
+        known_influences[known] = ranks.influences[self.outcome[known].astype(np.int64), ranks.cell_of(risk[known])]
+        return self.influences(known_influences)
 
 
 def censored_before(rows: SurvivalRows, horizon: float) -> Bools:
@@ -190,8 +190,8 @@ class HorizonCounts:
     def within_covariance(self) -> Floats:
         """Covariance of outcome and risk inside each bin, if all risks of a bin are censored alike."""
         seen = self.rows.accuracy
-        of_seen = np.divide(self.accuracy, seen, out=np.ones_like(seen), where=seen > 0)
-        return self.rows.within_covariance * of_seen
+        ratio = np.divide(self.accuracy, seen, out=np.ones_like(seen), where=seen > 0)
+        return self.rows.within_covariance * ratio
 
     @property
     def log_losses(self) -> LossSums | None:

@@ -40,8 +40,8 @@ def survival_sums(
     """
     source, groups = opened(frame), names_of_columns("by", by)
     named = {**columns, **({} if weights is None else {"weights": weights})}
-    of_labels = {f"{BY}[{i}]" if len(groups) > 1 else BY: name for i, name in enumerate(groups)}
-    dtypes = dtypes_of(source, {**named, **of_labels})
+    label_columns = {f"{BY}[{i}]" if len(groups) > 1 else BY: name for i, name in enumerate(groups)}
+    dtypes = dtypes_of(source, {**named, **label_columns})
     names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in named.items()}
     for argument, role in (("time", "weights"), ("event", "outcome"), ("risk", "confidence"), ("weights", "weights")):
         if argument in names:
