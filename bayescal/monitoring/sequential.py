@@ -166,11 +166,11 @@ class SequentialTests:
         held.total_of_rows(chosen, "[start, end)")  # raises if there are none
         rows = _Stacked(held, chosen).cumulative()
         marginals = log_marginals(rows.n, rows.k, held.bins.midpoints, rows.mean_confidence)
-        arrays = (rows.n, rows.k, rows.mean_confidence, marginals)
-        parts = [ece_intervals(*(each[part] for each in arrays), 1 - prob) for part in blocks(rows.n.shape)]
+        n, k, mean = rows.n, rows.k, rows.mean_confidence
+        parts = [ece_intervals(n[i], k[i], mean[i], marginals[i], 1 - prob) for i in blocks(n.shape)]
         low, high = np.concatenate(parts, axis=1)
-        gaps = np.abs(rows.k - rows.n * np.where(rows.n > 0, rows.mean_confidence, 0.0)).sum(axis=1)
-        total = rows.n.sum(axis=1)
+        gaps = np.abs(k - n * np.where(n > 0, mean, 0.0)).sum(axis=1)
+        total = n.sum(axis=1)
         windows = tuple(held.start(k) for k in chosen)
         return ConfidenceSequence(
             windows, total.astype(np.int64), gaps / total, low, high, prob, _question(held, chosen), _forgotten(held)
