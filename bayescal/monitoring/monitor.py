@@ -19,7 +19,7 @@ from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.monitoring.change import Change
+from bayescal.monitoring.result import PRINTED, Change
 from bayescal.monitoring.sequential import SequentialTests
 from bayescal.monitoring.windowed import SCHEMA, WindowedCounts
 from bayescal.results.evaluation import Evaluation
@@ -28,10 +28,7 @@ from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 
-#: Maximum number of windows that are printed, the last ones.
-PRINTED = 10
 HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
-#: Names of arguments of `add` elsewhere, and their names here.
 #: Bounds of a span of windows, [start, end); None for an open bound.
 Span = tuple[Any, Any]
 
@@ -331,8 +328,8 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         width = checked_rope(rope)
         counts, spans = self._held.now_and_baseline(now, baseline)
         *seeds, order = _checks.seeds(rng, 3)
-        drawn = {name: evaluate_one(counts[name], rng=s, **options) for name, s in zip(counts, seeds, strict=True)}
-        return Change(drawn, None, width, order, spans)
+        both = {name: evaluate_one(counts[name], rng=s, **options) for name, s in zip(counts, seeds, strict=True)}
+        return Change(both, None, width, order, spans)
 
     def forget(self, before: Any) -> "CalibrationMonitor":
         """Drop the windows before a time, to keep the state small; later batches must not hold rows of these windows.

@@ -3,11 +3,9 @@
 from functools import partial
 from typing import Any
 
-from bayescal.monitoring.change import Change
-from bayescal.monitoring.confidence_sequence import ConfidenceSequence
-from bayescal.monitoring.evidence import Evidence
 from bayescal.monitoring.monitor import CalibrationMonitor
 from bayescal.monitoring.plot import plot_confidence_sequence, plot_evidence
+from bayescal.monitoring.result import Change, ConfidenceSequence, Evidence
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.document import (
     NO_PARAMETERS,

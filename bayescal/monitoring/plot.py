@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.data.times import in_words
-from bayescal.monitoring.confidence_sequence import ConfidenceSequence, Run
-from bayescal.monitoring.evidence import Evidence, in_e_words
+from bayescal.monitoring.result import ConfidenceSequence, Evidence, Run, in_e_words
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 
@@ -96,16 +95,16 @@ def plot_evidence(
     _exponents(ax)
     about = "calibration" if evidence.reference is None else "change"
     _axes(ax, evidence.windows, f"e-value ({about})" if small else "evidence (e-value)", small=small)
-    titled(ax, _found(evidence, small=small), [] if small else [evidence.spec], above=4, small=small)
+    titled(ax, _evidence_title(evidence, small=small), [] if small else [evidence.spec], above=4, small=small)
     return _finished(ax, small=small)
 
 
-def _found(evidence: Evidence, *, small: bool) -> str:
+def _evidence_title(evidence: Evidence, *, small: bool) -> str:
     """Return the title: alarm or not, and of what."""
     calibration = evidence.reference is None
     if not evidence.raised:
-        found = "exact calibration is not rejected" if calibration else "there is not enough evidence of a change"
-        return "No alarm" if small else f"No alarm: {found}"
+        meaning = "exact calibration is not rejected" if calibration else "there is not enough evidence of a change"
+        return "No alarm" if small else f"No alarm: {meaning}"
     about = "not exactly calibrated" if calibration else "changed since the reference"
     return f"Alarm{_at(evidence.alarm, small=small)}{'' if small else f': {about}'}"
 
@@ -194,15 +193,15 @@ def _against(sequence: ConfidenceSequence, limit: float, interval: str, now: Run
 
 def _before(sequence: ConfidenceSequence, limit: float, runs: list[Run]) -> list[str]:
     """Name the earlier windows whose intervals lie above or below a limit."""
-    found = []
+    sentences = []
     for side in ("above", "below"):
-        of_side = [run for run in runs if run.side == side]
-        if of_side:
-            first, last = (in_words(sequence.windows[at]) for at in (of_side[0].first, of_side[-1].last))
-            number = sum(run.last - run.first + 1 for run in of_side)
+        on_side = [run for run in runs if run.side == side]
+        if on_side:
+            first, last = (in_words(sequence.windows[at]) for at in (on_side[0].first, on_side[-1].last))
+            number = sum(run.last - run.first + 1 for run in on_side)
             when = f"in the window {first}" if number == 1 else f"in {number} windows between {first} and {last}"
-            found.append(f"Earlier, the interval lay {side} {limit:g} {when}.")
-    return found
+            sentences.append(f"Earlier, the interval lay {side} {limit:g} {when}.")
+    return sentences
 
 
 def _at(window: Any, *, small: bool) -> str:
@@ -226,17 +225,9 @@ def _free_at_right(exponent: Floats) -> bool:
 
 def _label(ax: "Axes", words: str, height: float, colour: str, *, small: bool, right: bool = False) -> None:
     """Write words above a horizontal line, at its left or right end."""
-    ax.annotate(
-        words,
-        (float(right), height),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4 if right else 4, 3),
-        ha="right" if right else "left",
-        textcoords="offset points",
-        color=colour,
-        fontsize=TINY if small else SMALL,
-        zorder=5,
-    )
+    offset: Any = (-4, 3) if right else (4, 3)
+    coordinates, side = ("axes fraction", "data"), "right" if right else "left"
+    _write(ax, words, (float(right), height), coordinates, offset, colour, small=small, ha=side)
 
 
 def _label_beyond(ax: "Axes", evidence: Evidence, colour: str, *, small: bool) -> None:
@@ -244,18 +235,17 @@ def _label_beyond(ax: "Axes", evidence: Evidence, colour: str, *, small: bool) -
     first = evidence._first_alarm() or 0
     late = 2 * first >= len(evidence)
     at: Any = evidence.windows[first] if late else 1
-    ax.annotate(
-        f"up to {in_e_words(evidence.log_values.max())} \N{UPWARDS ARROW}",
-        (at, 1),
-        xycoords=("data" if late else "axes fraction", "axes fraction"),
-        xytext=(-6 if late else -2, -2),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color=colour,
-        fontsize=TINY if small else SMALL,
-        zorder=5,
-    )
+    words = f"up to {in_e_words(evidence.log_values.max())} \N{UPWARDS ARROW}"
+    coordinates = ("data" if late else "axes fraction", "axes fraction")
+    _write(ax, words, (at, 1), coordinates, (-6 if late else -2, -2), colour, small=small, ha="right", va="top")
+
+
+def _write(
+    ax: "Axes", words: str, at: Any, coordinates: Any, offset: Any, colour: str, *, small: bool, **alignment: Any
+) -> None:
+    """Write words at an offset, in points, from a place in these coordinates."""
+    style: dict[str, Any] = {"color": colour, "fontsize": TINY if small else SMALL, "zorder": 5, **alignment}
+    ax.annotate(words, at, xycoords=coordinates, xytext=offset, textcoords="offset points", **style)
 
 
 def _exponents(ax: "Axes") -> None:

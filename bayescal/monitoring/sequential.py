@@ -7,11 +7,17 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.data.times import Start
-from bayescal.monitoring.bounds import ece_intervals, log_marginals
-from bayescal.monitoring.confidence_sequence import ConfidenceSequence
-from bayescal.monitoring.eprocess import Mixture, blocks, calibration_e_values, change_e_values, score_scale
-from bayescal.monitoring.evidence import Evidence
-from bayescal.monitoring.normal_scores import hypergeometric_scores
+from bayescal.monitoring.result import ConfidenceSequence, Evidence
+from bayescal.monitoring.statistics import (
+    Mixture,
+    blocks,
+    calibration_e_values,
+    change_e_values,
+    ece_intervals,
+    hypergeometric_scores,
+    log_marginals,
+    score_scale,
+)
 from bayescal.monitoring.windowed import WindowedCounts
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
@@ -160,10 +166,11 @@ class SequentialTests:
         held.total_of_rows(chosen, "[start, end)")  # raises if there are none
         rows = _Stacked(held, chosen).cumulative()
         marginals = log_marginals(rows.n, rows.k, held.bins.midpoints, rows.mean_confidence)
-        parts = [_intervals(rows, marginals, part, 1 - prob) for part in blocks(rows.n.shape)]
+        n, k, mean = rows.n, rows.k, rows.mean_confidence
+        parts = [ece_intervals(n[i], k[i], mean[i], marginals[i], 1 - prob) for i in blocks(n.shape)]
         low, high = np.concatenate(parts, axis=1)
-        gaps = np.abs(rows.k - rows.n * np.where(rows.n > 0, rows.mean_confidence, 0.0)).sum(axis=1)
-        total = rows.n.sum(axis=1)
+        gaps = np.abs(k - n * np.where(n > 0, mean, 0.0)).sum(axis=1)
+        total = n.sum(axis=1)
         windows = tuple(held.start(k) for k in chosen)
         return ConfidenceSequence(
             windows, total.astype(np.int64), gaps / total, low, high, prob, _question(held, chosen), _forgotten(held)
@@ -215,10 +222,6 @@ def _refuse_pair(start: Any) -> None:
         raise TypeError(f"`start` must be one bound, not {_checks.quoted(start)}. {BOUNDS}")
 
 
-def _intervals(rows: "_Stacked", marginals: Floats, part: slice, level: float) -> Floats:
-    return ece_intervals(rows.n[part], rows.k[part], rows.mean_confidence[part], marginals[part], level)
-
-
 class _Stacked:
     """Counts of windows as arrays of shape (n_windows, n_bins)."""
 
@@ -230,10 +233,6 @@ class _Stacked:
             np.array([getattr(each, name) for each in counts], dtype=np.float64).reshape(shape)
             for name in ("n", "k", "mean_confidence")
         )
-
-    @property
-    def arrays(self) -> tuple[Floats, Floats, Floats]:
-        return self.n, self.k, self.mean_confidence
 
     def cumulative(self) -> "_Stacked":
         """Change the counts of each window to those of all windows up to it."""
@@ -256,8 +255,8 @@ def _calibration(rows: _Stacked, midpoints: Floats) -> Floats:
     """Return log values of the e-process against exact calibration."""
     mixture, values = Mixture.start(rows.n.shape[1]), [np.zeros(0)]
     for part in blocks(rows.n.shape):
-        n, k, mean_confidence = (each[part] for each in rows.arrays)
-        mixture, block = mixture.after(calibration_e_values(n, k, mean_confidence, midpoints))
+        e_values = calibration_e_values(rows.n[part], rows.k[part], rows.mean_confidence[part], midpoints)
+        mixture, block = mixture.after(e_values)
         values.append(block)
     return np.concatenate(values)
 
@@ -268,12 +267,12 @@ def _change(rows: _Stacked, numbers: list[int], reference: BinnedCounts, seed: i
     all_n, all_k = (of + per.cumsum(axis=0) for of, per in ((reference.n, rows.n), (reference.k, rows.k)))
     mixture, values = Mixture.start(len(centre)), [np.zeros(0)]
     for part in blocks(rows.n.shape):
-        n, k, up_to, of_one = (each[part] for each in (rows.n, rows.k, all_n, all_k))
+        n, k, up_to, ones = (each[part] for each in (rows.n, rows.k, all_n, all_k))
         before = up_to - n
         u = _uniform(seed, numbers[part], len(centre))
         both = (n > 0) & (before > 0)
         z = np.zeros_like(n)
-        z[both] = hypergeometric_scores(k[both], n[both], of_one[both], up_to[both], u[both])
+        z[both] = hypergeometric_scores(k[both], n[both], ones[both], up_to[both], u[both])
         scale = np.where(both, score_scale(n, before, centre), 0.0)
         mixture, block = mixture.after(change_e_values(z, scale, centre))
         values.append(block)

@@ -32,22 +32,10 @@ RANKED_BY_TABLE = 2**16
 
 @dataclass(frozen=True)
 class WindowedCounts:
-    """Counts by window of time; only windows with rows are stored.
+    """Counts by the number of their window of time; only windows with rows are stored.
 
-    Parameters
-    ----------
-    bins : Bins
-        The bins.
-    target : str
-        Meaning of outcome and confidence, see `evaluate`.
-    window : Window or None
-        Length of the windows. None if there are no windows: all rows are then counted under number 0.
-    kind : str or None
-        Kind of the times, a key of `times.KINDS`; None before the first rows.
-    counts : dict of int to BinnedCounts
-        Counts by the number of the window.
-    forgotten : int or None
-        Windows before this number were dropped; rows in them raise an error.
+    Without a `window`, all rows are counted under number 0. `kind` of the times is a key of `times.KINDS`, None before
+    the first rows. Windows before the number `forgotten` were dropped; rows in them raise an error.
     """
 
     bins: Bins
@@ -161,8 +149,8 @@ class WindowedCounts:
         """Return the numbers of the windows with rows between a pair of bounds."""
         if not isinstance(span, tuple | list) or len(span) != 2:
             also = ", or BinnedCounts of other rows" if name in ("baseline", "reference") else ""
-            given = quoted(span) if isinstance(span, str | tuple | list) else type(span).__name__
-            raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {given}.")
+            shown = quoted(span) if isinstance(span, str | tuple | list) else type(span).__name__
+            raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {shown}.")
         try:
             return self.between(*span)
         except (ValueError, TypeError) as problem:
@@ -202,11 +190,11 @@ class WindowedCounts:
 
     def __add__(self, other: "WindowedCounts") -> "WindowedCounts":
         for what in ("bins", "target", "window"):
-            own, others = getattr(self, what), getattr(other, what)
-            if own != others:
-                if str(own) == str(others):
-                    own, others = (f"{each.window} from {each.said(0)}" for each in (self, other))
-                raise ValueError(f"monitors can be added only with the same {what}; these have {own} and {others}.")
+            mine, theirs = getattr(self, what), getattr(other, what)
+            if mine != theirs:
+                if str(mine) == str(theirs):
+                    mine, theirs = (f"{each.window} from {each.said(0)}" for each in (self, other))
+                raise ValueError(f"monitors can be added only with the same {what}; these have {mine} and {theirs}.")
         if None not in (self.kind, other.kind) and self.kind != other.kind:
             raise ValueError(
                 f"monitors can be added only with times of one kind; these have {times.KINDS[str(self.kind)]} and "

@@ -1,6 +1,9 @@
 """Plan a test set: pilot -> draws of the truth -> simulated counts -> their posteriors -> rows needed."""
 
+import math
+from collections import Counter
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -10,16 +13,24 @@ from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.estimands.registry import EstimandLike
-from bayescal.planning.goal_curve import Simulated
+from bayescal.planning.goal_curve import NEAR, Simulated, curve_near_answer
 from bayescal.planning.goals import checked_goal
-from bayescal.planning.one_classifier import Narrow, OneClassifier, WithinLimit
 from bayescal.planning.result import Plan
-from bayescal.planning.search import search
-from bayescal.planning.two_classifiers import TwoClassifiers
+from bayescal.planning.studies import Narrow, OneClassifier, TwoClassifiers, WithinLimit
 from bayescal.posterior.many import compiled_form_pays
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 
+#: Simulates the posterior after more rows; returns a verdict that meets the goal, or None.
+Study = Callable[[int, int, np.random.Generator], str | None]
+#: Numbers of rows that are simulated: these times powers of ten; where the curve's width is below STEEP, 48 a decade.
+ROUND_NUMBERS = (1, 1.5, 2, 3, 5, 7)
+FINE_NUMBERS = tuple(round(10 ** (k / 48), 2) for k in range(48))
+STEEP = 0.5
+#: The search begins with steps of this many round numbers (about a factor of 5), and this many simulations at each.
+STRIDE, SCOUTS = 4, 8
+#: Then follow this many rounds, at numbers of rows up to this many widths of the fitted curve from the answer.
+ROUNDS, LOOK = 20, 0.8
 #: What simulates the studies of each goal.
 PLANNED: dict[str, Callable[..., OneClassifier | TwoClassifiers]] = {
     "width": Narrow,
@@ -160,8 +171,8 @@ def labels_needed(
     >>> plan.rows is None, round(plan.reachable, 1)
     (True, 0.4)
     """
-    given = {"width": width, "below": below, "above": above, "difference": difference}
-    goal = checked_goal(pilot_counts, given, estimand, prob)
+    goals = {"width": width, "below": below, "above": above, "difference": difference}
+    goal = checked_goal(pilot_counts, goals, estimand, prob)
     assurance = _checks.fraction("assurance", assurance)
     largest = _checks.whole_number("largest", largest)
     simulations = _checks.whole_number("simulations", simulations, at_least=20)
@@ -190,3 +201,58 @@ def labels_needed(
         simulated=simulated,
         reachable=planned.reachable,
     )
+
+
+def search(
+    study: Study,
+    guess: float,
+    assurance: float,
+    reachable: float,
+    largest: int,
+    simulations: int,
+    rng: np.random.Generator,
+    advance: Callable[[], None],
+) -> Simulated:
+    """Simulate studies at numbers of rows that approach the number at which the share of met goals is `assurance`.
+
+    `study` takes the number of rows, the number of the simulation and a generator; the search begins at `guess` rows.
+    `reachable` is the share with unlimited rows, above `assurance`. `advance` is called after each of the
+    `simulations`.
+    """
+    sizes, fine = _numbers(ROUND_NUMBERS, largest), _numbers(FINE_NUMBERS, largest)
+    simulated: Simulated = {}
+    done = iter(range(simulations))  # numbers of the studies
+
+    def run(n: int, times: int) -> None:
+        of = simulated.setdefault(n, Counter())
+        for _, i in zip(range(times), done, strict=False):  # this order loses none of `done`
+            of[study(n, i, rng)] += 1
+            advance()
+
+    at, last = _nearest(sizes, math.log(max(guess, 1.0))), 0
+    while sum(of.total() for of in simulated.values()) < simulations // 2:
+        run(sizes[at], SCOUTS)
+        of = simulated[sizes[at]]
+        step = -STRIDE if of.total() - of[None] >= assurance * of.total() else STRIDE
+        further = min(max(at + step, 0), len(sizes) - 1)
+        if step == -last or further == at:
+            break
+        at, last = further, step
+    batch = math.ceil(simulations / ROUNDS)
+    for side in cycle((0, -1, 1)):
+        if sum(of.total() for of in simulated.values()) >= simulations:
+            return simulated
+        fit = curve_near_answer(simulated, assurance, largest, reachable)
+        grid = fine if fit.width < STEEP else sizes
+        run(grid[_nearest(grid, fit.quantile(0.5) + side * min(LOOK * fit.width, math.log(NEAR) / 2))], batch)
+    return simulated
+
+
+def _numbers(factors: tuple[float, ...], largest: int) -> list[int]:
+    """The factors times powers of ten, as whole numbers, and `largest`."""
+    numbers = {round(f * 10**k) for k in range(len(str(largest))) for f in factors}
+    return sorted({n for n in numbers if n < largest} | {largest})
+
+
+def _nearest(sizes: list[int], log_rows: float) -> int:
+    return int(np.abs(np.log(sizes) - log_rows).argmin())

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal import _render
 from bayescal.cli.command import Result
@@ -18,21 +18,10 @@ from bayescal.report.page import page
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True)
 class PlannedFile(Result):
-    """The plan for a file.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    parameters : dict
-        Values of the options that give the same result again.
-    """
+    """The plan for a file, and the values of the options that give the same result again."""
 
     plan: Plan
     parameters: dict[str, Any]
@@ -52,31 +41,7 @@ class PlannedFile(Result):
 def plan_file(
     file: Path, options: ColumnOptions, question: CountQuestionOptions, goal: GoalOptions, model: ModelOptions
 ) -> PlannedFile:
-    """Plan for a file of predictions or of counts.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    options : ColumnOptions
-        Columns of the file.
-    question : CountQuestionOptions
-        Target and bins.
-    goal : GoalOptions
-        The goal.
-    model : ModelOptions
-        Model, draws and seed of the simulated evaluations.
-
-    Returns
-    -------
-    PlannedFile
-        The plan.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or the file is invalid.
-    """
+    """Plan for a file of predictions or of counts."""
     _require_one_goal(goal)
     keywords = keywords_of(labels_needed, goal, model)
     record = as_scalar(keywords["estimand"])
@@ -88,9 +53,9 @@ def plan_file(
             "--bins 15."
         )
     result = labels_needed(counts, **{**keywords, "progress": True})
-    given = {**options.given(), **goal.given(), **model.given()}
+    settings = {**options.given(), **goal.given(), **model.given()}
     about = {"target": counts.target, "bins": len(counts.bins), "draws": keywords["draws"]}
-    return PlannedFile(result, {"file": file.name, "rows": counts.n_rows, **given, **about})
+    return PlannedFile(result, {"file": file.name, "rows": counts.n_rows, **settings, **about})
 
 
 def _require_one_goal(goal: GoalOptions) -> None:

@@ -28,16 +28,9 @@ PILOTS = {"width": BinnedCounts, "below": BinnedCounts, "above": BinnedCounts, "
 class Goal:
     """A statement that the evaluation of a test set is to reach.
 
-    Parameters
-    ----------
-    kind : {"width", "below", "above", "difference"}
-        A narrow interval; a posterior that is sure of a limit; a verdict on two classifiers.
-    size : float
-        The width, the limit, or the half-width of the region of practical equivalence.
-    prob : float
-        Probability of the interval, or of the statement.
-    estimand : Estimand
-        The quantity.
+    `kind`: "width" of a narrow interval, "below" or "above" a limit of which the posterior is sure, "difference" for a
+    verdict on two classifiers. `size`: the width, the limit, or the half-width of the region of practical equivalence.
+    `prob`: probability of the interval, or of the statement.
     """
 
     kind: str
@@ -57,31 +50,12 @@ class Goal:
         return f"the {absolute}{self.estimand.words(target)} is {self.kind} {self.size:g}"
 
 
-def checked_goal(pilot: Any, given: dict[str, Any], estimand: EstimandLike, prob: Any) -> Goal:
+def checked_goal(pilot: Any, values: dict[str, Any], estimand: EstimandLike, prob: Any) -> Goal:
     """Check that there is one goal, which fits the counts of the pilot and the estimand.
 
-    Parameters
-    ----------
-    pilot : BinnedCounts or PairedCounts
-        The pilot.
-    given : dict
-        Values of the goals in `PILOTS`; None for those that are not given.
-    estimand : str, Estimand or callable
-        The quantity.
-    prob : float
-        Probability of the interval, or of the statement.
-
-    Returns
-    -------
-    Goal
-        The goal.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `labels_needed`.
+    `values` are those of the goals in `PILOTS`, None for those that are not set.
     """
-    named = [kind for kind, value in given.items() if value is not None]
+    named = [kind for kind, value in values.items() if value is not None]
     if len(named) != 1:
         given_now = ", ".join(f"`{kind}`" for kind in named) or "none"
         raise ValueError(
@@ -93,7 +67,7 @@ def checked_goal(pilot: Any, given: dict[str, Any], estimand: EstimandLike, prob
     record = as_scalar(estimand)
     _require_needed(pilot, record, kind)
     check = {"width": _width, "difference": _difference}.get(kind, _limit)
-    return Goal(kind, check(kind, given[kind], record), _checks.fraction("prob", prob), record)
+    return Goal(kind, check(kind, values[kind], record), _checks.fraction("prob", prob), record)
 
 
 def _require_counts(pilot: Any, kind: str) -> None:

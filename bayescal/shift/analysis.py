@@ -7,8 +7,7 @@ from bayescal import _checks
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.shift.cells import ShiftCells
-from bayescal.shift.covariate_shift import covariate
-from bayescal.shift.covariate_shift_result import CovariateShiftEvaluation
+from bayescal.shift.covariate_shift import CovariateShiftEvaluation, covariate
 from bayescal.shift.label_shift import label
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation
 
@@ -19,39 +18,11 @@ CALLED |= dict.fromkeys(("feature", "features", "covariates"), "covariate")
 
 @overload
 def evaluate_shifted(
-    y_true: Any,
-    y_prob: Any,
-    y_prob_target: Any,
-    *,
-    shift: Literal["label"],
-    using: str = "cells",
-    cells: ShiftCells | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    classes: Sequence[Any] | None = None,
-    logits: bool = False,
-    **options: Any,
+    y_true: Any, y_prob: Any, y_prob_target: Any, *, shift: Literal["label"], **options: Any
 ) -> LabelShiftEvaluation | LabelShiftClasses: ...
 @overload
 def evaluate_shifted(
-    y_true: Any,
-    y_prob: Any,
-    y_prob_target: Any,
-    *,
-    shift: Literal["covariate"],
-    weights: Any,
-    target: str | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    classes: Sequence[Any] | None = None,
-    logits: bool = False,
-    **options: Any,
+    y_true: Any, y_prob: Any, y_prob_target: Any, *, shift: Literal["covariate"], **options: Any
 ) -> CovariateShiftEvaluation: ...
 @overload
 def evaluate_shifted(
@@ -114,13 +85,13 @@ def evaluate_shifted(
     (0.1..., 0.1...)
     """
     _checks.one_of("shift", shift, ("label", "covariate"), CALLED)
-    own = {"label": {"using": using, "cells": cells}, "covariate": {"weights": weights, "target": target}}
-    given = {kind: {name: value for name, value in each.items() if value is not None} for kind, each in own.items()}
-    for kind, each in given.items():
+    options_of = {"label": {"using": using, "cells": cells}, "covariate": {"weights": weights, "target": target}}
+    stated = {kind: {n: v for n, v in each.items() if v is not None} for kind, each in options_of.items()}
+    for kind, each in stated.items():
         if each and kind != shift:
             raise TypeError(f"`{next(iter(each))}=` is an option of `shift={kind!r}`, not of `shift={shift!r}`.")
     options = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
-    options |= {"classes": classes, "logits": logits, **given[shift]}
+    options |= {"classes": classes, "logits": logits, **stated[shift]}
     if shift == "label":
         return label(y_true, y_prob, y_prob_target, **options)
     return covariate(y_true, y_prob, y_prob_target, **{"weights": None, **options})

@@ -90,10 +90,10 @@ class ShiftCells:
         """
         n_ranges = _checks.whole_number("n_ranges", n_ranges)
         n_classes = None if is_event("y_prob", y_prob) else to_array("y_prob", y_prob).shape[1]
-        return cls._of_ranges(stated_probabilities(y_prob, "y_prob", n_classes), n_ranges)
+        return cls._with_ranges(stated_probabilities(y_prob, "y_prob", n_classes), n_ranges)
 
     @classmethod
-    def _of_ranges(cls, matrix: Floats, n_ranges: int) -> "ShiftCells":
+    def _with_ranges(cls, matrix: Floats, n_ranges: int) -> "ShiftCells":
         """Return the cells of `of_confidences` for validated probabilities, shape (n_rows, n_classes)."""
         top, confidence = matrix.argmax(axis=1), matrix.max(axis=1)
         levels = np.arange(1, n_ranges) / n_ranges
@@ -146,17 +146,12 @@ class ShiftCells:
 def default_cells(n_classes: int, matrix: Callable[[], Floats]) -> ShiftCells:
     """Return the default cells of `class_priors`.
 
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes.
-    matrix : callable
-        Returns the validated probabilities of the labelled rows, shape (n_rows, n_classes), which determine the cuts.
-        It is called only if cells have cuts.
+    `matrix` is called only if cells have cuts: it returns the validated probabilities of the labelled rows, which
+    determine the cuts, shape (n_rows, n_classes).
     """
     if n_classes > FEW_CLASSES:
         return ShiftCells.predicted_class(n_classes)
-    return ShiftCells._of_ranges(matrix(), RANGES)
+    return ShiftCells._with_ranges(matrix(), RANGES)
 
 
 def require_cells(cells: Any, n_classes: int | None = None) -> None:

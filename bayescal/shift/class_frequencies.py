@@ -1,24 +1,44 @@
 """Class frequencies of a target without labels: rows or counts -> posterior -> ClassPriors."""
 
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _arviz, _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal._presented import Presented, shortened
 from bayescal._render import percent
+from bayescal.draws import Draws, fingerprint
 from bayescal.results.wording import p_words
 from bayescal.shift.cells import ShiftCells, default_cells
 from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior
-from bayescal.shift.class_frequencies_result import FEW, UNLABELLED, ClassPriors
 from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.shift.rows import TARGET, ShiftedRows, require_overlap
+from bayescal.shift.target import readings_of
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Maximum number of classes that are printed.
+PRINTED = 20
+#: A remark names classes for whose frequency a row of the target is worth fewer labelled rows than this.
+HARDLY = 0.1
+#: Least share of the target's rows in cells, or bins, without labelled rows that a remark mentions.
+UNLABELLED = 0.001
+#: Fewer labelled rows of a class than this are mentioned.
+FEW = 5
+#: Classes named in a remark.
+NAMED = 5
 USING = ("cells", "probabilities")
 #: Maximum number of classes.
 MOST_CLASSES = 100
@@ -30,6 +50,323 @@ SEEN = (
 )
 #: P-values of the recalibration below this are mentioned.
 MISFIT = 0.005
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassPriors(Presented, Mapping[Any, Draws]):
+    """Posterior of the class frequencies of a target population whose rows have no labels.
+
+    Returned by `class_priors`; printing it shows a sentence and a table of the classes. It is a mapping from each class
+    to the draws of its frequency.
+
+    Parameters
+    ----------
+    counts : ShiftCounts
+        Rows by class and cell.
+    drawn : ndarray, shape (n_draws, n_classes)
+        Independent draws of the class frequencies; each draw sums to 1.
+    worth : ndarray, shape (n_classes,)
+        Number of labelled rows of the target that one unlabelled row is worth for the frequency of each class: 1 if the
+        predictions determine the class, 0 if they contain no information about it.
+    method : str
+        How the predictions were used, in words.
+    notes : tuple of str
+        Warnings about the computation.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> rng = np.random.default_rng(1)
+    >>> y, y_target = rng.random(1000) < 0.5, rng.random(1000) < 0.2
+    >>> score = lambda y: 1 / (1 + np.exp(-2 * rng.normal(2 * y - 1.0, 1)))
+    >>> priors = bc.shift.class_priors(y, score(y), score(y_target), rng=1)
+    >>> low, high = priors.interval()
+    >>> bool(low[1] < 0.2 < high[1])
+    True
+    """
+
+    counts: ShiftCounts
+    drawn: Floats
+    worth: Floats
+    method: str
+    notes: tuple[str, ...] = ()
+
+    _index = ("class",)
+    _columns = ("mean", "sd", "low", "high", "source", "n_source", "worth")
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Label of each class."""
+        return self.counts.classes
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.classes)
+
+    def __getitem__(self, label: Any) -> Draws:
+        """Draws of the frequency of one class."""
+        _checks.label("class", label, self.classes)
+        k = self.classes.index(label)
+        return Draws(self.drawn[:, k], f"frequency of class {label}", self._origin)
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Draws of all class frequencies, shape (n_draws, n_classes)."""
+        return Draws(self.drawn, "class frequencies", self._origin)
+
+    @cached_property
+    def _origin(self) -> int:
+        return fingerprint(type(self).__name__, self.drawn)
+
+    def mean(self) -> Floats:
+        """Posterior mean of each class frequency, shape (n_classes,); it sums to 1."""
+        return np.asarray(self.drawn.mean(axis=0))
+
+    def interval(self, prob: float = 0.95) -> tuple[Floats, Floats]:
+        """Equal-tailed credible interval of each class frequency.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Posterior probability of each interval, in (0, 1).
+
+        Returns
+        -------
+        (low, high) : tuple of ndarray, shape (n_classes,)
+            The bounds.
+        """
+        low, high = self.draws.interval(prob)
+        return low, high
+
+    @property
+    def source(self) -> Floats:
+        """Share of each class among the labelled rows, shape (n_classes,)."""
+        return np.asarray(self.counts.by_class / self.counts.n_source)
+
+    @property
+    def p_increase(self) -> Floats:
+        """Posterior probability that each class is more frequent in the target than among the labelled rows."""
+        return np.asarray((self.drawn > self.source).mean(axis=0))
+
+    def adapt(self, y_prob: Any) -> Floats:
+        r"""Adapt probabilities to the target, by the ratio of the class frequencies.
+
+        Parameters
+        ----------
+        y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
+            Probabilities that are calibrated for the class frequencies of the source. A column holds those of the
+            second class.
+
+        Returns
+        -------
+        ndarray
+            :math:`p_k w_k / \sum_l p_l w_l`, in the same shape. The weight :math:`w_k` is the posterior mean of the
+            frequency of class k in the target, divided by its frequency in the source.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If values are missing or not in [0, 1], the number of columns is not that of the classes, or the columns of
+            a data frame name the classes in another order.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> p, p_target = [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50
+        >>> priors = bc.shift.class_priors([0, 0, 1, 1] * 50, p, p_target, rng=1)
+        >>> priors.adapt([0.5]).round(1)
+        array([0.3])
+        """
+        from bayescal.data.class_names import refuse_contradiction
+        from bayescal.data.frames import column_names
+        from bayescal.shift.rows import is_event, stated_probabilities
+
+        name = "y_prob"
+        one_column = len(self) == 2 and is_event(name, y_prob)
+        if not one_column:
+            refuse_contradiction(column_names(y_prob), self.classes)
+        matrix = stated_probabilities(y_prob, name, None if one_column else len(self))
+        changed = adapted(matrix, self.mean() / self.source)
+        return changed[:, 1] if one_column else changed
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return one dict per class, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys class, mean, sd, low, high, source (share of the labelled rows), n_source (number of labelled rows)
+            and worth.
+        """
+        low, high = self.interval(_checks.fraction("prob", prob))
+        columns = (
+            self.mean(),
+            self.drawn.std(axis=0, ddof=1),
+            low,
+            high,
+            self.source,
+            self.counts.by_class,
+            self.worth,
+        )
+        rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
+        return [dict(zip(("class", *self._columns), row, strict=True)) for row in rows]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob)
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the class frequencies.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `arviz.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows ``frequency[label]``.
+        """
+        prob = _checks.fraction("prob", prob)
+        return _arviz.summary({"frequency": self.draws}, prob, {"frequency": self.classes}, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """The draws as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (frequency along ``class``), ``observed_data`` (number of labelled rows of each class)
+            and ``constant_data`` (source and worth, as in `table`); the attribute ``remarks`` holds the remarks.
+
+        Notes
+        -----
+        Each draw is the last state of a chain of its own, and the dimension ``chain`` only divides the draws. R-hat
+        and the effective sample size therefore do not show whether these chains have converged; a remark says if they
+        may not have.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> p, p_target = [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50
+        >>> priors = bc.shift.class_priors([0, 0, 1, 1] * 50, p, p_target, rng=1)
+        >>> dict(priors.to_datatree()["posterior"]["frequency"].sizes)
+        {'chain': 4, 'draw': 250, 'class': 2}
+        """
+        return _arviz.datatree(
+            {"frequency": self.draws},
+            observed={"n_source": self.counts.by_class},
+            constant={"source": self.source, "worth": self.worth},
+            along="class",
+            coords={"class": list(self.classes)},
+            attrs={
+                "spec": self.spec,
+                "method": self.method,
+                "n_target": self.counts.n_target,
+                "remarks": "\n".join(self.remarks),
+            },
+        )
+
+    @property
+    def spec(self) -> str:
+        """Rows and method on one line."""
+        return (
+            f"class frequencies of the target ({len(self)} classes), {self.counts.n_source} labelled rows, "
+            f"{self.counts.n_target} rows of the target, {self.method}"
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        str
+            The frequency of the second of two classes; with more classes, that of the class with the largest change
+            relative to its standard deviation.
+        """
+        rows = self.table(prob)
+        row = rows[self._headline_class]
+        lead = "The frequency" if len(rows) == 2 else "Largest change relative to its uncertainty: the frequency"
+        low, high = row["low"], row["high"]
+        d = _render.interval_decimals(low, high)
+        mean, low, high, source = (_render.number(v, d) for v in (row["mean"], low, high, row["source"]))
+        return (
+            f"{lead} of class {_render.name(row['class'])} in the target is {mean} ({100 * prob:g} % credible interval "
+            f"{low} to {high}); in the source it is {source}."
+        )
+
+    @property
+    def _headline_class(self) -> int:
+        """Index of the class that the sentence names."""
+        if len(self.classes) == 2:
+            return 1
+        return int((np.abs(self.mean() - self.source) / np.maximum(self.drawn.std(axis=0), 1e-12)).argmax())
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
+        header = ("class", "mean", "sd", "2.5 %", "97.5 %", "source", "labelled rows", "worth per row")
+        rows = [
+            [
+                _render.name(row["class"]),
+                *(_render.number(row[name]) for name in ("mean", "sd", "low", "high", "source")),
+                str(row["n_source"]),
+                _render.number(row["worth"], 2),
+            ]
+            for row in self.table()
+        ]
+        shown, remarks = rows, []
+        if len(rows) > PRINTED and not whole:
+            shown = [rows[k] for k in shortened(range(len(rows)), PRINTED, self._headline_class)]
+            remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes; see `.table()`."]
+        return _render.Sheet(self.sentence(), self.spec, header, shown, [*remarks, *self.remarks])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals; empty if no problem is known."""
+        texts = readings_of(self.counts)
+        few = self.counts.by_class < FEW
+        if few.any():
+            texts.append(
+                f"Fewer than {FEW} labelled rows: {self._named(few)}. Frequencies of classes with so few rows depend "
+                "on the prior."
+            )
+        hard = self.worth < HARDLY
+        if hard.any():
+            texts.append(
+                f"The predictions contain little information about the frequency of {self._named(hard)}: one row of "
+                f"the target is worth less than {HARDLY:g} labelled rows."
+            )
+        return (*texts, *self.notes)
+
+    def _named(self, which: NDArray[np.bool_]) -> str:
+        labels = [_render.name(label) for label, chosen in zip(self.classes, which, strict=True) if chosen]
+        more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
+        return f"class{'es' if len(labels) > 1 else ''} {', '.join(labels[:NAMED])}{more}"
+
+
+def adapted(matrix: Floats, weight: Floats) -> Floats:
+    """Multiply the probabilities of each class by its weight, and divide rows by their sums; shape (n_rows, n_classes).
+
+    Rows whose classes of positive probability all have weight 0 keep their probabilities.
+    """
+    changed = matrix * weight
+    total = changed.sum(axis=1, keepdims=True)
+    return np.where(total > 0, changed / np.where(total > 0, total, 1.0), matrix)
 
 
 class FewRowsWarning(UserWarning):
@@ -141,9 +478,10 @@ def priors_of_rows(
     if cells is not None:
         raise ValueError("`cells` belong to `using='cells'`; `using='probabilities'` needs none.")
     posterior = PriorLikelihoodPosterior(rows)
-    drawn = posterior.sample(_checks.whole_number("draws", draws, at_least=2), rng=rng)
+    draws = _checks.whole_number("draws", draws, at_least=2)
     counts = ShiftCounts.from_rows(rows, ShiftCells.predicted_class(n_classes))
-    return ClassPriors(counts, drawn, posterior.worth, "recalibrated probabilities", _notes_on_fit(posterior.p_value))
+    method, notes = "recalibrated probabilities", _notes_on_fit(posterior.p_value)
+    return ClassPriors(counts, posterior.sample(draws, rng=rng), posterior.worth, method, notes)
 
 
 def _notes_on_fit(p_value: float) -> tuple[str, ...]:
@@ -214,8 +552,8 @@ def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None,
         )
     if posterior.slow:
         notes.append(f"Chains may not have converged, because {posterior.slow}. {SEEN}")
-    drawn = posterior.sample(draws, rng=rng)
-    return ClassPriors(counts, drawn, posterior.worth, f"cells: {counts.cells}", tuple(notes))
+    frequencies = posterior.sample(draws, rng=rng)
+    return ClassPriors(counts, frequencies, posterior.worth, f"cells: {counts.cells}", tuple(notes))
 
 
 def require_all_classes(by_class: NDArray[np.int64], classes: Sequence[Any], name: str = "y_true") -> None:

@@ -44,13 +44,6 @@ RELEVANT = 1e-9
 class ClassPriorPosterior:
     r"""Posterior of the class frequencies of a target, given rows by class and cell.
 
-    Parameters
-    ----------
-    counts : ShiftCounts
-        The rows.
-
-    Notes
-    -----
     With K classes and J cells, class k has the distribution :math:`C_k \sim \mathrm{Dirichlet}(\min(1/2, 3/J))` over
     cells, and
 
@@ -62,9 +55,8 @@ class ClassPriorPosterior:
     given the source and the most probable :math:`\pi` given that C [2]_. Given the unknown classes of the target rows,
     everything is conjugate: data augmentation [1]_ draws these classes, :math:`\pi` and C in turn.
 
-    Data augmentation moves slowly if the target has many times as many rows as the source, or if cells contain
-    little information about the classes. Chains of two classes do not use it; see the module
-    `bayescal.shift.two_classes`.
+    Data augmentation moves slowly if the target has many times as many rows as the source, or if cells contain little
+    information about the classes. Chains of two classes do not use it; see the module `bayescal.shift.two_classes`.
 
     References
     ----------
@@ -82,14 +74,14 @@ class ClassPriorPosterior:
         return min(CELL_ALPHA, CELL_ROWS / len(self.counts.cells))
 
     @cached_property
-    def _of_source(self) -> Floats:
+    def _cell_parameters(self) -> Floats:
         """Parameters of the Dirichlet posterior of C given the source, shape (n_classes, n_cells)."""
         return self.counts.source.astype(np.float64) + self.cell_alpha
 
     @cached_property
     def _expected(self) -> tuple[Floats, Floats]:
         """Mean of C given the source, and the most probable class frequencies given it."""
-        cells: Floats = self._of_source / self._of_source.sum(axis=1, keepdims=True)
+        cells: Floats = self._cell_parameters / self._cell_parameters.sum(axis=1, keepdims=True)
         return most_probable(cells, self.counts.target, ALPHA, steps=10 * STEPS), cells
 
     @cached_property
@@ -102,8 +94,8 @@ class ClassPriorPosterior:
         pi, cells = self._expected
         joint = pi[:, None] * cells
         total = joint.sum(axis=0)
-        given = joint / np.sqrt(np.maximum(pi[:, None] * total, TINY))
-        return np.asarray(given @ given.T)
+        scaled = joint / np.sqrt(np.maximum(pi[:, None] * total, TINY))
+        return np.asarray(scaled @ scaled.T)
 
     @property
     def worth(self) -> Floats:
@@ -173,22 +165,22 @@ class ClassPriorPosterior:
     def _blocks(self, n_draws: int, rng: Any) -> Iterator[tuple[Floats, Floats]]:
         step = max(HELD // self.counts.source.size, 1)
         chains = np.diff(np.append(np.arange(0, n_draws, step), n_draws)).tolist()
-        own = _checks.generator(rng).spawn(len(chains))  # so that draws do not depend on the number of threads
-        return in_threads(lambda i: self._chains(chains[i], own[i]), range(len(chains)))
+        generators = _checks.generator(rng).spawn(len(chains))  # so that draws do not depend on the number of threads
+        return in_threads(lambda i: self._chains(chains[i], generators[i]), range(len(chains)))
 
     def _chains(self, chains: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         target = self.counts.target
-        own = self._of_source
-        cells = dirichlet(np.broadcast_to(own, (chains, *own.shape)), rng)
+        parameters = self._cell_parameters
+        cells = dirichlet(np.broadcast_to(parameters, (chains, *parameters.shape)), rng)
         if not self.counts.n_target:
-            return dirichlet(np.full((chains, len(own)), ALPHA), rng), cells
+            return dirichlet(np.full((chains, len(parameters)), ALPHA), rng), cells
         if self._two:
             return self._chains_of_two(cells, rng)
         pi = most_probable(cells, target, ALPHA)
         for _ in range(self.sweeps):
-            drawn = classes_of(target, pi[:, :, None] * cells, rng)
-            pi = dirichlet(ALPHA + np.einsum("nkj->nk", drawn), rng)
-            cells = dirichlet(own + drawn, rng)
+            classes = classes_of(target, pi[:, :, None] * cells, rng)
+            pi = dirichlet(ALPHA + np.einsum("nkj->nk", classes), rng)
+            cells = dirichlet(parameters + classes, rng)
         return pi, cells
 
     def _chains_of_two(self, cells: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -196,7 +188,7 @@ class ClassPriorPosterior:
         pi = most_probable(cells, target, change=NEARLY / np.sqrt(n))
         mean = self._expected[0][1]
         sd = np.sqrt(mean * (1 - mean) / max(n * self.worth[1], 1.0))
-        return two_classes.swept(pi, cells, self._of_source, target, sd, self.sweeps, rng)
+        return two_classes.swept(pi, cells, self._cell_parameters, target, sd, self.sweeps, rng)
 
 
 def worth_of(information: Floats, pi: Floats) -> Floats:
@@ -210,25 +202,11 @@ def worth_of(information: Floats, pi: Floats) -> Floats:
 def most_probable(
     cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps: int = STEPS, change: float = CHANGE
 ) -> Floats:
-    """Approximate the most probable class frequencies, given the cells of each class, by expectation maximisation.
+    """Approximate the most probable class frequencies, shape (..., n_classes), by expectation maximisation.
 
-    Parameters
-    ----------
-    cells : ndarray, shape (..., n_classes, n_cells)
-        Distribution of each class over cells.
-    target : ndarray, shape (n_cells,)
-        Rows of the target.
-    alpha : float, default 1.0
-        Dirichlet parameter; each step adds it to the expected rows of a class.
-    steps : int
-        Maximum number of steps.
-    change : float, default 1e-8
-        Steps end earlier if no frequency changes by more than this.
-
-    Returns
-    -------
-    ndarray, shape (..., n_classes)
-        Positive, with sum 1.
+    `cells` has shape (..., n_classes, n_cells), the distribution of each class over cells, and `target`, shape
+    (n_cells,), the rows of the target. Each step adds the Dirichlet parameter `alpha` to the expected rows of a class.
+    Steps end when no frequency changes by more than `change`.
     """
     n_classes = cells.shape[-2]
     pi = np.full(cells.shape[:-1], 1 / n_classes)
@@ -244,9 +222,9 @@ def most_probable(
 
 def dirichlet(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
     """Draw from Dirichlet distributions along the last axis."""
-    drawn = np.maximum(rng.standard_gamma(parameters), TINY)
-    drawn /= np.einsum("...j->...", drawn)[..., None]  # several times as fast as `sum` along a short axis
-    return drawn
+    shares = np.maximum(rng.standard_gamma(parameters), TINY)
+    shares /= np.einsum("...j->...", shares)[..., None]  # several times as fast as `sum` along a short axis
+    return shares
 
 
 def classes_of(target: Ints, joint: Floats, rng: np.random.Generator) -> Ints:

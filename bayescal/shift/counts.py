@@ -14,14 +14,7 @@ from bayescal.data.class_names import in_one_form, named_by_columns, refuse_cont
 from bayescal.data.frames import column_names
 from bayescal.data.reading import Reading
 from bayescal.shift.cells import ShiftCells, require_cells
-from bayescal.shift.rows import (
-    ShiftedRows,
-    SourceRows,
-    is_event,
-    refuse_integers,
-    target_event,
-    target_matrix,
-)
+from bayescal.shift.rows import ShiftedRows, SourceRows, is_event, refuse_integers, target_event, target_matrix
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.bins import make_bins
 from bayescal.stats.frozen import Sums

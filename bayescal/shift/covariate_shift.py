@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.frames import column_names
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
-from bayescal.shift.covariate_shift_result import CovariateShiftEvaluation
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import mistake_remarks, reading_remarks, remarks_of
 from bayescal.shift.rows import (
     TARGET,
     is_certain,
@@ -23,10 +25,92 @@ from bayescal.shift.rows import (
     target_event,
     target_matrix,
 )
-from bayescal.shift.target_counts import TargetCounts
-from bayescal.shift.weights import report_of
-from bayescal.shift.weights_result import FEWEST_ROWS, WeightReport
+from bayescal.shift.target import TargetCounts, TargetEvaluation, few_labelled_rows
+from bayescal.shift.weights import FEWEST_ROWS, WeightReport, report_of
 from bayescal.stats.bins import Bins, make_bins
+
+#: Share of the target rows in bins without source rows above which the interval is doubtful.
+MOST_UNCOVERED = 0.05
+#: What no interval under covariate shift includes.
+UNSEEN = (
+    "The interval accounts neither for the uncertainty of the weights, nor for differences in features from which the "
+    "weights were not computed."
+)
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class CovariateShiftEvaluation(TargetEvaluation):
+    """The posterior of how well a classifier is calibrated in a target population under covariate shift.
+
+    Returned by `bayescal.shift.covariate`. It is an `Evaluation` whose bins have the masses and mean
+    confidences of the target, and the accuracies of the weighted source rows: every estimand, plot and table of an
+    `Evaluation` is available. The area under the ROC curve, and the mean losses within bins, are those of the weighted
+    source rows; the variance of the area includes that weights depend on the score.
+
+    Parameters
+    ----------
+    counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
+        As for `Evaluation`; `counts` are `TargetCounts`.
+    weight_report : WeightReport
+        Effective number of rows, largest weight and Pareto shape of the weights.
+    """
+
+    counts: TargetCounts
+    weight_report: WeightReport | None = None
+
+    population: ClassVar[str] = " in a target under covariate shift"
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, weight_report: WeightReport) -> "CovariateShiftEvaluation":
+        """Return the evaluation of `TargetCounts` with the report on its weights."""
+        known = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+        return cls(**known, weight_report=weight_report)
+
+    @property
+    def question(self) -> str:
+        """Estimand, bins, rows of source and target, and model, in words."""
+        counts = self.counts
+        model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
+        return (
+            f"{counts.target} ECE{self._of_label}{self.population}, {counts.bins}, N = "
+            f"{counts.n_target_rows} target rows and {counts.n_rows} source rows (weighted, effective N = "
+            f"{counts.labelled_rows:.0f}), {model}"
+        )
+
+    @property
+    def _subject(self) -> str:
+        return (
+            "If the distribution of the features alone differs, the Expected Calibration Error"
+            f"{self._of_label} in the target"
+        )
+
+    def _more(self, prob: float) -> dict[str, Any]:
+        return {"weight_report": None if self.weight_report is None else self.weight_report.table()}
+
+    def _more_sheets(self) -> dict[str, _render.Sheet]:
+        return {} if self.weight_report is None else {"Weights of the source": self.weight_report.sheet()}
+
+    def _row_numbers(self) -> dict[str, object]:
+        counts = self.counts
+        labelled = {"source rows": counts.n_rows, "effective source rows": f"{counts.labelled_rows:.0f}"}
+        return {"target rows": counts.n_target_rows, **labelled}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table."""
+        counts, texts = self.counts, [] if self.weight_report is None else [*self.weight_report.remarks]
+        texts += [*remarks_of(counts, self.model), *mistake_remarks(counts.source)]
+        texts += [f"Target: {text}" for text in reading_remarks(counts.target_reading, counts.n_target_rows)]
+        texts += few_labelled_rows(counts.labelled_rows, counts, self.model)
+        if counts.uncovered > 0:
+            weak = " Intervals may contain the truth less often than stated." * (counts.uncovered > MOST_UNCOVERED)
+            texts.append(
+                f"{_render.percent(counts.uncovered)} of the target rows are in bins without source rows of positive "
+                "weight: their calibration is taken from the other bins and the prior, and the plug-in estimate leaves "
+                f"it out.{weak}"
+            )
+        return (*texts, UNSEEN)
 
 
 class WeightsWarning(UserWarning):
@@ -122,14 +206,14 @@ def covariate(
             "each row of the source, up to a factor. Equal weights, `weights=np.ones(len(y_true))`, assume that the "
             "probability of the outcome at a score is the same in both."
         )
-    given = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
+    labelled = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if not logits:
         refuse_labels(y_prob, y_prob_target)
-    rows = given.checked().scale_free()
-    if isinstance(given, TopLabels):
-        matrix, reading = target_matrix(y_prob_target, given.rows.n_classes, column_names(y_prob), logits)
+    rows = labelled.checked().scale_free()
+    if isinstance(labelled, TopLabels):
+        matrix, reading = target_matrix(y_prob_target, labelled.rows.n_classes, column_names(y_prob), logits)
         confidence = matrix.max(axis=1)
-        refuse_contradiction(column_names(y_prob_target), given.rows.classes, name=TARGET)
+        refuse_contradiction(column_names(y_prob_target), labelled.rows.classes, name=TARGET)
     else:
         matrix, reading = target_event(y_prob_target, logits)
         confidence = matrix[:, 1]

@@ -157,7 +157,8 @@ class _Files:
 
         If a matrix has rows that sum to 1 up to rounding, they are divided by their sums.
         """
-        sides = {"y_prob": (self._source_matrices, self._of_source), TARGET: (self._target_blocks, self._of_target)}
+        source, target = (self._source_matrices, self._source_columns), (self._target_blocks, self._target_columns)
+        sides = {"y_prob": source, TARGET: target}
         try:
             return self._count(cells, bins)
         except InvalidRows as problem:
@@ -187,10 +188,10 @@ class _Files:
             counted = ShiftCounts.from_target(matrix, self.event, cells, bins, counts.classes)
             return replace(counted, readings=(Reading(), reading))
 
-        counts = reduce(add, self._each(labelled, COUNTING, self._of_source, of_source))
-        counts += reduce(add, self._each(unlabelled, COUNTING, self._of_target, of_target))
+        counts = reduce(add, self._each(labelled, COUNTING, self._source_columns, of_source))
+        counts += reduce(add, self._each(unlabelled, COUNTING, self._target_columns, of_target))
         if not self.logits:
-            called = (self._of_source.called["y_prob"], self._of_target.called[TARGET])
+            called = (self._source_columns.called["y_prob"], self._target_columns.called[TARGET])
             refuse_certain((certain[0], certain[1]), (counts.n_source, counts.n_target), called)
         read = [self.readings.get(side, Reading()) for side in ("y_prob", TARGET)]
         return replace(counts, readings=(counts.readings[0] + read[0], counts.readings[1] + read[1]))
@@ -202,7 +203,7 @@ class _Files:
         def matrix() -> Floats:
             nonlocal read
             read = True
-            rows = self._each(blocks, EDGES, self._of_source, self._labelled)
+            rows = self._each(blocks, EDGES, self._source_columns, self._labelled)
             return np.concatenate([rounded_to(coarse, each.matrix, self.event) for each in rows])
 
         cells = default_cells(2 if self.event else len(self.stream.columns), matrix)
@@ -217,22 +218,22 @@ class _Files:
         self, blocks: Iterator[Block], step: str, named: NamedColumns, work: Callable[[Block], Result]
     ) -> Iterator[Result]:
         """Apply a function to the blocks of a file; report invalid values once, about all rows of the file."""
-        found, n_rows = BlockFindings(named), 0
+        findings, n_rows = BlockFindings(named), 0
         for block in blocks:
             size = len(block.y_true) if isinstance(block, Rows) else len(block)
             result = None
-            with found.block(size):
+            with findings.block(size):
                 result = work(block)
             n_rows += size
             if self.progress is not None:
                 self.progress(Progress(step, n_rows, named.source.rows_about()))
             if result is not None:
                 yield result
-        found.report()
+        findings.report()
 
     def _source_blocks(self) -> Iterator[Rows]:
         """Read the labelled rows."""
-        for rows in _of_file(self.stream.blocks(), self._quoted(self.stream.source)):
+        for rows in _naming_file(self.stream.blocks(), self._quoted(self.stream.source)):
             yield replace(rows, y_prob=divided(rows.y_prob)) if "y_prob" in self.readings else rows
 
     def _source_matrices(self) -> Iterator[NDArray[Any]]:
@@ -241,7 +242,7 @@ class _Files:
     def _target_blocks(self) -> Iterator[NDArray[Any]]:
         """Read the probabilities of the target."""
         columns = self.target.blocks(self.stream.places.probs)
-        for block in _of_file(columns, self._quoted(self.target)):
+        for block in _naming_file(columns, self._quoted(self.target)):
             matrix = block[0] if self.event else np.column_stack(block)
             yield divided(matrix) if TARGET in self.readings else matrix
 
@@ -257,20 +258,20 @@ class _Files:
         """Apply `adapt` to rows of a file and check what it returns."""
         if self.adapt is None:
             return matrix
-        given = self.adapt(matrix[:, 1] if self.event else matrix)
+        returned = self.adapt(matrix[:, 1] if self.event else matrix)
         try:
-            return _of_same_rows(given, matrix, self.event)
+            return _checked_adapted(returned, matrix, self.event)
         except InvalidRows:
             raise
         except ValueError as problem:
             raise ValueError(f"{self._quoted(source)}: {problem}") from problem
 
     @property
-    def _of_source(self) -> NamedColumns:
+    def _source_columns(self) -> NamedColumns:
         return self._named(self.stream.source, self.stream.called)
 
     @property
-    def _of_target(self) -> NamedColumns:
+    def _target_columns(self) -> NamedColumns:
         return self._named(self.target, {TARGET: self.stream.called["y_prob"]})
 
     def _named(self, source: Source, called: dict[str, str]) -> NamedColumns:
@@ -285,15 +286,15 @@ class _Files:
         return f"'{source.path if alike else source.path.name}'"
 
 
-def _of_same_rows(given: Any, matrix: Floats, event: bool) -> Floats:
+def _checked_adapted(returned: Any, matrix: Floats, event: bool) -> Floats:
     """Check that adapted probabilities belong to the rows of a matrix; return those of all classes."""
-    changed = stated_probabilities(given, ADAPTED, None if event else matrix.shape[1], whole=False)
+    changed = stated_probabilities(returned, ADAPTED, None if event else matrix.shape[1], whole=False)
     if len(changed) != len(matrix):
         raise ValueError(f"`{ADAPTED}` must have one value per row; it has {len(changed)} for {len(matrix)} rows.")
     return changed
 
 
-def _of_file[Block](blocks: Iterator[Block], name: str) -> Iterator[Block]:
+def _naming_file[Block](blocks: Iterator[Block], name: str) -> Iterator[Block]:
     """Name the file in messages about values that cannot be read."""
     try:
         yield from blocks

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,16 +22,12 @@ from bayescal.report.figure import picture
 from bayescal.report.page import page
 from bayescal.report.tables import Table
 from bayescal.shift.analysis import evaluate_shifted
-from bayescal.shift.covariate_shift import WeightsWarning
-from bayescal.shift.covariate_shift_result import CovariateShiftEvaluation
-from bayescal.shift.evidence_analysis import evidence as shift_evidence
-from bayescal.shift.evidence_result import ShiftEvidence
+from bayescal.shift.covariate_shift import CovariateShiftEvaluation, WeightsWarning
 from bayescal.shift.label_shift_result import LabelShiftClasses
 from bayescal.shift.options import ShiftColumnOptions, ShiftQuestionOptions
 from bayescal.shift.rows import TARGET
-
-if TYPE_CHECKING:
-    pass
+from bayescal.shift.shift_evidence import ShiftEvidence
+from bayescal.shift.shift_evidence import evidence as shift_evidence
 
 #: Options of one kind of shift alone: the option -> its kind.
 OWN = {"using": "label", "weights": "covariate"}
@@ -48,16 +44,7 @@ NAMED = (
 class ShiftedFiles(Result):
     """The evaluation of a target without labels, the evidence that it differs from the source, or both.
 
-    Parameters
-    ----------
-    evaluation : LabelShiftEvaluation, LabelShiftClasses, CovariateShiftEvaluation or None
-        The evaluation.
-    evidence : ShiftEvidence or None
-        The evidence.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str
-        Notes on the rows.
+    `parameters` are the values of the options that give the same result again.
     """
 
     evaluation: Any
@@ -70,7 +57,7 @@ class ShiftedFiles(Result):
         return {
             "json": self._document,
             "html": self._page,
-            "plot": lambda: picture({"": self._of_event("--plot")}),
+            "plot": lambda: picture({"": self._event_evaluation("--plot")}),
             "netcdf": self._tree,
         }
 
@@ -96,7 +83,7 @@ class ShiftedFiles(Result):
         if self.evaluation is None:
             assert self.evidence is not None
             return self.evidence.to_datatree()
-        return self._of_event("--netcdf").to_datatree()
+        return self._event_evaluation("--netcdf").to_datatree()
 
     @property
     def _known(self) -> Any:
@@ -105,7 +92,7 @@ class ShiftedFiles(Result):
             return self.evaluation.weight_report
         return self.evaluation.priors
 
-    def _of_event(self, option: str) -> Any:
+    def _event_evaluation(self, option: str) -> Any:
         if self.evaluation is None:
             raise ValueError(f"{option} needs an evaluation: {NAMED}")
         if isinstance(self.evaluation, LabelShiftClasses):
@@ -140,29 +127,7 @@ class _Read:
 def evaluate_shifted_files(
     source: Path, target: Path, columns: ShiftColumnOptions, question: ShiftQuestionOptions, model: ModelOptions
 ) -> ShiftedFiles:
-    """Evaluate the predictions of a target, compare its scores with those of the source, or both.
-
-    Parameters
-    ----------
-    source, target : Path
-        The files.
-    columns : ShiftColumnOptions
-        Columns of labels, probabilities and weights.
-    question : ShiftQuestionOptions
-        The difference between source and target, whether its evidence is shown, and bins.
-    model : ModelOptions
-        Model, draws and seed.
-
-    Returns
-    -------
-    ShiftedFiles
-        The evaluation and the evidence.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or a file is invalid.
-    """
+    """Evaluate the predictions of a target, compare its scores with those of the source, or both."""
     _check_options(columns, question, model)
     keywords = keywords_of(evaluate_shifted, question, model) | {"logits": columns.logits}
     wanted = keywords.pop("evidence", False)
@@ -171,10 +136,7 @@ def evaluate_shifted_files(
     if columns.weights is not None:
         keywords["weights"] = read.source.weights
     evidence = evaluation = None
-    with (
-        warnings_as_notes(read.source, read.called, {TARGET: read.target}) as notes,
-        warnings.catch_warnings(),
-    ):
+    with warnings_as_notes(read.source, read.called, {TARGET: read.target}) as notes, warnings.catch_warnings():
         warnings.simplefilter("ignore", WeightsWarning)  # the report on the weights is shown
         if wanted:
             shared = {name: keywords[name] for name in ("classes", "logits", "draws", "rng")}
@@ -201,22 +163,22 @@ def _settings(evaluation: Any, keywords: dict[str, Any]) -> dict[str, Any]:
     if evaluation is None:
         return {"draws": keywords["draws"], "seed": keywords["rng"]}
     first = next(iter(evaluation.values())) if isinstance(evaluation, LabelShiftClasses) else evaluation
-    found = settings(first.counts, keywords, keywords["bins"])
-    del found["target"]  # the key names the file
-    return found
+    values = settings(first.counts, keywords, keywords["bins"])
+    del values["target"]  # the key names the file
+    return values
 
 
 def _check_options(columns: ShiftColumnOptions, question: ShiftQuestionOptions, model: ModelOptions) -> None:
     """Refuse options that are missing, or that have no effect with the others, before files are read."""
-    given = columns.given() | question.given() | model.given()
+    options = columns.given() | question.given() | model.given()
     if columns.label is not None and columns.label == columns.prob:
         raise ValueError(f"--label and --prob must name different columns; both are {columns.label!r}.")
     if question.shift is None:
         if not question.evidence:
             raise ValueError(NAMED)
-        refuse({name: given[name] for name in OF_EVALUATION if name in given}, "without --shift")
+        refuse({name: options[name] for name in OF_EVALUATION if name in options}, "without --shift")
     else:
-        others = {name: given[name] for name, kind in OWN.items() if name in given and kind != question.shift}
+        others = {name: options[name] for name, kind in OWN.items() if name in options and kind != question.shift}
         refuse(others, f"with --shift {question.shift}")
     if question.shift == "covariate" and columns.weights is None:
         raise ValueError(
@@ -237,10 +199,10 @@ def _read(source: Path, target: Path, columns: ShiftColumnOptions) -> _Read:
         stream = named.open(source)
         rows = stream.read()
     with file_named(target, both):
-        of_target = open_source(target)
-        read = of_target.read(stream.places.probs)
+        target_source = open_source(target)
+        read = target_source.read(stream.places.probs)
     p_target = read[0] if stream.one_column else np.stack(read, axis=1)
     called = {name: f"{words} of '{source.name}'" for name, words in stream.called.items()}
     called[TARGET] = f"{stream.called['y_prob']} of '{target.name}'"
-    unlabelled = Rows(np.empty(0), p_target, None, rows.classes, rows.columns, of_target)
+    unlabelled = Rows(np.empty(0), p_target, None, rows.classes, rows.columns, target_source)
     return _Read(named, rows, unlabelled, called)

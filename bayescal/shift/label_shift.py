@@ -14,12 +14,10 @@ from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.posterior.contract import Posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.shift.cells import ShiftCells
-from bayescal.shift.class_frequencies import class_priors_counts, priors_of_rows
-from bayescal.shift.class_frequencies_result import ClassPriors, adapted
+from bayescal.shift.class_frequencies import ClassPriors, adapted, class_priors_counts, priors_of_rows
 from bayescal.shift.counts import ShiftCounts
-from bayescal.shift.given_priors import CountsGivenPriors
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation
-from bayescal.shift.over_priors import OverPriors, over_priors
+from bayescal.shift.over_priors import CountsGivenPriors, OverPriors, over_priors
 from bayescal.shift.rows import ShiftedRows, require_overlap
 from bayescal.shift.shifted_bins import LabelShiftedCounts, ShiftedBins
 from bayescal.stats.bins import make_bins
@@ -245,7 +243,12 @@ def evaluate_shifted_counts(
     >>> evaluate_shifted_counts(counts, shift="label", rng=1).table() == label_counts(counts, rng=1).table()
     True
     """
-    _require_label(shift)
+    _checks.one_of("shift", shift, ["label", "covariate"])
+    if shift != "label":
+        raise ValueError(
+            "`shift='covariate'` needs rows: weights belong to the rows of the source, and counts of classes and cells "
+            "do not have them. Use `bayescal.shift.covariate(y, p, p_target, weights=weights)`."
+        )
     return label_counts(counts, **options)
 
 
@@ -257,15 +260,6 @@ def _seeds(n_classes: int, rng: Any) -> tuple[int, list[list[int]]]:
     """Return a seed for the class frequencies, and two for each class: for stated and for adapted probabilities."""
     first, *others = _checks.seeds(rng, 1 + 2 * n_classes)
     return first, [others[2 * k : 2 * k + 2] for k in range(n_classes)]
-
-
-def _require_label(shift: str) -> None:
-    _checks.one_of("shift", shift, ["label", "covariate"])
-    if shift != "label":
-        raise ValueError(
-            "`shift='covariate'` needs rows: weights belong to the rows of the source, and counts of classes and cells "
-            "do not have them. Use `bayescal.shift.covariate(y, p, p_target, weights=weights)`."
-        )
 
 
 def _require_binned(name: str, counts: Any) -> None:
@@ -341,14 +335,14 @@ class _Problem:
     ) -> LabelShiftEvaluation | LabelShiftClasses:
         """Evaluate the event, or each class; `later` counts the rows of a class after adaptation, if they are known."""
         if len(first) == 1:
-            return self._of_class(first[1], later.get(1), priors, seeds[1], "")
-        own = {
-            priors.classes[k]: self._of_class(each, later.get(k), priors, seeds[k], f"class {priors.classes[k]}")
-            for k, each in first.items()
+            return self._class_evaluation(first[1], later.get(1), priors, seeds[1], "")
+        each = {
+            name: self._class_evaluation(first[k], later.get(k), priors, seeds[k], f"class {name}")
+            for k, name in enumerate(priors.classes)
         }
-        return LabelShiftClasses(own, priors)
+        return LabelShiftClasses(each, priors)
 
-    def _of_class(
+    def _class_evaluation(
         self,
         counted: ShiftedBins,
         later: Callable[[], ShiftedBins] | None,
@@ -358,16 +352,16 @@ class _Problem:
     ) -> LabelShiftEvaluation:
         """Evaluate stated probabilities, and prepare the evaluation of adapted ones."""
         _require_overlap(counted.at(priors.mean()))  # for scores as stated: the error describes the rows as given
-        found = self._found(counted, priors, seeds[0])
+        evaluation = self._evaluation(counted, priors, seeds[0])
         adapt = None if later is None else partial(self._adapted, later, priors, seeds[1], label)
-        return LabelShiftEvaluation.of(found, priors, adapt, label)
+        return LabelShiftEvaluation.of(evaluation, priors, adapt, label)
 
     def _adapted(
         self, later: Callable[[], ShiftedBins], priors: ClassPriors, seed: int, label: str
     ) -> LabelShiftEvaluation:
-        return LabelShiftEvaluation.of(self._found(later(), priors, seed), priors, label=label, of_adapted=True)
+        return LabelShiftEvaluation.of(self._evaluation(later(), priors, seed), priors, label=label, of_adapted=True)
 
-    def _found(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
+    def _evaluation(self, counted: ShiftedBins, priors: ClassPriors, seed: int) -> Evaluation:
         make = partial(pooled, self.make, priors.drawn)
         return evaluation_of(counted.at(priors.mean()), make, model=self.model, draws=self.draws, rng=seed)
 
@@ -377,14 +371,14 @@ def _require_overlap(counts: LabelShiftedCounts) -> None:
     require_overlap(counts.without_labels, counts.rows.unlabelled.n_rows, empty)
 
 
-def pooled(make: Callable[[Counts], Posterior], drawn: Floats, counts: LabelShiftedCounts) -> OverPriors:
+def pooled(make: Callable[[Counts], Posterior], frequencies: Floats, counts: LabelShiftedCounts) -> OverPriors:
     """Make one posterior for each of 16 draws of the class frequencies, at equal steps in the order of the class."""
-    in_order = drawn[np.argsort(drawn[:, counts.rows.of], kind="stable")]
-    parts = [make(CountsGivenPriors(counts.rows, priors)) for priors in _at_steps(in_order, PARTS)]
-    near = _at_steps(in_order, PARTS * NEAR).reshape(PARTS, NEAR, -1)
+    in_order = frequencies[np.argsort(frequencies[:, counts.rows.of], kind="stable")]
+    parts = [make(CountsGivenPriors(counts.rows, priors)) for priors in _rank_midpoints(in_order, PARTS)]
+    near = _rank_midpoints(in_order, PARTS * NEAR).reshape(PARTS, NEAR, -1)
     return over_priors(counts, parts, near)
 
 
-def _at_steps(values: Floats, n_steps: int) -> Floats:
+def _rank_midpoints(values: Floats, n_steps: int) -> Floats:
     """Return the values at the midpoints of `n_steps` equal ranges of rank."""
     return np.asarray(values[((np.arange(n_steps) + 0.5) / n_steps * len(values)).astype(int)])

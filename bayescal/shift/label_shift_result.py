@@ -17,18 +17,16 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import mistake_remarks, of_several
-from bayescal.shift.class_frequencies_result import UNLABELLED, ClassPriors
+from bayescal.shift.class_frequencies import PRINTED, UNLABELLED, ClassPriors
 from bayescal.shift.over_priors import OverPriors, over_priors
 from bayescal.shift.shifted_bins import LabelShiftedCounts
-from bayescal.shift.target_result import TargetEvaluation, few_labelled_rows
+from bayescal.shift.target import TargetEvaluation, few_labelled_rows
 from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]
 
 #: Name of the row of the adapted predictions.
 ADAPTED = "ece_adapted"
-#: Maximum number of classes that are printed.
-PRINTED = 20
 HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency")
 
 
@@ -72,8 +70,8 @@ class LabelShiftEvaluation(TargetEvaluation):
         of_adapted: bool = False,
     ) -> "LabelShiftEvaluation":
         """Return the evaluation of `LabelShiftedCounts` with what belongs to label shift."""
-        given = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
-        return cls(**given | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted, of_adapted=of_adapted)
+        values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+        return cls(**values | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted, of_adapted=of_adapted)
 
     @cached_property
     def adapted(self) -> "LabelShiftEvaluation":
@@ -101,13 +99,13 @@ class LabelShiftEvaluation(TargetEvaluation):
         """Draw an estimand that needs more than the bins given each draw of the class frequencies."""
         if not (record.needs and record.available(self.counts)):
             return super()._draw(record)
-        given, of_draw = self._given_priors(record)
-        values, name = np.empty(len(of_draw)), record.name
-        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(int(of_draw.max()) + 1)
-        for i in np.unique(of_draw).tolist():
-            own = np.flatnonzero(of_draw == i)
-            drawn = record.draw(self.bin_draws.part(own), given(i), rng=seeds[i])
-            values[own], name = drawn.values, drawn.name
+        counts_at, numbers = self._given_priors(record)
+        values, name = np.empty(len(numbers)), record.name
+        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(int(numbers.max()) + 1)
+        for i in np.unique(numbers).tolist():
+            rows = np.flatnonzero(numbers == i)
+            part = record.draw(self.bin_draws.part(rows), counts_at(i), rng=seeds[i])
+            values[rows], name = part.values, part.name
         origin = self.bin_draws.fingerprint
         return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
 
@@ -207,13 +205,15 @@ class LabelShiftEvaluation(TargetEvaluation):
     @property
     def own_remarks(self) -> tuple[str, ...]:
         """Warnings other than those about the class frequencies, which all classes share."""
-        lost = self.counts.without_labels
-        own = (
-            f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
-            "taken from the other bins and the prior.",
-        )
-        few = few_labelled_rows(self.counts.n_rows, self.counts, self.model)
-        return (*super().remarks, *mistake_remarks(self.counts.rows.source), *few, *(own if lost >= UNLABELLED else ()))
+        counts, lost = self.counts, self.counts.without_labels
+        texts = [*super().remarks, *mistake_remarks(counts.rows.source)]
+        texts += few_labelled_rows(counts.n_rows, counts, self.model)
+        if lost >= UNLABELLED:
+            texts.append(
+                f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
+                "taken from the other bins and the prior."
+            )
+        return tuple(texts)
 
 
 @public
@@ -350,5 +350,5 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals of all classes, and about the class frequencies."""
-        own = of_several({f"class {label}": each.own_remarks for label, each in self.items()})
-        return (*own, *self.priors.remarks)
+        texts = of_several({f"class {label}": each.own_remarks for label, each in self.items()})
+        return (*texts, *self.priors.remarks)

@@ -1,4 +1,4 @@
-"""A posterior of bins for each of several draws of the class frequencies; draws are pooled over them."""
+"""Counts given class frequencies, and a posterior of bins for each of several draws of these; draws are pooled."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from bayescal.shift.shifted_bins import LabelShiftedCounts
 
 Floats = NDArray[np.float64]
 
+#: Least share of a class and of the others in a bin, at which the evidence is evaluated.
+SMALLEST = 1e-12
 #: Number of draws from a part for each draw that is kept.
 FACTOR = 4
 #: Standard deviation of Normal weights relative to that of the draws, and least effective draws per chosen draw.
@@ -23,23 +25,126 @@ NARROW, LEAST = 0.3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
+class CountsGivenPriors(LabelShiftedCounts):
+    r"""Counts of a target with known class frequencies, from labels and from the distributions of scores on both sides.
+
+    `LabelShiftedCounts` use labels within bins, and masses of the target's rows. If the class frequencies are known,
+    label shift also implies how the distributions of scores differ between source and target. These differences are
+    evidence about accuracies. They also make labelled rows informative about masses.
+
+    With n labelled rows and m rows of the target in all bins, the odds that a row in a bin comes from the source are n
+    f / m, where :math:`\theta` is the share of the class in the bin of the target and
+
+    .. math::
+        f = \frac{\rho}{\pi} \left(\theta + r (1 - \theta)\right)
+
+    is the density of the source relative to that of the target; :math:`\rho` and :math:`\pi` are the frequencies of the
+    class in source and target, and r is the ratio of the odds. The source's share of the rows of a bin is Binomial
+    evidence about f, and so about :math:`\theta`. One step of Fisher scoring combines it with the labels. The step
+    starts from the share that the labels and one pseudo-observation with the value :math:`\pi` give. With more than two
+    classes, r is estimated from the labelled rows of the bin. The step is then that of a bivariate Normal distribution
+    of :math:`\theta` and log r.
+
+    Masses are proportional to :math:`(t + \phi s) / (m + n \phi f)`, for s labelled rows and t rows of the target in a
+    bin. The factor :math:`\phi` reduces the evidence of labelled rows if f is uncertain.
+    """
+
+    @cached_property
+    def _label_evidence(self) -> tuple[Floats, Floats, Floats]:
+        """Smoothed share of the class in each bin, its variance from labels at known log r, and that of log r."""
+        n = super().effective_n + 1
+        share = np.clip((super().effective_k + self.frequency) / n, SMALLEST, 1 - SMALLEST)
+        return share, share * (1 - share) / n, self.rows.log_ratio_variance(self.priors)
+
+    @cached_property
+    def _density(self) -> tuple[Floats, Floats, Floats]:
+        """Return f, the derivative of log f with respect to the share, and the variance of log f given the labels.
+
+        An error of log r adds the same error to the log odds of the share; together they change log f by 1 - share.
+        """
+        (share, variance, ratio_variance), r = self._label_evidence, self.odds_ratio
+        mixed = share + r * (1 - share)
+        slope = (1 - r) / mixed
+        density = self.rows.frequency[self.rows.of] / self.frequency * mixed
+        return density, slope, slope**2 * variance + (1 - share) ** 2 * ratio_variance
+
+    @cached_property
+    def _source_rows(self) -> tuple[Floats, Floats]:
+        """Expected rows of the source among all rows of each bin, and the share of the source."""
+        odds = self.n_rows * self._density[0] / super().effective_rows
+        share = odds / (1 + odds)
+        return (self.n + self.rows.target_rows) * share, share
+
+    @cached_property
+    def _evidence(self) -> tuple[Floats, Floats]:
+        """Effective rows of each bin, and those with the class: one scoring step from the estimate of the labels."""
+        (share, variance, ratio_variance), (_, slope, uncertain) = self._label_evidence, self._density
+        expected, source_share = self._source_rows
+        known = (self.n > 0) & self.occupied
+        binomial = np.where(known, expected * (1 - source_share), 0.0)
+        spread = share * (1 - share)
+        before = variance + spread**2 * ratio_variance
+        covariance = slope * variance + spread * (1 - share) * ratio_variance
+        rest = 1 - share - slope * spread  # derivative of log f with respect to log r at a known share
+        after = (before + binomial * variance * ratio_variance * rest**2) / (1 + binomial * uncertain)
+        n, k = super().effective_n, super().effective_k
+        observed = np.divide(k, n, out=share.copy(), where=n > 0)
+        residual = np.where(known, self.n - expected, 0.0) - binomial * slope * (observed - share)
+        both = observed + covariance * residual / (1 + binomial * uncertain)
+        total = np.where(n > 0, np.maximum(spread / after - 1, 0.0), 0.0)
+        return total, total * np.clip(both, 0, 1)
+
+    @property
+    def effective_n(self) -> Floats:
+        """Number of labelled rows of the target that carry the same information, by bin."""
+        return self._evidence[0]
+
+    @property
+    def effective_k(self) -> Floats:
+        """Share of the class, by all rows, times `effective_n`."""
+        return self._evidence[1]
+
+    @property
+    def accuracy(self) -> Floats:
+        """Share of the class in each bin of the target, by all rows; the mean confidence in bins without evidence."""
+        n, k = self._evidence
+        share = np.divide(k, n, out=np.where(self.occupied, self.mean_confidence, np.nan), where=n > 0)
+        return np.where(self.occupied, share, np.nan)
+
+    @cached_property
+    def _masses(self) -> tuple[Floats, float]:
+        """Mass of each bin with rows of the target, and the number of rows of the target that masses are worth."""
+        density, _, uncertain = self._density
+        phi = 1 / (1 + self._source_rows[0] * uncertain)
+        rows = super().effective_rows + self.n_rows * phi * density
+        mass = np.where(self.occupied, (self.rows.target_rows + phi * self.n) / rows, 0.0)
+        mass /= mass.sum()
+        return mass, float(1 / (mass / rows).sum())
+
+    @property
+    def share(self) -> Floats:
+        """Mass of each bin of the target; 0 for bins without rows of the target."""
+        return self._masses[0]
+
+    @property
+    def effective_rows(self) -> float:
+        """Rows of the target that would determine the masses as precisely as all rows do: a harmonic mean over bins."""
+        return self._masses[1]
+
+    def __repr__(self) -> str:
+        return f"CountsGivenPriors({self.rows!r}, frequency {self.frequency:.4g})"
+
+
+@dataclass(frozen=True, eq=False)
 class OverPriors:
-    r"""Posteriors given several class frequencies, with equal weights.
+    r"""Posteriors `parts` given several class frequencies, with equal weights; their counts are `CountsGivenPriors`.
 
-    Parameters
-    ----------
-    counts : LabelShiftedCounts
-        Counts at the posterior mean of the class frequencies.
-    parts : tuple of Posterior
-        One per draw of the class frequencies; their counts are `CountsGivenPriors`.
-    near_priors : ndarray, shape (n_parts, n_near, n_classes)
-        Draws of the class frequencies that each part represents.
+    `counts` are those at the posterior mean of the class frequencies. `near_priors`, shape (n_parts, n_near,
+    n_classes), are the draws of the class frequencies that each part represents.
 
-    Notes
-    -----
-    The masses m and accuracies :math:`\theta` of the bins of a target imply the frequency of its class,
-    :math:`\sum_b m_b \theta_b`. Draws of a part are therefore chosen from `FACTOR` times as many, with Normal weights
-    around its frequencies; see `near`. Probabilities of sub-models are computed before this selection.
+    The masses m and accuracies :math:`\theta` of the bins of a target imply the frequency of its class, :math:`\sum_b
+    m_b \theta_b`. Draws of a part are therefore chosen from `FACTOR` times as many, with Normal weights around its
+    frequencies; see `near`. Probabilities of sub-models are computed before this selection.
     """
 
     counts: LabelShiftedCounts
@@ -71,23 +176,23 @@ class OverPriors:
         """Draw the bins: the same number of draws from each part, in random order."""
         generator = _checks.generator(rng)
         part = self.part_of(n_draws, generator)
-        own = [np.flatnonzero(part == i) for i in range(len(self.parts))]
+        places = [np.flatnonzero(part == i) for i in range(len(self.parts))]
         near = self.near_priors[:, :, self.counts.rows.of]
-        drawn = [
+        parts = [
             _given_frequencies(posterior, near_to, max(len(rows), 1), each)
             for posterior, near_to, rows, each in zip(
-                self.parts, near, own, generator.spawn(len(self.parts)), strict=True
+                self.parts, near, places, generator.spawn(len(self.parts)), strict=True
             )
         ]
-        shape = (n_draws, drawn[0].accuracy.shape[1])
+        shape = (n_draws, parts[0].accuracy.shape[1])
         columns = {}
         for name in ("mass", "accuracy", "confidence"):
             columns[name] = np.empty(shape)
-            for rows, each in zip(own, drawn, strict=True):
+            for rows, each in zip(places, parts, strict=True):
                 columns[name][rows] = getattr(each, name)[: len(rows)]
-        if all(len(each.confidence) == 1 for each in drawn):
-            columns["confidence"] = drawn[0].confidence
-        return BinDraws(**columns, occupied=drawn[0].occupied, weight=columns["mass"])
+        if all(len(each.confidence) == 1 for each in parts):
+            columns["confidence"] = parts[0].confidence
+        return BinDraws(**columns, occupied=parts[0].occupied, weight=columns["mass"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,11 +204,8 @@ class HypothesesOverPriors(OverPriors):
     @cached_property
     def probabilities(self) -> dict[str, float]:
         """Posterior probability of each sub-model."""
-        return {name: float(np.mean([each.probabilities[name] for each in self.parts])) for name in self._names}
-
-    @property
-    def _names(self) -> Sequence[str]:
-        return list(self.parts[0].probabilities)
+        names = self.parts[0].probabilities
+        return {name: float(np.mean([each.probabilities[name] for each in self.parts])) for name in names}
 
     @property
     def families(self) -> dict[str, dict[str, float]]:
@@ -138,39 +240,18 @@ class HypothesesOverPriors(OverPriors):
 
 def _given_frequencies(posterior: Posterior, near_to: Floats, n_draws: int, rng: np.random.Generator) -> BinDraws:
     """Draw the bins of one part, and keep draws that imply a class frequency near the given ones."""
-    drawn = posterior.sample(FACTOR * n_draws, rng=rng)
-    return drawn.part(near((drawn.mass * drawn.accuracy).sum(axis=1), near_to, n_draws, rng))
+    bins = posterior.sample(FACTOR * n_draws, rng=rng)
+    return bins.part(near((bins.mass * bins.accuracy).sum(axis=1), near_to, n_draws, rng))
 
 
 def near(values: Floats, centres: Floats, n_chosen: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Choose draws by importance resampling, the same number for each of several given values.
+    """Choose `n_chosen` draws by importance resampling, the same number for each centre; return their positions.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_draws,)
-        The value of each draw.
-    centres : ndarray, shape (n_centres,)
-        The given values. The draws chosen for one of them have Normal weights around it.
-    n_chosen : int
-        Number of draws to choose; a draw may be chosen several times.
-    rng : Generator
-        Randomness: one uniform number for systematic resampling [1]_.
-
-    Returns
-    -------
-    ndarray of int, shape (n_chosen,)
-        Positions of the chosen draws.
-
-    Notes
-    -----
-    The weights are Normal densities around the centres. Their standard deviation is 0.3 times that of `values`, and is
-    doubled until the effective number of draws is at least half of `n_chosen`. Wide weights make the selection weak if
-    a centre is far from all draws.
-
-    References
-    ----------
-    .. [1] J. Carpenter, P. Clifford and P. Fearnhead (1999), "Improved particle filter for nonlinear problems", IEE
-       Proceedings - Radar, Sonar and Navigation 146, 2-7.
+    `values` has shape (n_draws,), `centres` (n_centres,). The weights are Normal densities around the centres. Their
+    standard deviation is 0.3 times that of `values`, and is doubled until the effective number of draws is at least
+    half of `n_chosen`. Wide weights make the selection weak if a centre is far from all draws. One uniform number is
+    used, for systematic resampling (Carpenter, Clifford and Fearnhead 1999, IEE Proceedings - Radar, Sonar and
+    Navigation 146, 2-7).
     """
     sd, squares = NARROW * values.std(), (values - centres[:, None]) ** 2
     if sd == 0:

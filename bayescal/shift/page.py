@@ -3,8 +3,8 @@
 from bayescal.report.forest import plot_forest
 from bayescal.report.page_content import Content, content, one_table
 from bayescal.report.plot import drawn_by_type
-from bayescal.shift.evidence_result import ShiftEvidence
 from bayescal.shift.label_shift_result import LabelShiftClasses
+from bayescal.shift.shift_evidence import ShiftEvidence
 
 drawn_by_type.register(LabelShiftClasses, plot_forest)
 

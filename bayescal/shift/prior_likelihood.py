@@ -39,22 +39,13 @@ ROUNDING = 1e-9
 class PriorLikelihoodPosterior:
     r"""Posterior of the class frequencies of a target, given probabilities of its rows.
 
-    Parameters
-    ----------
-    rows : ShiftedRows
-        Rows of source and target.
-    alpha : float, default 1.0
-        Dirichlet parameter of the class frequencies.
-
-    Notes
-    -----
     With probabilities f that are calibrated in the source, where class k has the frequency :math:`\rho_k`, the target's
-    rows have the likelihood :math:`\prod_i \sum_k \pi_k f_{ik} / \rho_k` [1]_. Calibration is not taken for granted: an
-    inverse temperature, with prior Normal(1, 1²), and biases of all classes but the last, Normal(0, 2.5²), are fitted
-    on the source [2]_. For each of 8 draws from the Normal approximation of their posterior, :math:`\rho` is the mean
-    of the recalibrated probabilities over the source, and :math:`\pi` is drawn by importance resampling: proposals are
-    Student t in log-ratios around the most probable value. With more than 20 000 rows of the target they are Normal and
-    not resampled.
+    rows have the likelihood :math:`\prod_i \sum_k \pi_k f_{ik} / \rho_k` [1]_, and :math:`\pi` is Dirichlet(`alpha`).
+    Calibration is not taken for granted: an inverse temperature, with prior Normal(1, 1²), and biases of all classes
+    but the last, Normal(0, 2.5²), are fitted on the source [2]_. For each of 8 draws from the Normal approximation of
+    their posterior, :math:`\rho` is the mean of the recalibrated probabilities over the source, and :math:`\pi` is
+    drawn by importance resampling: proposals are Student t in log-ratios around the most probable value. With more than
+    20 000 rows of the target they are Normal and not resampled.
 
     References
     ----------
@@ -77,8 +68,8 @@ class PriorLikelihoodPosterior:
         """Labelled rows that a row of the target is worth for the frequency of each class, shape (n_classes,)."""
         ratio = self._ratios(self.recalibration[0])
         pi = most_probable(ratio.T, np.ones(len(ratio)), self.alpha, steps=FIRST_STEPS)
-        given = ratio * np.sqrt(pi) / (ratio @ pi)[:, None]
-        return worth_of(given.T @ given / len(ratio), pi)
+        scaled = ratio * np.sqrt(pi) / (ratio @ pi)[:, None]
+        return worth_of(scaled.T @ scaled / len(ratio), pi)
 
     @property
     def p_value(self) -> float:
@@ -92,12 +83,12 @@ class PriorLikelihoodPosterior:
         normal = generator.standard_normal((RECALIBRATIONS, len(mean)))
         parameters = mean + normal @ np.linalg.cholesky(covariance).T
         sizes = np.diff(np.linspace(0, n_draws, RECALIBRATIONS + 1).astype(int))
-        drawn = [
+        parts = [
             sample_given_ratios(self._ratios(each), int(size), self.alpha, generator)
             for each, size in zip(parameters, sizes, strict=True)
             if size
         ]
-        return np.asarray(generator.permutation(np.concatenate(drawn)))
+        return np.asarray(generator.permutation(np.concatenate(parts)))
 
     def _ratios(self, parameters: Floats) -> Floats:
         """Return recalibrated probabilities of the target's rows, divided by the frequencies in the source."""
@@ -108,22 +99,7 @@ class PriorLikelihoodPosterior:
 def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
     """Raise probabilities to a power, multiply those of each class by a factor, and normalise rows.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_rows, n_classes)
-        Probabilities.
-    parameters : ndarray, shape (n_classes,)
-        The power minus 1, and the logarithms of the factors of all classes but the last.
-
-    Returns
-    -------
-    ndarray, shape (n_rows, n_classes)
-        Probabilities.
-
-    Examples
-    --------
-    >>> recalibrated(np.array([[0.2, 0.8]]), np.array([1.0, 0.0])).round(3)
-    array([[0.059, 0.941]])
+    `parameters`, shape (n_classes,): the power minus 1, and the logarithms of the factors of all classes but the last.
     """
     eta = np.log(np.maximum(matrix, LEAST)) * (1 + parameters[0])
     eta[:, :-1] += parameters[1:]
@@ -133,22 +109,18 @@ def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
 def fit_recalibration(matrix: Floats, label: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature).
 
-    The log posterior density is concave. Newton's method halves a step until the density no longer falls.
-
-    Raises
-    ------
-    RuntimeError
-        If the method does not converge.
+    The log posterior density is concave. Newton's method halves a step until the density no longer falls; if it does
+    not converge, a RuntimeError is raised.
     """
     x, n_classes = np.log(np.maximum(matrix, LEAST)), matrix.shape[1]
     precision = np.r_[SLOPE_SD**-2, np.full(n_classes - 1, BIAS_SD**-2)]
-    own, rows_of_class = x[np.arange(len(x)), label].sum(), np.bincount(label, minlength=n_classes)[:-1]
-    observed = np.r_[own, rows_of_class]
+    sum_of_labels, rows_of_class = x[np.arange(len(x)), label].sum(), np.bincount(label, minlength=n_classes)[:-1]
+    observed = np.r_[sum_of_labels, rows_of_class]
 
     def height(parameters: Floats) -> float:
         eta = x * (1 + parameters[0])
         eta[:, :-1] += parameters[1:]
-        fit = own + observed @ parameters - logsumexp(eta, axis=1).sum()
+        fit = sum_of_labels + observed @ parameters - logsumexp(eta, axis=1).sum()
         return float(fit - precision @ parameters**2 / 2)
 
     parameters = np.zeros(n_classes)
@@ -178,27 +150,12 @@ def _derivatives(p: Floats, x: Floats) -> tuple[Floats, Floats]:
 
 
 def p_of_recalibration(matrix: Floats, label: NDArray[np.int64], parameters: Floats) -> float:
-    r"""P-value of a score test of `recalibrated` against recalibrations with more parameters.
+    """P-value of a score test of `recalibrated`, fitted to the same rows, against recalibrations with more parameters.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_rows, n_classes)
-        Probabilities.
-    label : ndarray of int, shape (n_rows,)
-        Classes.
-    parameters : ndarray, shape (n_classes,)
-        Fitted to the same rows.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 if the probabilities have too few distinct values for more parameters.
-
-    Notes
-    -----
     The alternatives have one power per class (vector scaling [1]_; with two classes beta calibration [2]_), and a
     multiple of the squared logarithm of the probability. The score statistic is asymptotically chi-squared; its degrees
-    of freedom are the number of additional parameters, at most the number of classes.
+    of freedom are the number of additional parameters, at most the number of classes. The P-value is 1 if the
+    probabilities have too few distinct values for more parameters.
 
     References
     ----------
@@ -213,8 +170,8 @@ def p_of_recalibration(matrix: Floats, label: NDArray[np.int64], parameters: Flo
     powers = list(accumulate(repeat(x, 4), np.multiply, initial=p))
     sums = [each.sum(axis=0) for each in powers]
     curvature = np.block([[np.diag(sums[a + b]) - powers[a].T @ powers[b] for b in range(3)] for a in range(3)])
-    own = x[np.arange(len(x)), label]
-    observed = [np.bincount(label, own**a, n_classes) for a in range(3)]
+    x_of_label = x[np.arange(len(x)), label]
+    observed = [np.bincount(label, x_of_label**a, n_classes) for a in range(3)]
     gradient = np.concatenate(observed) - np.concatenate(sums[:3])
     # parameters in terms of multiples of 1, x and x^2 for each class
     all_classes, single = np.ones((n_classes, 1)), np.eye(n_classes)[:, :-1]
@@ -245,12 +202,12 @@ def sample_given_ratios(ratio: Floats, n_draws: int, alpha: float, rng: np.rando
 
 
 def _log_likelihood(ratio: Floats, pi: Floats) -> Floats:
-    found = np.empty(len(pi))
+    values = np.empty(len(pi))
     step = max(HELD // len(ratio), 1)
     for start in range(0, len(pi), step):
         part = slice(start, start + step)
-        found[part] = np.log(pi[part] @ ratio.T).sum(axis=1)
-    return found
+        values[part] = np.log(pi[part] @ ratio.T).sum(axis=1)
+    return values
 
 
 def _frequencies(log_ratio: Floats) -> Floats:
@@ -266,11 +223,11 @@ def _mode(ratio: Floats, alpha: float) -> tuple[Floats, Floats]:
     eta = np.log(pi[:-1] / pi[-1])
     for _ in range(STEPS):
         pi = _frequencies(eta[None])[0]
-        given = ratio * pi
-        given /= given.sum(axis=1, keepdims=True)
-        expected = given.sum(axis=0)
+        shares = ratio * pi
+        shares /= shares.sum(axis=1, keepdims=True)
+        expected = shares.sum(axis=0)
         gradient = (expected + alpha - total * pi)[:-1]
-        curvature = total * (np.diag(pi) - np.outer(pi, pi)) - (np.diag(expected) - given.T @ given)
+        curvature = total * (np.diag(pi) - np.outer(pi, pi)) - (np.diag(expected) - shares.T @ shares)
         values, vectors = np.linalg.eigh(curvature[:-1, :-1])
         values = np.maximum(values, 0.05 * (1 + n_classes * alpha * pi.min()))
         step = vectors @ ((vectors.T @ gradient) / values)

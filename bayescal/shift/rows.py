@@ -35,15 +35,7 @@ LABELLED = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SourceRows:
-    """Validated labelled rows.
-
-    Parameters
-    ----------
-    label, matrix, classes, event
-        As `label`, `source`, `classes` and `event` of `ShiftedRows`.
-    reading : Reading
-        How the probabilities were read.
-    """
+    """Validated labelled rows; the fields as those of `ShiftedRows`, with `matrix` for `source`."""
 
     label: Ints
     matrix: Floats
@@ -53,13 +45,7 @@ class SourceRows:
 
     @classmethod
     def read(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        *,
-        classes: Sequence[Any] | None = None,
-        logits: bool = False,
-        whole: bool = True,
+        cls, y_true: Any, y_prob: Any, *, classes: Sequence[Any] | None = None, logits: bool = False, whole: bool = True
     ) -> "SourceRows":
         """Validate all values; parameters as for `class_priors`. `whole`: these are all rows; see `unit_rows`."""
         if is_event("y_prob", y_prob):
@@ -71,29 +57,19 @@ class SourceRows:
             return cls(
                 label=label, matrix=both_columns(rows.confidence), classes=named, event=True, reading=rows.reading
             )
-        own = replace(ClassRows.read(y_true, y_prob, classes=classes, logits=logits), whole=whole).checked()
-        matrix = own.matrix.astype(np.float64, copy=False)
-        return cls(label=own.label, matrix=matrix, classes=own.classes, event=False, reading=own.reading)
+        class_rows = replace(ClassRows.read(y_true, y_prob, classes=classes, logits=logits), whole=whole).checked()
+        matrix = class_rows.matrix.astype(np.float64, copy=False)
+        return cls(
+            label=class_rows.label, matrix=matrix, classes=class_rows.classes, event=False, reading=class_rows.reading
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShiftedRows:
     """Validated rows: class and probabilities of the source, probabilities of the target.
 
-    Parameters
-    ----------
-    label : ndarray of int, shape (n_source,)
-        Class numbers 0..K-1.
-    source : ndarray of float64, shape (n_source, n_classes)
-        Probabilities of the labelled rows.
-    target : ndarray of float64, shape (n_target, n_classes)
-        Probabilities of the rows without labels.
-    classes : tuple
-        Label of each class.
-    event : bool
-        Whether the probabilities were one column: those of class 1.
-    readings : (Reading, Reading)
-        How the probabilities of source and target were read.
+    `label`, shape (n_source,), holds class numbers 0..K-1; `source` and `target` have one column per class. `event`:
+    the probabilities were one column, those of class 1. `readings` says how those of source and target were read.
     """
 
     label: Ints
@@ -110,13 +86,7 @@ class ShiftedRows:
 
     @classmethod
     def read(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        y_prob_target: Any,
-        *,
-        classes: Sequence[Any] | None = None,
-        logits: bool = False,
+        cls, y_true: Any, y_prob: Any, y_prob_target: Any, *, classes: Sequence[Any] | None = None, logits: bool = False
     ) -> "ShiftedRows":
         """Validate all values; parameters as for `class_priors`."""
         names = column_names(y_prob)
@@ -190,14 +160,7 @@ def refuse_certain(
 ) -> None:
     """Refuse probabilities of one side that are all 0 or 1 if those of the other side are not.
 
-    Parameters
-    ----------
-    certain : (bool, bool)
-        Whether the probabilities of source and target are all 0 or 1.
-    n_rows : (int, int)
-        Their numbers of rows. Few rows may be 0 or 1 by chance and are allowed.
-    called : (str, str)
-        Words for both sides.
+    `certain` and `n_rows` belong to source and target. Few rows may be 0 or 1 by chance and are allowed.
     """
     wrong = int(certain[1])
     if certain[0] == certain[1] or n_rows[wrong] < MANY:
@@ -210,30 +173,12 @@ def refuse_certain(
 
 
 def require_overlap(
-    uncovered: float,
-    n_rows: int,
-    empty: int,
-    rows: str = "labelled rows",
-    *,
-    part: str = "bin",
-    name: str = TARGET,
+    uncovered: float, n_rows: int, empty: int, rows: str = "labelled rows", *, part: str = "bin", name: str = TARGET
 ) -> None:
     """Refuse a target most of whose rows have scores that no source row has.
 
-    Parameters
-    ----------
-    uncovered : float
-        Share of the target rows in bins, or cells, without labelled rows.
-    n_rows : int
-        Number of target rows.
-    empty : int
-        Number of such bins or cells.
-    rows : str
-        What these lack, in words.
-    part : {"bin", "cell"}
-        What the scores are divided into.
-    name : str
-        The argument that holds the target.
+    `uncovered` is the share of the `n_rows` rows of the target in bins, or cells (`part`), without labelled rows
+    (`rows`, in words), of which there are `empty`; `name` is the argument that holds the target.
     """
     if uncovered > REFUSED:
         scores = "scores" if name == TARGET else "a target with scores"
@@ -267,16 +212,16 @@ def target_event(values: Any, logits: bool = False, name: str = TARGET) -> tuple
 
     Probabilities have shape (n_target, 2).
     """
-    given = to_array(name, values)
-    if given.ndim == 2 and given.shape[1] > 1:
+    array = to_array(name, values)
+    if array.ndim == 2 and array.shape[1] > 1:
         hint = "Pass `y_prob` with one column per class, too."
-        if given.shape[1] == 2:
+        if array.shape[1] == 2:
             hint = f"Pass the column of the event, `{name}[:, 1]`."
-        raise ValueError(f"`{name}` must be one column, as `y_prob` is; its shape is {given.shape}. {hint}")
-    given = column(name, given)
-    _checks.not_empty(name, len(given), hint="")
-    p = sigmoid(name, given) if logits else numbers(name, given)
-    reading = reading_of_logits(given) if logits else Reading()
+        raise ValueError(f"`{name}` must be one column, as `y_prob` is; its shape is {array.shape}. {hint}")
+    array = column(name, array)
+    _checks.not_empty(name, len(array), hint="")
+    p = sigmoid(name, array) if logits else numbers(name, array)
+    reading = reading_of_logits(array) if logits else Reading()
     return both_columns(_checks.probabilities(name, p)), reading
 
 
@@ -294,18 +239,19 @@ def target_matrix(
     `names` are the names of the columns of the source; a target whose columns have other names is refused. `whole`:
     these are all rows; see `unit_rows`.
     """
-    own = column_names(values)
-    if names is not None and own is not None and list(names) != list(own):
+    target_names = column_names(values)
+    if names is not None and target_names is not None and list(names) != list(target_names):
         raise ValueError(
             f"`{name}` must have the columns of `y_prob`, in the same order: {quoted(list(names)[:10])}, not "
-            f"{quoted(list(own)[:10])}." + (f" Pass `{name}[list(y_prob)]`." if set(names) == set(own) else "")
+            f"{quoted(list(target_names)[:10])}."
+            + (f" Pass `{name}[list(y_prob)]`." if set(names) == set(target_names) else "")
         )
-    given = to_array(name, values)
-    if given.ndim != 2 or given.shape[1] != n_classes:
-        hint = " Pass both columns, `np.column_stack([1 - p, p])`." if n_classes == 2 and given.ndim == 1 else ""
-        raise ValueError(f"`{name}` must have {n_classes} columns, one per class; its shape is {given.shape}.{hint}")
-    _checks.not_empty(name, len(given), hint="")
-    matrix = softmax(name, given) if logits else numbers(name, given)
+    array = to_array(name, values)
+    if array.ndim != 2 or array.shape[1] != n_classes:
+        hint = " Pass both columns, `np.column_stack([1 - p, p])`." if n_classes == 2 and array.ndim == 1 else ""
+        raise ValueError(f"`{name}` must have {n_classes} columns, one per class; its shape is {array.shape}.{hint}")
+    _checks.not_empty(name, len(array), hint="")
+    matrix = softmax(name, array) if logits else numbers(name, array)
     matrix = _checks.probabilities(name, matrix)
     matrix, reading = unit_rows(name, matrix, whole=whole)
     return matrix.astype(np.float64, copy=False), reading

@@ -1,4 +1,4 @@
-"""LabelShiftedCounts: labelled rows of a source, as counts of a target in which other class frequencies hold."""
+"""Counts of a target in which other class frequencies hold: labelled rows of a source by class, bins and ranks."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,36 +9,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.data.predictions import Predictions
-from bayescal.shift.class_ranks import ClassRanks
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
-from bayescal.stats.sums import added, row_counts
+from bayescal.stats.sums import added, row_counts, sums_at
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRanks:
+    """Numbers of rows by class and by cell of a grid of confidences; `grid` and `position` as for `Ranks`.
+
+    `label`, `cell` and `n` have shape (n_pairs,): class, cell and rows of each pair of them. Pairs without rows are
+    left out, except with two classes.
+    """
+
+    grid: Bins | str
+    position: Array
+    label: Ints
+    cell: Ints
+    n: Array
+
+    @classmethod
+    def of_rows(cls, confidence: Floats, label: Ints, of: int, n_classes: int) -> "ClassRanks":
+        """Count validated rows: confidence in class number `of`, and class, shape (n_rows,)."""
+        ranks = Ranks.of_rows(confidence, label == of)
+        cells = len(ranks.position)
+        if n_classes == 2:
+            each = np.repeat([1 - of, of], cells)
+            return cls(ranks.grid, ranks.position, each, np.tile(np.arange(cells), 2), ranks.weight.ravel())
+        pair, n = np.unique(label * cells + ranks.cell_of(confidence), return_counts=True)
+        return cls(ranks.grid, ranks.position, *np.divmod(pair, cells), n)
+
+    @classmethod
+    def of_bins(cls, bins: Bins, by_class: Ints) -> "ClassRanks":
+        """Use bins as the grid, with counts of shape (n_classes, n_bins)."""
+        occupied = np.flatnonzero(by_class.any(axis=0))
+        label, cell = np.nonzero(by_class[:, occupied])
+        return cls(bins, occupied, label, cell, by_class[label, occupied[cell]])
+
+    def weighted(self, weight: Floats, of: int) -> Ranks:
+        """Return the ranks of class number `of` against the others; `weight` of a row of each class: (n_classes,)."""
+        cells, weights = len(self.position), weight[self.label]
+        at = self.cell + cells * (self.label == of)
+        sums, squares = (sums_at(at, self.n * each, 2 * cells).reshape(2, cells) for each in (weights, weights**2))
+        return Ranks(self.grid, self.position, sums, squares)
 
 
 @dataclass(frozen=True, eq=False)
 class ShiftedBins(Sums):
     """One class against the others: labelled rows of the source and rows of the target, in the same bins. Addable.
 
-    Parameters
-    ----------
-    source : BinnedCounts
-        Labelled rows; the outcome is that the row has the class.
-    by_class : ndarray of int, shape (n_classes, n_bins)
-        The same rows by their class.
-    unlabelled : BinnedCounts
-        Rows of the target. Their classes are unknown: all of them are counted with outcome 0, which is not used.
-    of : int
-        Number of the class.
-    ranks : ClassRanks or None
-        The labelled rows by class on a fine grid. None if rows are not known one by one: `ranked` then uses the bins as
-        the grid.
+    `source` has outcome 1 if the row has the class, whose number is `of`; `by_class`, shape (n_classes, n_bins), has
+    the same rows by their class. Classes of the target's rows are unknown: all of `unlabelled` are counted with outcome
+    0, which is not used. `ranks` are the labelled rows by class on a fine grid, or None if rows are not known one by
+    one: `ranked` then uses the bins as the grid.
     """
 
     source: BinnedCounts
@@ -66,21 +97,7 @@ class ShiftedBins(Sums):
     def from_rows(
         cls, label: Ints, source: Floats, target: Floats, of: int, n_classes: int, bins: Bins
     ) -> "ShiftedBins":
-        """Count and rank rows.
-
-        Parameters
-        ----------
-        label : ndarray of int, shape (n_source,)
-            Class of each labelled row.
-        source, target : ndarray, shapes (n_source,) and (n_target,)
-            Stated probability of class number `of`.
-        of : int
-            The class.
-        n_classes : int
-            Number of classes.
-        bins : Bins
-            Bins of the probability.
-        """
+        """Count and rank rows: class, shape (n_source,), and stated probability of class number `of` on both sides."""
         counted = cls.of_source(label, source, of, n_classes, bins) + cls.of_target(target, of, n_classes, bins)
         return replace(counted, ranks=ClassRanks.of_rows(source, label, of, n_classes))
 
@@ -132,16 +149,9 @@ class ShiftedBins(Sums):
     def odds_ratio(self, priors: Floats) -> Floats:
         r"""Odds of the class in the target divided by those in the source, within each bin; shape (n_bins,).
 
-        Parameters
-        ----------
-        priors : ndarray, shape (n_classes,)
-            Class frequencies of the target.
-
-        Notes
-        -----
         With weights :math:`w_l = \pi_l / \rho_l`, the ratio of two classes is :math:`w_1 / w_0` in every bin. With more
-        classes the other classes of a bin have the mean weight of its labelled rows, to which one row is added that
-        has each of the other classes in proportion to its frequency in the source.
+        classes the other classes of a bin have the mean weight of its labelled rows, to which one row is added that has
+        each of the other classes in proportion to its frequency in the source.
         """
         weight, rows = self._others(priors)
         return np.asarray(priors[self.of] / self.frequency[self.of] * rows.sum(axis=0) / (weight @ rows))
@@ -169,23 +179,13 @@ class ShiftedBins(Sums):
 
 @dataclass(frozen=True, eq=False)
 class LabelShiftedCounts:
-    r"""Labelled rows of a source as counts of a target with given class frequencies; satisfies the protocol `Counts`.
+    r"""Labelled rows of a source as counts of a target with the class frequencies `priors`; see `Counts`.
 
-    Masses and mean confidences of the bins are those of the target.
-
-    Parameters
-    ----------
-    rows : ShiftedBins
-        Rows of source and target.
-    priors : ndarray, shape (n_classes,)
-        Class frequencies of the target.
-
-    Notes
-    -----
-    By Bayes' rule, a bin with the share :math:`\theta_s` of the class in the source has
-    :math:`\theta_t = r \theta_s / (1 - \theta_s + r \theta_s)` in the target, with the ratio r of the odds. Its n
-    labelled rows are worth :math:`n (1 - \theta_s + r \theta_s)^2 / r` rows of the target: the logarithm of the odds
-    then has the variance :math:`1 / (n \theta_s (1 - \theta_s))` that it has in the source.
+    Masses and mean confidences of the bins are those of the target. By Bayes' rule, a bin with the share
+    :math:`\theta_s` of the class in the source has :math:`\theta_t = r \theta_s / (1 - \theta_s + r \theta_s)` in the
+    target, with the ratio r of the odds. Its n labelled rows are worth :math:`n (1 - \theta_s + r \theta_s)^2 / r` rows
+    of the target: the logarithm of the odds then has the variance :math:`1 / (n \theta_s (1 - \theta_s))` that it has
+    in the source.
     """
 
     rows: ShiftedBins
@@ -264,8 +264,8 @@ class LabelShiftedCounts:
     def _class_weight(self) -> Floats:
         """Weight of labelled rows without and with the class in each bin, shape (2, n_bins)."""
         of, frequency = self.rows.of, self.rows.frequency
-        own = self.priors[of] / frequency[of]
-        return np.stack([own / self.odds_ratio, np.full(len(self.bins), own)])
+        ratio = self.priors[of] / frequency[of]
+        return np.stack([ratio / self.odds_ratio, np.full(len(self.bins), ratio)])
 
     @property
     def weight(self) -> Floats:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import polygamma
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: Fewest sweeps of a chain, and most unless the target is larger than the source or the source is very large. Between
 #: these limits, the number of sweeps is the larger of 1000 divided by the labelled rows of the rarer class and 1
@@ -60,81 +61,54 @@ WIDTH = 3**0.5
 LARGEST, TINY = 0.5, 1e-300
 
 
-def sweeps_for(labelled: NDArray[np.int64], expected: Floats, worth: float) -> int:
+def sweeps_for(labelled: Ints, expected: Floats, worth: float) -> int:
     """Return the number of sweeps.
 
-    Parameters
-    ----------
-    labelled : ndarray of int, shape (2,)
-        Labelled rows of each class.
-    expected : ndarray, shape (2,)
-        Expected rows of each class in the target.
-    worth : float
-        `ClassPriorPosterior.worth`.
+    `labelled` and `expected` are the labelled rows of each class and its expected rows in the target, shape (2,);
+    `worth` is that of class 1, `ClassPriorPosterior.worth`.
     """
     labelled, worth = np.maximum(labelled, 1), max(worth, TINY)
     wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST, MOST)
     ratio = max(expected.sum() / labelled.sum(), (expected / labelled).max() / 2)
     if ratio > 1 or labelled.sum() > MANY_ROWS:
-        of_larger = OF_LARGER if labelled.sum() > MANY_ROWS else min(FEWEST + PER_RATIO * (ratio - 1), OF_LARGER)
-        wanted = max(wanted, np.rint(of_larger * np.clip(LITTLE / worth, 1, MOST_TIMES)))
+        more = OF_LARGER if labelled.sum() > MANY_ROWS else min(FEWEST + PER_RATIO * (ratio - 1), OF_LARGER)
+        wanted = max(wanted, np.rint(more * np.clip(LITTLE / worth, 1, MOST_TIMES)))
     return int(wanted)
 
 
 def swept(
-    pi: Floats, cells: Floats, own: Floats, target: NDArray[np.int64], sd: float, sweeps: int, rng: np.random.Generator
+    pi: Floats, cells: Floats, alpha: Floats, target: Ints, sd: float, sweeps: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return the last state of each chain; scales of Metropolis steps follow [1]_.
+    """Return the last state of each chain.
 
-    Parameters
-    ----------
-    pi : ndarray, shape (n_chains, 2)
-        Class frequencies at the start.
-    cells : ndarray, shape (n_chains, 2, n_cells)
-        Distribution of each class over cells at the start.
-    own : ndarray, shape (2, n_cells)
-        Dirichlet parameters of the cells given the source.
-    target : ndarray of int, shape (n_cells,)
-        Rows of the target, at least 1 in total.
-    sd : float
-        Approximate standard deviation of the class frequencies given the cells.
-    sweeps : int
-        Number of sweeps.
-    rng : Generator
-        Randomness.
-
-    Returns
-    -------
-    pi, cells : ndarray
-        As the arguments.
-
-    References
-    ----------
-    .. [1] A. Gelman, G. O. Roberts and W. R. Gilks (1996), "Efficient Metropolis jumping rules", Bayesian Statistics 5,
-       599-607.
+    Frequencies `pi` have shape (n_chains, 2), and `cells` (n_chains, 2, n_cells): the distribution of each class over
+    cells. `alpha`, shape (2, n_cells), are the parameters of the Dirichlet distributions of the cells given the source;
+    `target`, shape (n_cells,), has at least one row; `sd` is the approximate standard deviation of the class
+    frequencies given the cells. Scales of Metropolis steps: Gelman, Roberts and Gilks (1996), "Efficient Metropolis
+    jumping rules", Bayesian Statistics 5, 599-607.
     """
     rows = target.astype(np.float64)
-    width = RANGE_BETWEEN + max(np.log10(own.sum() / WIDER_FROM), 0)
+    width = RANGE_BETWEEN + max(np.log10(alpha.sum() / WIDER_FROM), 0)
     # chains are on the last axis: reductions along a short last axis take several times as long
     weight = np.ascontiguousarray(np.moveaxis(pi[:, :, None] * cells, 0, -1))
     for _ in range(sweeps):
-        weight = _given_rates(weight, own, rows, rng)
+        weight = _given_rates(weight, alpha, rows, rng)
         weight = _along_frequency(weight, rows, min(OPTIMAL * sd, LARGEST), rng)
         for k in (0, 1):
-            weight = _between_classes(weight, own[k], k, width, rng)
+            weight = _between_classes(weight, alpha[k], k, width, rng)
     pi = weight.sum(axis=1)
     return np.ascontiguousarray(pi.T), np.ascontiguousarray(np.moveaxis(weight / pi[:, None], -1, 0))
 
 
-def _given_rates(weight: Floats, own: Floats, target: Floats, rng: np.random.Generator) -> Floats:
+def _given_rates(weight: Floats, alpha: Floats, target: Floats, rng: np.random.Generator) -> Floats:
     """Draw the rates of both classes, and then the weights of each cell; weights have shape (2, n_cells, n_chains)."""
     n_chains = weight.shape[-1]
     total = rng.standard_gamma(2 + target.sum(), n_chains)
-    shape = own.sum(axis=1, keepdims=True) - 1
+    shape = alpha.sum(axis=1, keepdims=True) - 1
     v = 1 + rng.standard_gamma(np.broadcast_to(shape, (2, n_chains))) / (total * weight.sum(axis=1))
     logit = np.log((v[1] / v[0]) * (weight[1] / weight[0]))
-    sums = rng.standard_gamma((own.sum(axis=0) + target)[:, None], logit.shape)
-    one, rest = _shares(_moved(logit, v[0] / v[1], own, target, rng))
+    sums = rng.standard_gamma((alpha.sum(axis=0) + target)[:, None], logit.shape)
+    one, rest = _shares(_moved(logit, v[0] / v[1], alpha, target, rng))
     weight = np.stack([np.exp(rest) * (sums / v[0]), np.exp(one) * (sums / v[1])])
     weight /= weight.sum(axis=(0, 1))
     return np.maximum(weight, TINY)
@@ -146,16 +120,16 @@ def _shares(logit: Floats) -> tuple[Floats, Floats]:
     return log, log - logit
 
 
-def _moved(logit: Floats, ratio: Floats, own: Floats, target: Floats, rng: np.random.Generator) -> Floats:
+def _moved(logit: Floats, ratio: Floats, alpha: Floats, target: Floats, rng: np.random.Generator) -> Floats:
     """Move the logits of the shares of class 1 by Metropolis steps, independently in each cell and chain."""
-    of_one, of_rest, rows = own[1][:, None], own[0][:, None], target[:, None]
+    alpha_one, alpha_rest, rows = alpha[1][:, None], alpha[0][:, None], target[:, None]
 
     def height(logit: Floats) -> Floats:
         one, rest = _shares(logit)
-        return np.asarray(of_one * one + of_rest * rest + rows * np.log(np.exp(rest) + ratio * np.exp(one)))
+        return np.asarray(alpha_one * one + alpha_rest * rest + rows * np.log(np.exp(rest) + ratio * np.exp(one)))
 
     # OPTIMAL times the standard deviation given the source, where the share has a Beta distribution
-    scale = OPTIMAL * np.sqrt(polygamma(1, of_one) + polygamma(1, of_rest))
+    scale = OPTIMAL * np.sqrt(polygamma(1, alpha_one) + polygamma(1, alpha_rest))
     at = height(logit)
     for _ in range(STEPS):
         proposed = logit + scale * _steps(logit.shape, rng)
@@ -182,10 +156,10 @@ def _along_frequency(weight: Floats, target: Floats, scale: float, rng: np.rando
     return np.stack([rest * first, one * second])
 
 
-def _between_classes(weight: Floats, own: Floats, k: int, width: float, rng: np.random.Generator) -> Floats:
+def _between_classes(weight: Floats, alpha: Floats, k: int, width: float, rng: np.random.Generator) -> Floats:
     """Move probability between class k and the other one.
 
-    `own` are the Dirichlet parameters of class k, and `width` is that of the logarithm of the random factor of steps.
+    `alpha` are the Dirichlet parameters of class k, and `width` is that of the logarithm of the random factor of steps.
     """
     part, other = weight[k], weight[1 - k]
     n_chains = part.shape[1]
@@ -194,7 +168,7 @@ def _between_classes(weight: Floats, own: Floats, k: int, width: float, rng: np.
     moved = part + step * other
     possible = (step < 1) & (moved.min(axis=0) > TINY)
     moved = np.where(possible, moved, part)
-    log = (own - 1) @ np.log(moved / part) - (own.sum() - 1) * np.log(moved.sum(axis=0) / part.sum(axis=0))
+    log = (alpha - 1) @ np.log(moved / part) - (alpha.sum() - 1) * np.log(moved.sum(axis=0) / part.sum(axis=0))
     taken = possible & (np.log(rng.random(n_chains)) < log)
     pair = [np.where(taken, moved, part), np.where(taken, (1 - step) * other, other)]
     return np.stack(pair if k == 0 else pair[::-1])

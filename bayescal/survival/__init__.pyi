@@ -1,7 +1,7 @@
 from .analysis import evaluate as evaluate
 from .analysis import evaluate_counts as evaluate_counts
+from .comparison import SurvivalComparison as SurvivalComparison
 from .comparison import compare as compare
-from .comparison_result import SurvivalComparison as SurvivalComparison
 from .counts import SurvivalCounts as SurvivalCounts
 from .file import count_file as count_file
 from .plot import plot_horizons as plot_horizons

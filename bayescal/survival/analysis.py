@@ -318,11 +318,11 @@ def _evaluate_horizons(
     require_increasing(at)
     require_rising(rows.risk)
     seeds = _checks.seeds(rng, len(at))
-    found = {}
+    evaluations = {}
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
-        own = rows.at(i)
-        found[each] = _evaluate_rows(own, each, edges_of_risks(own, bins, binning), rng=seed, **arguments)
-    return SurvivalHorizons(found, dict(zip(at, seeds, strict=True)))
+        rows_at = rows.at(i)
+        evaluations[each] = _evaluate_rows(rows_at, each, edges_of_risks(rows_at, bins, binning), rng=seed, **arguments)
+    return SurvivalHorizons(evaluations, dict(zip(at, seeds, strict=True)))
 
 
 def require_increasing(horizons: Sequence[float]) -> None:
@@ -345,19 +345,13 @@ def require_rising(risk: NDArray[Any]) -> None:
 
 
 def _evaluate_groups(
-    rows: SurvivalRows,
-    groups: Groups,
-    horizon: float,
-    edges: Bins,
-    *,
-    clusters: Clusters | None,
-    **arguments: Any,
+    rows: SurvivalRows, groups: Groups, horizon: float, edges: Bins, *, clusters: Clusters | None, **arguments: Any
 ) -> GroupedEvaluation:
     overall = HorizonCounts.from_rows(rows, horizon, edges, clusters)
 
-    def counted(of_group: NDArray[np.int64]) -> HorizonCounts:
-        within = None if clusters is None else clusters.take(of_group)
-        return HorizonCounts.from_rows(rows.part(of_group), horizon, edges, within)
+    def counted(places: NDArray[np.int64]) -> HorizonCounts:
+        within = None if clusters is None else clusters.take(places)
+        return HorizonCounts.from_rows(rows.part(places), horizon, edges, within)
 
     parts = map(counted, groups.rows())
     return _evaluated_groups(groups.labels, parts, overall, groups.name, **arguments)
@@ -375,6 +369,6 @@ def _evaluated_groups(
             except ValueError as problem:
                 raise prefixed(problem, f"group {label!r}: ") from problem
 
-    found = evaluate_groups(labels, counts(), overall, name=name, **arguments)
-    members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in found.groups.items()}
-    return replace(found, groups=members, overall=SurvivalEvaluation.of(found.overall))
+    grouped = evaluate_groups(labels, counts(), overall, name=name, **arguments)
+    members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in grouped.groups.items()}
+    return replace(grouped, groups=members, overall=SurvivalEvaluation.of(grouped.overall))

@@ -42,8 +42,8 @@ def survival(
     """
     from bayescal.survival.from_files import compare_survival_file, evaluate_survival_file
 
-    of_file = compare_survival_file if len(columns.risk or ()) > 1 else evaluate_survival_file
-    return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file], outputs.details)
+    work = compare_survival_file if len(columns.risk or ()) > 1 else evaluate_survival_file
+    return Job(lambda: work(file, columns, question, model), outputs.given(), [file], outputs.details)
 
 
 COMMAND = Command(survival, EXAMPLES, "bayescal.survival.analysis.evaluate")

@@ -1,8 +1,14 @@
 """Compare models that state risks by a horizon: rows -> joint counts -> one posterior per model -> comparison."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
@@ -11,12 +17,308 @@ from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import by_column
+from bayescal.data.predictions import Predictions
+from bayescal.draws import Draws
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.posterior.copula import reorder
+from bayescal.posterior.joint import nearest_correlation
+from bayescal.results.comparison import Comparison
 from bayescal.results.joint import checked_rope
+from bayescal.results.wording import with_interval
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins
+from bayescal.stats.losses import LossSums
+from bayescal.stats.paired import PairedCounts
+from bayescal.stats.sums import Coefficients, cosine, sums_at
 from bayescal.survival.analysis import edges_of_risks, require_followed, warn_of_codes
-from bayescal.survival.comparison_result import SurvivalComparison
-from bayescal.survival.pairs import ModelRows, paired_horizons
-from bayescal.survival.result import SurvivalEvaluation
+from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows, observed_rows
+from bayescal.survival.result import LABEL, NAME, RATIO, SurvivalEvaluation, expects_events
 from bayescal.survival.rows import SurvivalRows
+
+Floats = NDArray[np.float64]
+
+#: Smallest mean risk by which a number of events is divided.
+LEAST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PairedHorizons:
+    """Right-censored rows at one horizon, by the bins of two models of the same event.
+
+    Without censoring before the horizon all members equal those of `rows`, which has outcome 1 for events of the cause
+    that were observed by the horizon. Otherwise a row enters sums with its pseudo-outcome d in place of its outcome:
+    the derivative of the product-limit number of events in its bin by the weight of the row (`Exits.influences`).
+    Pseudo-outcomes of the two models differ, because their bins do. They equal the outcomes if no row of the bin is
+    censored.
+
+    `moments`, shape (6, n_cells), are sums over the rows of each joint cell of `rows`: of :math:`w^2` times 1, e, f, e
+    f, e^2 and f^2, with the pseudo-outcomes minus the mean risks of the bins, e and f, of the first and the second
+    model; e is 0 in bins that are not followed. The correlations are those of the influences of rows on the two ratios
+    of observed to expected events, and on the two areas under the ROC curve. `loss_difference` sums the difference
+    between the squared errors, and the squared difference of the influences of rows on the two Brier scores;
+    `loss_covariance`, shape (2, 2), is the covariance over rows of these influences. Areas and losses are None if one
+    of the two is not available, `moments` and `loss_covariance` also without censoring.
+    """
+
+    rows: PairedCounts
+    first: HorizonCounts
+    second: HorizonCounts
+    moments: Floats | None
+    ratio_correlation: float
+    area_correlation: float | None
+    loss_difference: LossSums | None
+    loss_covariance: Floats | None
+
+    cells, n, n_rows = (property(attrgetter(f"rows.{name}")) for name in ("cells", "n", "n_rows"))
+    weight, weight_sq = (property(attrgetter(f"rows.{name}")) for name in ("weight", "weight_sq"))
+    #: Rows in clusters are not supported.
+    clusters = None
+
+    @property
+    def log_loss_difference(self) -> LossSums | None:
+        """Sums of the difference between the log losses; None if rows are censored."""
+        return self.rows.log_loss_difference if self.moments is None else None
+
+    def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
+        """Cosine similarity over rows of two linear functions of gaps and masses; see `Paired`."""
+        if self.moments is None:
+            return self.rows.linear_cosine(of_gap, of_mass)
+        centred = []
+        for counts, gap, mass in zip((self.first, self.second), of_gap, of_mass, strict=True):
+            shown = np.where(counts.occupied & counts.followed, counts.accuracy - counts.mean_confidence, 0.0)
+            centred.append(mass - float(counts.share @ (gap * shown + mass)))
+        (a, b), (c, d) = ([each[at] for each, at in zip(pair, self._bins, strict=True)] for pair in (of_gap, centred))
+        one, e, f, ef, ee, ff = self.moments
+        xy = a * b * ef + a * d * e + c * b * f + c * d * one
+        xx, yy = a * a * ee + 2 * a * c * e + c * c * one, b * b * ff + 2 * b * d * f + d * d * one
+        return cosine(float(xx.sum()), float(yy.sum()), float(xy.sum()), same=self._same_bins)
+
+    def gap_cosine(self, gaps: tuple[Floats, Floats]) -> float:
+        """Cosine similarity over rows of two profiles of gaps by bin; see `Paired`."""
+        return self.rows.gap_cosine(gaps)
+
+    @property
+    def _bins(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.cells[:, 0], self.cells[:, 2]
+
+    @property
+    def _same_bins(self) -> bool:
+        return bool(np.array_equal(*self._bins))
+
+    def __repr__(self) -> str:
+        return f"PairedHorizons({self.n_rows} rows in {len(self.n)} joint cells, {self.first!r} and {self.second!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRows:
+    """The rows of one model at one horizon, its counts, and the influences of rows on its quantities.
+
+    `rows` have the risks that the model states, `at` are the same rows sorted, and `pseudo`, shape (n_rows,), the
+    pseudo-outcomes: the outcomes themselves without censoring.
+    """
+
+    rows: SurvivalRows
+    at: HorizonRows
+    counts: HorizonCounts
+    pseudo: Floats
+
+    @classmethod
+    def read(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "ModelRows":
+        """Sort and count rows."""
+        at = HorizonRows.of_rows(rows, horizon, bins)
+        counts = HorizonCounts.from_rows(rows, horizon, bins)
+        return cls(rows, at, counts, at.influences(at.outcome.astype(np.float64)))
+
+    @property
+    def observed(self) -> tuple[Predictions, BinnedCounts]:
+        """All rows with outcome 1 for observed events, and their counts with ranks."""
+        rows = observed_rows(self.rows, self.counts.horizon)
+        return rows, replace(self.counts.rows, ranks=self.counts.ranks)
+
+    def error(self) -> Floats:
+        """Pseudo-outcomes minus the mean risk of the bin; 0 in bins that are not followed."""
+        counts, bin_of = self.counts, self.at.bin_of
+        return np.where(counts.followed[bin_of], self.pseudo - counts.mean_confidence[bin_of], 0.0)
+
+    def on_ratio(self) -> Floats:
+        """Influence of each row on the ratio of observed to expected events, up to a constant factor."""
+        counts, bin_of = self.counts, self.at.bin_of
+        used = counts.occupied
+        share, expected = counts.share[used], counts.mean_confidence[used]
+        ratio = float(share @ counts.accuracy[used]) / max(float(share @ expected), LEAST)
+        return self.pseudo - ratio * counts.mean_confidence[bin_of]
+
+    @property
+    def brier_score(self) -> float:
+        """Observed Brier score; NaN if it is not available."""
+        losses = self.counts.losses
+        return np.nan if losses is None else float(losses.total.sum()) / float(self.counts.weight.sum())
+
+    def on_brier_score(self) -> Floats | None:
+        """Influence of each row on the Brier score; None if the score is not available."""
+        if self.counts.losses is None:
+            return None
+        return self.at.on_mean(self.at.squared_errors(self.rows.risk))[1]
+
+    def on_area(self) -> Floats | None:
+        """Influence of each row on the area under the ROC curve; None if the area is not available."""
+        ranks = self.counts.ranks
+        if ranks is None or not ranks.both_outcomes:
+            return None
+        return self.at.on_area(ranks, self.rows.risk)
+
+
+def paired_horizons(first: ModelRows, second: ModelRows) -> PairedHorizons:
+    """Count the rows of two models of the same event together."""
+    (one, one_counted), (other, other_counted) = first.observed, second.observed
+    rows = PairedCounts.from_predictions(one, other, one_counted, other_counted)
+    weight = first.at.weight
+    ratios = _correlation(first.on_ratio(), second.on_ratio(), weight)
+    if not first.at.censored.any():
+        areas, losses = rows.area_correlation, rows.loss_difference
+        return PairedHorizons(rows, first.counts, second.counts, None, ratios, areas, losses, None)
+    on_areas = first.on_area(), second.on_area()
+    return PairedHorizons(
+        rows,
+        first.counts,
+        second.counts,
+        _moments(rows, first, second),
+        ratios,
+        None if on_areas[0] is None or on_areas[1] is None else _correlation(on_areas[0], on_areas[1], weight),
+        *_score_differences(first, second),
+    )
+
+
+def _moments(rows: PairedCounts, first: ModelRows, second: ModelRows) -> Floats:
+    """Sum products of errors over the rows of each joint cell."""
+    size = len(second.counts.bins)
+    cell_codes, row_codes = (
+        ((2 * bin_a + outcome) * size + bin_b)
+        for bin_a, outcome, bin_b in (rows.cells.T[:3], (first.at.bin_of, first.at.outcome, second.at.bin_of))
+    )
+    at = np.searchsorted(cell_codes, row_codes)
+    e, f = first.error(), second.error()
+    squared = first.at.weight**2
+    return np.stack([sums_at(at, squared * x, len(cell_codes)) for x in (np.ones(len(e)), e, f, e * f, e * e, f * f)])
+
+
+def _score_differences(first: ModelRows, second: ModelRows) -> tuple[LossSums | None, Floats | None]:
+    """Return the difference of losses, and the covariance of the influences on the two Brier scores."""
+    one, other = first.on_brier_score(), second.on_brier_score()
+    if one is None or other is None:
+        return None, None
+    weight = first.at.weight
+    total = float(weight.sum())
+    difference = one - other
+    squares = np.asarray(np.sum(weight * difference * difference))
+    covariance = np.array([[np.sum(weight * x * y) for y in (one, other)] for x in (one, other)]) / total
+    return LossSums(np.asarray(total * (first.brier_score - second.brier_score)), squares), covariance
+
+
+def _correlation(first: Floats, second: Floats, weight: Floats) -> float:
+    """Correlate influences of rows, whose mean is 0; 1 if all are equal."""
+    if np.array_equal(first, second):
+        return 1.0
+    one, other = weight * first, weight * second
+    return cosine(float(one @ one), float(other @ other), float(one @ other), same=False)
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalComparison(Comparison):
+    """The joint posterior of how well several models state the risk of one event by a horizon.
+
+    Returned by `bayescal.survival.compare`. It is a `Comparison` whose evaluations are `SurvivalEvaluation`, with joint
+    draws of the ratio of observed to expected events in addition.
+
+    Parameters
+    ----------
+    evaluations : dict of str to SurvivalEvaluation
+        The evaluation of each model, by name.
+    pairs : dict of (int, int) to PairedHorizons
+        Joint counts of models i < j.
+    rope, order_seed, axis
+        As for `Comparison`.
+    """
+
+    evaluations: Mapping[str, SurvivalEvaluation]  # type: ignore[assignment]  # a record is frozen: its types narrow
+    pairs: Mapping[tuple[int, int], PairedHorizons]
+    axis: str = "model"
+
+    @property
+    def horizon(self) -> float:
+        """The horizon, in the unit of the times."""
+        return next(iter(self.evaluations.values())).horizon
+
+    @cached_property
+    def observed_expected(self) -> Draws:
+        """Joint draws of the ratio of observed to expected events of all models, in the order of `labels`.
+
+        Each ratio has the draws of its own evaluation, in an order that gives them the correlation of the influences of
+        rows on the ratios. It raises a ValueError if all risks that a model states are 0.
+        """
+        each = [evaluation.observed_expected.values for evaluation in self.evaluations.values()]
+        correlation = np.eye(len(each))
+        for (i, j), pair in self.pairs.items():
+            correlation[i, j] = correlation[j, i] = pair.ratio_correlation
+        rng = np.random.SeedSequence((self.order_seed, RATIO))
+        values = reorder(np.stack(each, axis=1), nearest_correlation(correlation), rng=rng)
+        return Draws(values, f"{NAME} by {self.axis}")
+
+    def observed_expected_difference(self, first: Any = None, second: Any = None) -> Draws:
+        """Draws of the ratio of observed to expected events of the first model minus that of the second.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            Names of two models; may be omitted if there are only two.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such model, or there are more than two and no names are given; or if all risks that a model
+            states are 0.
+        """
+        i, j = self._pair(first, second)
+        values = self.observed_expected.values
+        return Draws(values[:, i] - values[:, j], f"{NAME}: {self.names[i]} - {self.names[j]}")
+
+    def _joint_values(self, estimand: EstimandLike) -> Floats:
+        self._require(as_estimand(estimand))
+        return super()._joint_values(estimand)
+
+    def _require(self, record: Estimand) -> None:
+        """Refuse an estimand that censored rows do not determine, with the name of the model."""
+        for name, evaluation in self.evaluations.items():
+            try:
+                evaluation._require(record)
+            except ValueError as problem:
+                raise ValueError(f"{self.axis} {name!r}: {problem}") from problem
+
+    def specification(self, *, estimand: EstimandLike = "ece") -> str:
+        """Describe the comparison on one line; see `Comparison.specification`."""
+        counts = next(iter(self.evaluations.values())).counts
+        before = int(counts.n_censored.sum())
+        return (
+            f"{super().specification(estimand=estimand)}, horizon {self.horizon:g}, {int(counts.k.sum())} events by "
+            f"the horizon, {before} censored before"
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Ratios of observed to expected events, and warnings about the intervals."""
+        if not all(expects_events(each.counts) for each in self.evaluations.values()):
+            return super().remarks
+        ratios = "; ".join(
+            f"{name}: {with_interval(each.observed_expected, 2)}" for name, each in self.evaluations.items()
+        )
+        return (*super().remarks, f"{LABEL.capitalize()}: {ratios}.")
 
 
 @public
@@ -127,8 +429,8 @@ def compare(
     warn_of_codes(every[0].rows)
     pairs = {(i, j): paired_horizons(every[i], every[j]) for i, j in combinations(range(len(every)), 2)}
     common, order = _checks.seeds(rng, 2)
-    found = {
+    evaluations = {
         name: SurvivalEvaluation.of(evaluate_one(each.counts, model=model, draws=draws, rng=common, **options))
         for name, each in models.items()
     }
-    return SurvivalComparison(found, pairs, width, order)
+    return SurvivalComparison(evaluations, pairs, width, order)

@@ -214,10 +214,10 @@ class SurvivalCounts(Sums):
         >>> SurvivalCounts.from_frame(frame, time="week", times=[3, 5], bins=2).exits[EVENT].tolist()
         [[0, 0, 0], [1, 1, 0]]
         """
-        grid, edges, own = checked_times(times), make_bins(bins), _checks.whole_number("cause", cause)
-        shape, found = _shape(edges, grid), {}
+        grid, edges, cause = checked_times(times), make_bins(bins), _checks.whole_number("cause", cause)
+        shape, groups = _shape(edges, grid), {}
         columns = {"time": time, "event": event, "risk": risk}
-        for label, exit_of, rows in survival_sums(frame, columns, weights, by, edges, grid, own):
+        for label, exit_of, rows in survival_sums(frame, columns, weights, by, edges, grid, cause):
             cell, kind, index = *exit_of, rows.index[0]
             place = np.ravel_multi_index((kind, index, cell), shape)
 
@@ -226,11 +226,11 @@ class SurvivalCounts(Sums):
                 for each in (rows.deviation[0], rows.deviation_sq[0], rows.n if rows.weight is None else rows.weight)
             )
             exits = row_counts("exits", summed_by_key(place, rows.n, int(np.prod(shape)))).reshape(shape)
-            counts = cls(edges, grid, exits, off, squares, own)
+            counts = cls(edges, grid, exits, off, squares, cause)
             if rows.weight_sq is not None:
                 counts = replace(counts, weight=weight, weight_sq=sums_at(index, rows.weight_sq, len(edges)))
-            found[label] = counts
-        return found[None] if by is None else found
+            groups[label] = counts
+        return groups[None] if by is None else groups
 
     def _plus(self, other: "SurvivalCounts") -> "SurvivalCounts":
         for name, mine, theirs in (
@@ -317,14 +317,14 @@ class SurvivalCounts(Sums):
         if horizon is None:
             return self._reached(len(self.times) - 1)
         number = require_horizon(horizon)
-        found = np.flatnonzero(self.times == number)
-        if not len(found):
+        places = np.flatnonzero(self.times == number)
+        if not len(places):
             nearest = self.times[np.abs(self.times - number).argmin()]
             raise ValueError(
                 f"`horizon` must be a time of the grid of the counts; {number:g} is not, and the nearest one is "
                 f"{nearest:g}. Count the rows again with `times` that contain it."
             )
-        return self._reached(int(found[0]))
+        return self._reached(int(places[0]))
 
     def _reached(self, at: int) -> int:
         """Refuse a horizon that no row reaches."""
@@ -367,14 +367,14 @@ class SurvivalCounts(Sums):
         """Sum rows with known outcome, weighted by the inverse probability of censoring."""
         bin_of, cell, kind = place
         size = len(self.bins)
-        of_exits, of_staying = exits.inverse_censoring
-        factor = of_exits / exits.weight
-        of_bins = np.divide(of_staying, exits.staying, out=np.zeros(size), where=exits.staying > 0)
+        exit_weights, stay_weights = exits.inverse_censoring
+        factor = exit_weights / exits.weight
+        stay_factor = np.divide(stay_weights, exits.staying, out=np.zeros(size), where=exits.staying > 0)
 
         def summed(values: NDArray[Any]) -> Floats:
-            own = factor * values[kind, bin_of, cell]
-            outcomes = [sums_at(bin_of, np.where(exits.of_cause == z, own, 0.0), size) for z in (False, True)]
-            outcomes[0] += of_bins * _staying(values, at)
+            weighted = factor * values[kind, bin_of, cell]
+            outcomes = [sums_at(bin_of, np.where(exits.of_cause == z, weighted, 0.0), size) for z in (False, True)]
+            outcomes[0] += stay_factor * _staying(values, at)
             return np.stack(outcomes)
 
         weight = summed(self.weights[0])

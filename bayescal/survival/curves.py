@@ -21,20 +21,10 @@ LEAST_RISK = 1e-6
 class Exits:
     """Rows that leave the study up to the horizon, in the order of bin and time; at one time, events come first.
 
-    Rows may be single, or the rows of one bin, time and kind together, with their number as weight.
-
-    Parameters
-    ----------
-    bin : ndarray of int, shape (n_exits,)
-        Bin of each row.
-    time : ndarray, shape (n_exits,)
-        Time of its exit: at most the horizon for events, before the horizon for censored rows.
-    event, of_cause : ndarray of bool, shape (n_exits,)
-        Whether it had any event, and whether this was of the cause in question.
-    weight : ndarray, shape (n_exits,)
-        Weights > 0.
-    staying : ndarray, shape (n_bins,)
-        Weight of the rows that are known to be free of events at the horizon, by bin.
+    Rows may be single, or the rows of one bin, time and kind together, with their number as weight. Shape (n_exits,):
+    `bin`; `time`, at most the horizon for events, before the horizon for censored rows; whether there is any `event`,
+    and one `of_cause`; `weight` > 0. `staying`, shape (n_bins,), is the weight of the rows of each bin that are known
+    to be free of events at the horizon.
     """
 
     bin: Ints
@@ -128,9 +118,9 @@ class Exits:
         left = np.concatenate([[0.0], np.cumsum(weight)])
         whole = left[-1] + self.staying.sum()
         hits = self.of_cause[order]
-        of_events = time[hits]
-        new = np.diff(of_events, prepend=-1.0) > 0
-        times = of_events[new]
+        event_times = time[hits]
+        new = np.diff(event_times, prepend=-1.0) > 0
+        times = event_times[new]
         if not len(times):
             return times, times
         events = np.add.reduceat(weight[hits], np.flatnonzero(new))
@@ -140,20 +130,11 @@ class Exits:
     def worth(self, mean_risk: Floats) -> Floats:
         """Return the effective share of the rows of each bin: how many uncensored rows each is worth, in [0, 1].
 
-        Parameters
-        ----------
-        mean_risk : ndarray, shape (n_bins,)
-            Mean stated risk; any value for bins without rows.
+        It is the inverse of the mean of 1 / G(u-) over the times u of events in all bins, with weights proportional to
+        the increments of exp(c H(u)) - 1: G is the censoring curve of the bin, H the pooled cumulative hazard, and c
+        gives the bin its mean risk at the horizon (`mean_risk`, shape (n_bins,); any value for bins without rows). It
+        is 1 without censoring, and 0 in bins not followed.
 
-        Returns
-        -------
-        ndarray, shape (n_bins,)
-            The inverse of the mean of 1 / G(u-) over the times u of events in all bins, with weights proportional to
-            the increments of exp(c H(u)) - 1: G is the censoring curve of the bin, H the pooled cumulative hazard, and
-            c gives the bin its mean risk at the horizon. It is 1 without censoring, and 0 in bins not followed.
-
-        Notes
-        -----
         Greenwood's variance of F = 1 - S is S^2 times the sum of dH / Y. With Y = n S G this is F S / (n worth), where
         the weights dH / S are the increments of the odds 1 / S - 1. The bin's own events do not enter, so that the
         value exists without events and does not depend on their number.
@@ -185,21 +166,11 @@ class Exits:
     def influences(self, values: Floats, staying: Floats) -> tuple[Floats, Floats]:
         r"""Return how much one more unit of weight of a row would add to a total over rows with known outcome.
 
-        Parameters
-        ----------
-        values : ndarray, shape (n_exits,)
-            Value of each exit; those of censored rows do not matter.
-        staying : ndarray, shape (n_bins,)
-            Sum of weight times value over the rows that stay.
+        `values`, shape (n_exits,): those of censored rows do not matter. `staying`, shape (n_bins,): sum of weight
+        times value over the rows that stay. The result (of_exits, of_censoring), shapes (n_exits,) and (n_bins,), holds
+        the derivative by the weight of each exit; that by the weight of a row that stays is its value divided by
+        `uncensored_at_horizon`, minus `of_censoring` of its bin.
 
-        Returns
-        -------
-        (of_exits, of_censoring) : tuple of ndarray, shape (n_exits,) and (n_bins,)
-            The derivative by the weight of each exit. That by the weight of a row that stays is its value divided by
-            `uncensored_at_horizon`, minus `of_censoring` of its bin.
-
-        Notes
-        -----
         The total is :math:`T = \sum w v / G(u-)`, with the censoring curve G of the bin. A row adds its own value, and
         it changes G: with the share :math:`l_k` of the rows at risk that leaves with the censored row k, and the part
         :math:`T_k` of the total after it,
@@ -208,15 +179,15 @@ class Exits:
             \frac{\partial T}{\partial w_i} = \frac{v_i}{G_i} + \frac{T_i}{1 - l_i} \frac{l_i}{w_i}
             - \sum_{k \le i} \frac{T_k}{1 - l_k} \frac{l_k^2}{w_k},
 
-        where the first term belongs to events and the others to censored rows. With the outcome as the value, T is
-        the product-limit estimate of the number of events, and the derivative is the outcome itself without censoring.
+        where the first term belongs to events and the others to censored rows. With the outcome as the value, T is the
+        product-limit estimate of the number of events, and the derivative is the outcome itself without censoring.
         """
         inverse, _ = self.inverse_censoring
         parts = inverse * np.where(self.event, values, 0.0)
         passed = np.concatenate([[0.0], np.cumsum(parts)])
         after = passed[self.starts[1:]][self.bin] - passed[1:] + (staying / self.uncensored_at_horizon)[self.bin]
         lost = ~self.event & ~self.last
-        own = np.where(lost, after * self.leaving / np.where(lost, 1 - self.leaving, 1.0), 0.0) / self.weight
-        changed = np.concatenate([[0.0], np.cumsum(own * self.leaving)])
+        gained = np.where(lost, after * self.leaving / np.where(lost, 1 - self.leaving, 1.0), 0.0) / self.weight
+        changed = np.concatenate([[0.0], np.cumsum(gained * self.leaving)])
         before = changed[self.starts[:-1]]
-        return parts / self.weight + own - (changed[1:] - before[self.bin]), changed[self.starts[1:]] - before
+        return parts / self.weight + gained - (changed[1:] - before[self.bin]), changed[self.starts[1:]] - before

@@ -66,19 +66,19 @@ def survival_from_document(document: Mapping[str, Any]) -> SurvivalCounts:
         full[cell] = values
         return full.reshape(empty.exits.shape)
 
-    of_cells = None if weight is None else spread(weight)
-    return SurvivalCounts(bins, times, spread(n), spread(off), spread(squares), cause, of_cells, weight_sq)
+    cell_weights = None if weight is None else spread(weight)
+    return SurvivalCounts(bins, times, spread(n), spread(off), spread(squares), cause, cell_weights, weight_sq)
 
 
 def _read_weights(
     document: Mapping[str, Any], n: NDArray[Any], bin_of: NDArray[Any], size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
     """Read sums of weights by cell and of squared weights by bin; None if rows have none."""
-    given = [name for name in WEIGHTS if name in document]
-    if not given:
+    entries = [name for name in WEIGHTS if name in document]
+    if not entries:
         return None, None
-    if len(given) < len(WEIGHTS):
-        raise ValueError(f"`{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    if len(entries) < len(WEIGHTS):
+        raise ValueError(f"`{entries[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
     weight, weight_sq = (
         floats("weight", document["weight"], n.shape),
         floats("weight_sq", document["weight_sq"], (size,)),

@@ -22,10 +22,7 @@ from bayescal.survival.counts import MOST_CELLS, SurvivalCounts, checked_times, 
 from bayescal.survival.rows import SurvivalRows
 
 #: Why the number of groups is limited, and what to do.
-OF_CELLS = (
-    "the counts of more do not fit into memory",
-    "Use fewer `times` or `bins`, or a column with fewer values.",
-)
+OF_CELLS = ("the counts of more do not fit into memory", "Use fewer `times` or `bins`, or a column with fewer values.")
 #: Kinds of the columns that do not hold numbers.
 KINDS: dict[str, Kind] = {"event": "label", "by": "text"}
 
@@ -95,23 +92,23 @@ def count_file(
     >>> counts
     SurvivalCounts(2 equal-width bins [a, b), 2 times from 3 to 5, 3 rows)
     """
-    grid, edges, own = checked_times(times), make_bins(bins), _checks.whole_number("cause", cause)
+    grid, edges, cause = checked_times(times), make_bins(bins), _checks.whole_number("cause", cause)
     columns = {"time": time, "event": event, "risk": risk}
     columns |= {name: column for name, column in {"weights": weights, "by": by}.items() if column is not None}
     require_column_names(columns)
     source = open_source(Path(path))
     named = NamedColumns(source, {name: f"column {column!r}" for name, column in columns.items()})
-    nothing = SurvivalCounts.empty(times=grid, bins=edges, cause=own)
-    found, totals, rows = BlockFindings(named), dict[Any, SurvivalCounts](), 0
+    nothing = SurvivalCounts.empty(times=grid, bins=edges, cause=cause)
+    findings, totals, rows = BlockFindings(named), dict[Any, SurvivalCounts](), 0
     most = MOST_CELLS // nothing.exits.size
     for values in source.blocks([(column, KINDS.get(name, "number")) for name, column in columns.items()]):
-        with found.block(len(values[0])):
+        with findings.block(len(values[0])):
             for label, part in _parts(dict(zip(columns, values, strict=True)), totals, most):
-                totals[label] = totals.get(label, nothing) + SurvivalCounts.from_rows(part, grid, edges, own)
+                totals[label] = totals.get(label, nothing) + SurvivalCounts.from_rows(part, grid, edges, cause)
         rows += len(values[0])
         if progress is not None:
             progress(Progress(COUNTING, rows, source.rows_about()))
-    found.report()
+    findings.report()
     if weights is not None:
         _require_weights(totals, rows, named)
     return totals[None] if by is None else {label: totals[text] for label, text in in_order(totals).items()}

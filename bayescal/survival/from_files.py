@@ -1,9 +1,8 @@
 """A file with times -> an evaluation or a comparison of stated risks, as ``bayescal survival`` saves and shows it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayescal._invalid import InvalidRows
 from bayescal.cli.classifiers import named_columns
@@ -23,24 +22,13 @@ from bayescal.survival.analysis import evaluate
 from bayescal.survival.comparison import compare
 from bayescal.survival.options import SurvivalColumnOptions, SurvivalQuestionOptions
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True)
 class _Read:
-    """Columns of a file with times.
+    """Columns of a file with times: `rows` has kinds of exit and the risks of the first model, with the file.
 
-    Parameters
-    ----------
-    rows : Rows
-        Kinds of exit and the risks of the first model, with the file.
-    columns : dict of str to ndarray
-        Times, kinds of exit, weights, clusters and groups, by the names of arguments.
-    risks : dict of str to ndarray
-        Risks by model.
-    named : dict of str to str
-        Names of the columns by argument, and of those of the risks by model.
+    `columns` holds times, kinds of exit, weights, clusters and groups, and `named` the names of these columns, by
+    argument; `risks` and `risk_columns` are risks and their columns by model.
     """
 
     rows: Rows
@@ -59,29 +47,7 @@ CODES = "Write 0 for censored rows, 1 for the event, and 2, 3, ... for other cau
 def evaluate_survival_file(
     file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
 ) -> EvaluatedFile:
-    """Evaluate the stated risks in a file.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    columns : SurvivalColumnOptions
-        Columns of the file.
-    question : SurvivalQuestionOptions
-        Horizon, cause and bins.
-    model : ModelOptions
-        Model, draws and seed.
-
-    Returns
-    -------
-    EvaluatedFile
-        The evaluation.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or the file is invalid.
-    """
+    """Evaluate the stated risks in a file."""
     alone = {name: value for name, value in question.given().items() if name in ("estimand", "rope")}
     refuse(alone, "with a single model: repeat --risk to compare several")
     read = _read(file, columns, question)
@@ -89,8 +55,10 @@ def evaluate_survival_file(
     risk_column, risk = next(iter(read.risk_columns.values())), next(iter(read.risks.values()))
     named = read.named | {"risk": risk_column}
     called = {name: f"column {column!r}" for name, column in named.items() if name != "by"}
+    held = read.columns
+    groups = {"by": group_column(named["by"], held["by"], keywords)} if "by" in held else {}  # labels in order
     with warnings_as_notes(read.rows, called) as notes:
-        evaluation = evaluate(risk=risk, **keywords | read.columns | _groups(read, keywords))
+        evaluation = evaluate(risk=risk, **keywords | held | groups)
     counts = (evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation).counts
     parameters = {
         "file": file.name,
@@ -107,7 +75,7 @@ def evaluate_survival_file(
 def compare_survival_file(
     file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
 ) -> ComparedFiles:
-    """Compare the models whose stated risks are in a file; arguments and errors as for `evaluate_survival_file`."""
+    """Compare the models whose stated risks are in a file."""
     keywords = keywords_of(compare, question, model)
     alone = {name: column for name, column in columns.given().items() if name in ("cluster", "by")}
     refuse(alone, "with several models")
@@ -133,27 +101,20 @@ def compare_survival_file(
     return ComparedFiles(comparison, estimand, parameters, notes)
 
 
-def _groups(read: _Read, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the labels of groups in the order of `in_order`, with the name of their column; nothing without groups."""
-    if "by" not in read.columns:
-        return {}
-    return {"by": group_column(read.named["by"], read.columns["by"], keywords)}
-
-
 def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions) -> _Read:
     """Read the columns, all of which are needed, and those of several risks at once."""
     if holds_counts(file):
         raise ValueError(f"'{file.name}' holds counts; the rows of a file with times are needed.")
     about = {"time": "times", "event": "kinds of exit (0 censored, 1 the event)", "risk": "stated risks"}
-    given = columns.given()
+    options = columns.given()
     for name, words in about.items():
-        if name not in given:
+        if name not in options:
             raise ValueError(f"say where the {words} are: --{name} COLUMN.")
     if question.horizon is None:
         raise ValueError("say at which time the risks are stated: --horizon NUMBER.")
-    models = named_columns([file], "risk", given["risk"], [given["event"]], None)
+    models = named_columns([file], "risk", options["risk"], [options["event"]], None)
     risk_columns = {name: str(each.prob) for name, each in models.items()}
-    named: dict[str, str] = {name: given[name] for name in (*HELD, "cluster", "by") if name in given and name != "risk"}
+    named: dict[str, str] = {n: options[n] for n in (*HELD, "cluster", "by") if n in options and n != "risk"}
     used: dict[str | None, str] = {column: HELD[name] for name, column in named.items() if name in HELD}
     used |= dict.fromkeys(risk_columns.values(), HELD["risk"])
     refuse_column("cluster", named.get("cluster"), "clusters", used)
@@ -169,12 +130,6 @@ def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestion
         raise InvalidRows(replace(finding, hint=hint)) from None
     read = dict(zip(named, values[: len(named)], strict=True))
     risks = dict(zip(risk_columns, values[len(named) :], strict=True))
-    rows = Rows(
-        y_true=read["event"],
-        y_prob=next(iter(risks.values())),
-        weights=read.get("weights"),
-        classes=None,
-        columns=tuple(risk_columns.values()),
-        source=source,
-    )
+    first, names = next(iter(risks.values())), tuple(risk_columns.values())
+    rows = Rows(read["event"], first, read.get("weights"), None, names, source)
     return _Read(rows, read, risks, named, risk_columns)

@@ -1,4 +1,4 @@
-"""HorizonCounts: right-censored rows at one horizon, as counts that posteriors take."""
+"""Right-censored rows at one horizon: what each row adds to a total, and counts that a posterior of bins needs."""
 
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
+from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import ClusterCells, ClusterSums, require_few
@@ -16,44 +17,128 @@ from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.sums import sums_at
 from bayescal.survival.curves import Exits
-from bayescal.survival.horizon_rows import HorizonRows, censored_before
 from bayescal.survival.rows import SurvivalRows
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 #: Largest share of rows in bins that are not followed for scores and the AUC to have intervals.
 MOST_NOT_FOLLOWED = 0.05
 
 
 @dataclass(frozen=True, eq=False)
+class HorizonRows:
+    """Rows at one horizon, in the bins of the stated risk.
+
+    Shape (n_rows,): the bin of each row (`bin_of`), whether the event of the cause was observed by the horizon
+    (`outcome`), whether the outcome is unknown (`censored`), whether the row is known to be free of events at the
+    horizon (`stay`), and its `weight`, 1 if rows have none. `exits` are the rows of positive weight that leave, and
+    `leaving` their positions among the rows, in the order of `exits`.
+    """
+
+    bin_of: Ints
+    outcome: Bools
+    censored: Bools
+    stay: Bools
+    weight: Floats
+    exits: Exits
+    leaving: Ints
+
+    @classmethod
+    def of_rows(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "HorizonRows":
+        """Sort the rows that leave by bin and time."""
+        hit, censored = (rows.event > 0) & (rows.time <= horizon), censored_before(rows, horizon)
+        bin_of = bin_index(rows.risk, bins)
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        leaving, stay = np.flatnonzero((hit | censored) & (weight > 0)), ~(hit | censored)
+        of_cause = rows.event == rows.cause
+        staying = sums_at(bin_of[stay], weight[stay], len(bins))
+        exits, order = Exits.sorted(
+            bin_of[leaving], rows.time[leaving], hit[leaving], of_cause[leaving], weight[leaving], staying
+        )
+        return cls(bin_of, hit & of_cause, censored, stay, weight, exits, leaving[order])
+
+    def squared_errors(self, risk: NDArray[Any]) -> Floats:
+        """Squared error of the stated risk of each row; unknown outcomes are treated as 0."""
+        return (self.outcome - risk.astype(np.float64)) ** 2
+
+    @property
+    def inverse_censoring(self) -> Floats:
+        """Weight of each row by the inverse probability of censoring, times its weight; 0 if its outcome is unknown."""
+        exit_weights, stay_weights = self.exits.inverse_censoring
+        inverse = np.zeros(len(self.bin_of))
+        inverse[self.leaving] = exit_weights
+        staying = self.exits.staying
+        factor = np.divide(stay_weights, staying, out=np.zeros_like(stay_weights), where=staying > 0)
+        factors = factor[self.bin_of[self.stay]]
+        inverse[self.stay] = factors * self.weight[self.stay]
+        return inverse
+
+    def influences(self, values: Floats) -> Floats:
+        """Return how much one more unit of weight of each row would add to a total over rows with known outcome.
+
+        `values` has shape (n_rows,), as the result; those of rows with unknown outcome do not matter. See
+        `Exits.influences`; the result is 0 for rows of weight 0 that leave.
+        """
+        exits, at = self.exits, self.bin_of[self.stay]
+        stay_values = values[self.stay]
+        of_exits, of_censoring = exits.influences(
+            values[self.leaving], sums_at(at, self.weight[self.stay] * stay_values, len(exits.staying))
+        )
+        result = np.zeros(len(values))
+        result[self.leaving] = of_exits
+        result[self.stay] = stay_values / exits.uncensored_at_horizon[at] - of_censoring[at]
+        return result
+
+    def on_mean(self, values: Floats) -> tuple[float, Floats]:
+        """Return a mean over rows with known outcome, weighted for censoring, and the influence of each row on it.
+
+        Values of rows with unknown outcome do not matter. The influences, shape (n_rows,), are derivatives of the mean
+        with respect to the weight of each row, times the total weight; their weighted mean is 0. Both are NaN if no
+        outcome is known.
+        """
+        inverse = self.inverse_censoring
+        known = float(inverse.sum())
+        if not known:
+            return float("nan"), np.full(len(values), np.nan)
+        mean = float(inverse @ values) / known
+        # the total weight of the known rows varies too
+        return mean, self.influences(values - mean) * (float(self.weight.sum()) / known)
+
+    def on_area(self, ranks: Ranks, risk: NDArray[Any]) -> Floats:
+        """Return the influence of each row on the area under the ROC curve of the known rows, up to a constant factor.
+
+        `ranks` are those of the rows with known outcome, weighted for censoring; both outcomes occur.
+        """
+        known = self.inverse_censoring > 0
+        known_influences = np.zeros(len(risk))
+        known_influences[known] = ranks.influences[self.outcome[known].astype(np.int64), ranks.cell_of(risk[known])]
+        return self.influences(known_influences)
+
+
+def censored_before(rows: SurvivalRows, horizon: float) -> Bools:
+    """Flag rows that are censored before the horizon."""
+    return (rows.event == 0) & (rows.time < horizon)
+
+
+@dataclass(frozen=True, eq=False)
 class HorizonCounts:
-    """Right-censored rows at one horizon, by bin of the stated risk.
+    """Right-censored rows at one horizon, by bin of the stated risk; satisfies the protocol `Counts`.
 
-    It satisfies the protocol `Counts`. Without censoring before the horizon all members equal those of `rows`.
+    `rows` have outcome 1 for events of the cause that were observed by the horizon; their `clusters` are sums of
+    pseudo-outcomes minus stated risks (`cluster_sums`). Without censoring before the horizon all members equal those of
+    `rows`. Shape (n_bins,):
 
-    Parameters
-    ----------
-    rows : BinnedCounts
-        All rows, with outcome 1 for events of the cause that were observed by the horizon. Their `clusters` are sums
-        of pseudo-outcomes minus stated risks; see `cluster_sums`.
-    horizon : float
-        The horizon.
-    accuracy : ndarray, shape (n_bins,)
-        Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon. In a bin that is not
-        followed, the estimate at the last time of the bin. NaN in empty bins.
-    effective_n : ndarray, shape (n_bins,)
-        Number of uncensored, independent rows that the rows are worth; 0 in bins that are not followed.
-    followed : ndarray of bool, shape (n_bins,)
-        Whether the bin has rows at the horizon or its last row has an event; True for empty bins.
-    n_censored : ndarray of int, shape (n_bins,)
-        Number of rows censored before the horizon, whose outcome is unknown.
-    weight : ndarray, shape (2, n_bins)
-        Sums of the weights of rows with known outcome, divided by the probability of not being censored before.
-    losses : LossSums of shape (2, n_bins), or None
-        Squared errors with these weights, for the Brier score. None if more than 5 % of the rows are not followed.
-    ranks : Ranks or None
-        Ranks with these weights, for the area under the ROC curve.
+    * `accuracy`: Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon; in a bin that
+      is not followed, the estimate at the last time of the bin; NaN in empty bins;
+    * `effective_n`: number of uncensored, independent rows that the rows are worth; 0 in bins that are not followed;
+    * `followed`: whether the bin has rows at the horizon or its last row has an event; True for empty bins;
+    * `n_censored`: number of rows censored before the horizon, whose outcome is unknown.
+
+    `weight`, shape (2, n_bins), are sums of the weights of rows with known outcome, divided by the probability of not
+    being censored before. `losses` (squared errors, None if more than 5 % of the rows are not followed) and `ranks`
+    have these weights.
     """
 
     rows: BinnedCounts
@@ -105,8 +190,8 @@ class HorizonCounts:
     def within_covariance(self) -> Floats:
         """Covariance of outcome and risk inside each bin, if all risks of a bin are censored alike."""
         seen = self.rows.accuracy
-        of_seen = np.divide(self.accuracy, seen, out=np.ones_like(seen), where=seen > 0)
-        return self.rows.within_covariance * of_seen
+        ratio = np.divide(self.accuracy, seen, out=np.ones_like(seen), where=seen > 0)
+        return self.rows.within_covariance * ratio
 
     @property
     def log_losses(self) -> LossSums | None:
@@ -165,17 +250,7 @@ def uncensored_counts(counted: BinnedCounts, horizon: float, ranks: Ranks | None
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Rows whose outcome is known, weighted by the inverse probability of censoring.
-
-    Parameters
-    ----------
-    weight : ndarray, shape (2, n_bins)
-        Sums of weights, by outcome.
-    losses : LossSums of shape (2, n_bins)
-        Sums of squared errors.
-    ranks : Ranks or None
-        Their ranks.
-    """
+    """Rows with known outcome, weighted by the inverse probability of censoring; sums have shape (2, n_bins)."""
 
     weight: Floats
     losses: LossSums
@@ -199,26 +274,12 @@ def _known(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64] | None
 
 
 def cluster_sums(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64]) -> ClusterSums:
-    """Return sums over clusters of rows of which some are censored.
+    """Return sums over clusters of rows of which some are censored; `of_row` is the code of the cluster of each row.
 
     The pseudo-outcome of a row replaces its outcome: the derivative of the product-limit number of events in its bin
     with respect to the weight of the row (`HorizonRows.influences`). The derivative of the estimated sum of squared
     errors replaces the squared error of the row. Weighted means are then the estimates from all rows. Without
-    censoring, both equal the outcome and the squared error.
-
-    Parameters
-    ----------
-    at : HorizonRows
-        The rows.
-    risk : ndarray, shape (n_rows,)
-        Stated risks.
-    of_row : ndarray of int64, shape (n_rows,)
-        Code of the cluster of each row.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 512 bins.
+    censoring, both equal the outcome and the squared error. At most 512 bins.
     """
     n_bins = len(at.exits.staying)
     require_few(n_bins)
@@ -232,9 +293,9 @@ def censored_counts(
     counted: BinnedCounts, horizon: float, exits: Exits, n_censored: NDArray[np.int64], known: Known
 ) -> HorizonCounts:
     """Return counts in which some outcomes are unknown."""
-    own = n_censored > 0
-    worth = np.where(own, exits.worth(counted.mean_confidence), 1.0)
-    incidence = np.where(own, exits.incidence, counted.accuracy)
+    some = n_censored > 0
+    worth = np.where(some, exits.worth(counted.mean_confidence), 1.0)
+    incidence = np.where(some, exits.incidence, counted.accuracy)
     followed = exits.followed
     whole = float(counted.share[~followed].sum()) <= MOST_NOT_FOLLOWED
     return HorizonCounts(

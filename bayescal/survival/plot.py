@@ -90,13 +90,8 @@ def plot_horizons(
     if low.min() >= 0 and not ratio:
         ax.set_ylim(bottom=-0.04 * max(float(high.max()), float(np.nanmax(plug_in)), 1e-9))
     above = key_above(ax, entries, small=small)
-    titled(
-        ax,
-        f"{shown} at {len(table)} horizons",
-        [] if small else [horizons.specification(estimand=estimand)],
-        above=above,
-        small=small,
-    )
+    below = [] if small else [horizons.specification(estimand=estimand)]
+    titled(ax, f"{shown} at {len(table)} horizons", below, above=above, small=small)
     if small:
         small_words(ax)
     keep_within(ax)

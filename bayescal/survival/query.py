@@ -30,48 +30,18 @@ EXIT = "exit"
 
 
 def survival_sums(
-    frame: Any,
-    columns: Mapping[str, str],
-    weights: str | None,
-    by: Any,
-    bins: Bins,
-    times: Floats,
-    cause: int,
+    frame: Any, columns: Mapping[str, str], weights: str | None, by: Any, bins: Bins, times: Floats, cause: int
 ) -> Iterator[tuple[Any, tuple[Ints, Ints], RowSums]]:
-    """Count and sum the rows of a frame.
+    """Count and sum the rows of a frame of any engine, in one query.
 
-    Parameters
-    ----------
-    frame : data frame
-        Of any engine.
-    columns : mapping of str to str
-        Columns of time, event and risk, by argument.
-    weights : str or None
-        Column of weights.
-    by : str, sequence of str, or None
-        Columns of group labels.
-    bins : Bins
-        The bins of the risk.
-    times : ndarray, shape (n_times,)
-        The grid of times.
-    cause : int
-        The cause of the event that risks are about.
-
-    Yields
-    ------
-    (label, (cell, kind), sums)
-        For each group its label, or None without groups; for each entry of the sums its cell of the grid and its kind
-        of exit; and the sums.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `row_sums`; also for invalid times and events.
+    `columns` are those of time, event and risk, by argument; `times`, shape (n_times,), is the grid of times. For each
+    group, yields its label (None without groups); for each entry of the sums its cell of the grid and its kind of exit;
+    and the sums. Raises as `row_sums`, and for invalid times and events.
     """
     source, groups = opened(frame), names_of_columns("by", by)
     named = {**columns, **({} if weights is None else {"weights": weights})}
-    of_labels = {f"{BY}[{i}]" if len(groups) > 1 else BY: name for i, name in enumerate(groups)}
-    dtypes = dtypes_of(source, {**named, **of_labels})
+    label_columns = {f"{BY}[{i}]" if len(groups) > 1 else BY: name for i, name in enumerate(groups)}
+    dtypes = dtypes_of(source, {**named, **label_columns})
     names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in named.items()}
     for argument, role in (("time", "weights"), ("event", "outcome"), ("risk", "confidence"), ("weights", "weights")):
         if argument in names:
@@ -113,8 +83,8 @@ class _SurvivalQuery(Query):
             named_column(frame, name).alias(label) for name, label in zip(self.groups, self.labels[:-1], strict=True)
         ]
         chosen += [
-            named_column(frame, name).cast(nw.Float64).alias(own)
-            for name, own in ((self.time, "t"), (self.event, "e"), (self.models[0]["risk"], "c0"))
+            named_column(frame, name).cast(nw.Float64).alias(short)
+            for name, short in ((self.time, "t"), (self.event, "e"), (self.models[0]["risk"], "c0"))
         ]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
@@ -181,7 +151,7 @@ def _by_group(read: RowSums, n_columns: int) -> Iterator[tuple[Any, Ints, RowSum
     exits = np.array([label[-1] if n_columns else label for label in labels], np.int64)
     groups = [(label[:-1] if n_columns > 1 else label[0]) if n_columns else None for label in labels]
     number = {label: i for i, label in enumerate(dict.fromkeys(groups))}
-    own = np.array([number[label] for label in groups], np.int64)
+    group_of = np.array([number[label] for label in groups], np.int64)
     for label, i in number.items():
-        keys = np.flatnonzero(own[of_row] == i)
+        keys = np.flatnonzero(group_of[of_row] == i)
         yield label, exits[of_row[keys]], read.at(keys)

@@ -18,14 +18,16 @@ from bayescal.posterior.copula import with_ranks_of
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several
+from bayescal.stats.contract import Counts
 from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
-from bayescal.survival.observed_expected import expects_events, observed_expected, observed_ratio
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Floats = NDArray[np.float64]
 
+#: Mean risks are clipped to this distance from 0 and 1, so that parameters of Beta distributions are positive.
+LEAST = 1e-9
 #: Together with the seed of the bins, this number seeds the draws of the ratio of observed to expected events.
 RATIO = 2
 #: Name and label of the ratio.
@@ -35,6 +37,49 @@ REVERSED = 4.0
 #: No event where more are expected: by chance in fewer than 1 of 2000 calibrated data sets.
 EXPECTED = 8.0
 HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)
+
+
+def observed_expected(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
+    r"""Draw the ratio of the probability of the event to the mean stated risk; 1 if calibrated on average.
+
+    Values above 1 mean that more events happen than the risks say. The ratio is :math:`\sum_b m_b \theta_b / \sum_b m_b
+    \mu_b` with masses m and mean risks :math:`\mu`, those of `bin_draws`, which come from a posterior given `counts`.
+    The probabilities are not shrunk towards the risks:
+
+    .. math:: \theta_b \sim \mathrm{Beta}(k_b + \mu_b,\; n_b - k_b + 1 - \mu_b)
+
+    with effective numbers of rows and events n and k, and one further row per bin at the stated risk. The draws have
+    the ranks of the ratio that follows from `bin_draws`, so that they are joint with the draws of the ECE. A ValueError
+    is raised if all stated risks are 0, so that no event is expected.
+    """
+    used = bin_draws.mass.any(axis=0)
+    mass, mean = bin_draws.mass[:, used], np.clip(bin_draws.confidence[:, used], LEAST, 1 - LEAST)
+    if not expects_events(counts):
+        raise ValueError("all stated risks are 0: no event is expected, and there is no ratio to the expected events.")
+    n, k = counts.effective_n[used], counts.effective_k[used]
+    k = np.clip(k, 0.0, n)
+    accuracy = _checks.generator(rng).beta(k + mean[0], n - k + 1 - mean[0], mass.shape)
+    expected = (mass * mean).sum(axis=1)
+    shrunk = (mass * bin_draws.accuracy[:, used]).sum(axis=1) / expected
+    return Draws(with_ranks_of(shrunk, (mass * accuracy).sum(axis=1) / expected), "observed_expected")
+
+
+def expects_events(counts: Counts) -> bool:
+    """Return whether the mean stated risk is above 0, or there are no rows."""
+    used = counts.occupied
+    return not used.any() or float(counts.share[used] @ counts.mean_confidence[used]) > LEAST
+
+
+def observed_ratio(counts: Counts) -> float:
+    """Return the observed ratio: that of the bins' estimates, weighted with the rows; NaN without rows.
+
+    Bins of censored rows that are not followed to the horizon are left out.
+    """
+    used = counts.occupied & (counts.effective_n > 0)
+    if not used.any():
+        return float("nan")
+    expected = float(counts.share[used] @ counts.mean_confidence[used])
+    return float(counts.share[used] @ counts.accuracy[used]) / max(expected, LEAST)
 
 
 @public
@@ -59,12 +104,12 @@ class SurvivalEvaluation(Evaluation):
         """Return the evaluation of `HorizonCounts` with what belongs to a horizon."""
         values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         if evaluation.null_bin_draws is not None:
-            values["null_bin_draws"] = _of_followed(evaluation.null_bin_draws, values["counts"])
+            values["null_bin_draws"] = _followed_bins(evaluation.null_bin_draws, values["counts"])
         return cls(**values)
 
     @property
     def _observed_bins(self) -> BinDraws:
-        return _of_followed(super()._observed_bins, self.counts)
+        return _followed_bins(super()._observed_bins, self.counts)
 
     _compared_by: ClassVar[str] = "bayescal.survival.compare"
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n", "censored": "n_censored", "effective rows": "effective_n"}
@@ -108,14 +153,14 @@ class SurvivalEvaluation(Evaluation):
     def observed_expected(self) -> Draws:
         """Draws of the ratio of the probability of the event to the mean stated risk; 1 if calibrated on average.
 
-        It raises a ValueError if all stated risks are 0. See `bayescal.survival.observed_expected.observed_expected`.
+        It raises a ValueError if all stated risks are 0. See `bayescal.survival.result.observed_expected`.
         """
         rng = np.random.SeedSequence((self.bin_draws_seed, RATIO))
-        drawn = observed_expected(self.bin_draws, self.counts, rng=rng)
+        ratio = observed_expected(self.bin_draws, self.counts, rng=rng)
         if self.draw_total_bins is not None:
             total = observed_expected(self.draw_total_bins(), self.counts.with_total_effect(), rng=rng)
-            drawn = replace(drawn, values=with_ranks_of(drawn.values, total.values))
-        return replace(drawn, origin=self.bin_draws.fingerprint)
+            ratio = replace(ratio, values=with_ranks_of(ratio.values, total.values))
+        return replace(ratio, origin=self.bin_draws.fingerprint)
 
     def _draw(self, record: Estimand) -> Draws:
         self._require(record)
@@ -183,9 +228,8 @@ class SurvivalEvaluation(Evaluation):
         if estimands is not None or not expects_events(self.counts):
             return sheet
         d, row = wording.decimals(self.ece), self._ratio_row()
-        return replace(
-            sheet, rows=[*sheet.rows, [LABEL, *(_render.number(value, d) for value in list(row.values())[1:])]]
-        )
+        cells = [LABEL, *(_render.number(value, d) for value in list(row.values())[1:])]
+        return replace(sheet, rows=[*sheet.rows, cells])
 
     def to_datatree(self) -> "xr.DataTree":
         """Everything as an ArviZ DataTree; see `Evaluation.to_datatree`.
@@ -194,10 +238,10 @@ class SurvivalEvaluation(Evaluation):
         followed, and ``observed_data`` the number of rows per bin that are censored before the horizon.
         """
         tree = super().to_datatree()
-        drawn, observed = tree["posterior"].to_dataset(), tree["observed_data"].to_dataset()
+        posterior, observed = tree["posterior"].to_dataset(), tree["observed_data"].to_dataset()
         if expects_events(self.counts):
-            ratio = drawn["ece"].copy(data=self.observed_expected.values.reshape(drawn["ece"].shape))
-            tree["posterior"] = drawn.assign({NAME: ratio})
+            ratio = posterior["ece"].copy(data=self.observed_expected.values.reshape(posterior["ece"].shape))
+            tree["posterior"] = posterior.assign({NAME: ratio})
         tree["observed_data"] = observed.assign(n_censored=observed["n_rows"].copy(data=self.counts.n_censored))
         tree.attrs |= {"horizon": self.horizon, "not_followed": self.not_followed}
         return tree
@@ -205,21 +249,16 @@ class SurvivalEvaluation(Evaluation):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table; empty if no problem is known."""
-        return (*super().remarks, *_remarks(self.counts))
+        return (*super().remarks, *_doubts(self.counts), *_censoring_remarks(self.counts))
 
 
-def _of_followed(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
+def _followed_bins(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
     """Select the bins that are followed among the occupied bins."""
     keep = counts.followed[counts.occupied]
     if keep.all():
         return bins
     share = bins.mass[:, keep] / bins.mass[:, keep].sum(axis=1, keepdims=True)
     return BinDraws(share, bins.accuracy[:, keep], bins.confidence[:, keep], bins.occupied[keep], share)
-
-
-def _remarks(counts: HorizonCounts) -> list[str]:
-    """Return doubts about the input, what censoring does to the evidence, and how many rows are not followed."""
-    return [*_doubts(counts), *_of_censoring(counts)]
 
 
 def _doubts(counts: HorizonCounts) -> list[str]:
@@ -250,7 +289,7 @@ def _trend(n: Floats, k: Floats, risk: Floats) -> float:
     return float((k - n * rate) @ off / np.sqrt(variance)) if variance > 0 else 0.0
 
 
-def _of_censoring(counts: HorizonCounts) -> list[str]:
+def _censoring_remarks(counts: HorizonCounts) -> list[str]:
     """Return what censoring does to the evidence, and how many rows are not followed."""
     if not counts.n_censored.any():
         return []

@@ -35,18 +35,9 @@ KINDS_OF_EXIT = (
 class SurvivalRows:
     """Validated rows with right-censored times.
 
-    Parameters
-    ----------
-    time : ndarray of float64, shape (n_rows,)
-        Time at which each row leaves the study, >= 0.
-    event : ndarray of int64, shape (n_rows,)
-        How it leaves: 0 censored, otherwise the cause of the event.
-    risk : ndarray of float, shape (n_rows,) or (n_rows, n_horizons)
-        Stated probabilities of the event of the cause by the horizon, in [0, 1].
-    weight : ndarray of float64, shape (n_rows,), or None
-        Importance weights >= 0 with a positive sum.
-    cause : int
-        The cause of the event that `risk` is about.
+    `time` >= 0, `event` (0 censored, otherwise the cause of the event) and `weight` (>= 0 with a positive sum, or None)
+    have shape (n_rows,); `risk`, shape (n_rows,) or (n_rows, n_horizons), is the stated probability of an event of the
+    `cause` by the horizon.
     """
 
     time: Floats
@@ -59,13 +50,7 @@ class SurvivalRows:
     def read(
         cls, time: Any, event: Any, risk: Any, weights: Any = None, *, cause: Any = 1, horizons: int | None = None
     ) -> "SurvivalRows":
-        """Check columns of one length and their values; `horizons` is the number of columns that `risk` may have.
-
-        Examples
-        --------
-        >>> SurvivalRows.read([3, 5], [1, 0], [0.2, 0.7]).event
-        array([1, 0])
-        """
+        """Check columns of one length and their values; `horizons` is the number of columns that `risk` may have."""
         same_rows({"time": time, "event": event, "risk": risk, "weights": weights})
         times = _times(time)
         _checks.not_empty("time", len(times))

@@ -15,9 +15,15 @@ from studies import about, errors_near, jobs_of, rows_of_jobs, run_study
 
 from bayescal.analyses.one import evaluate_one
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve, true_ece
-from bayescal.monitoring.bounds import ece_intervals, log_marginals
-from bayescal.monitoring.eprocess import Mixture, calibration_e_values, change_e_values, score_scale
-from bayescal.monitoring.normal_scores import hypergeometric_scores
+from bayescal.monitoring.statistics import (
+    Mixture,
+    calibration_e_values,
+    change_e_values,
+    ece_intervals,
+    hypergeometric_scores,
+    log_marginals,
+    score_scale,
+)
 from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]

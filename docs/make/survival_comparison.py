@@ -17,7 +17,7 @@ from survival import BINS, HORIZON, NAMES, RISKS, Cell
 
 import bayescal as bc
 from bayescal.survival.analysis import NotFollowedWarning
-from bayescal.survival.pairs import ModelRows
+from bayescal.survival.comparison import ModelRows
 from bayescal.survival.rows import SurvivalRows
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 
 import bayescal as bc
-from bayescal.monitoring.evidence import in_e_words
+from bayescal.monitoring.result import in_e_words
 
 
 @pytest.fixture(scope="module")

@@ -5,30 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from monitored_streams import REFERENCE, monitored, rows
 from scipy.stats import binom, hypergeom, norm
 
 from bayescal import BinnedCounts, CalibrationMonitor, ConfidenceSequence, Evidence, Predictions
-from bayescal.monitoring import eprocess, sequential
-
-REFERENCE = (0, 4)
-
-
-def rows(n_rows=4000, seed=1, change=2500):
-    """Rows with times 0 to 9.99; after row `change`, events are rarer than stated."""
-    rng = np.random.default_rng(seed)
-    c = rng.random(n_rows)
-    truth = np.where(np.arange(n_rows) < change, c, c**1.6)
-    return (rng.random(n_rows) < truth).astype(int), c, np.arange(n_rows) * 10 / n_rows
-
-
-def monitored(bins=10, **options):
-    z, c, t = rows(**options)
-    return CalibrationMonitor(bins=bins, window=1).add(z, c, time=t)
-
-
-@pytest.fixture(scope="module")
-def monitor():
-    return monitored()
+from bayescal.monitoring import sequential, statistics
 
 
 def all_values(monitor):
@@ -89,13 +70,6 @@ def test_the_level_is_that_of_the_threshold(monitor):
     assert evidence.alarm == first > monitor.alarm
 
 
-def test_p_values_never_rise(monitor):
-    evidence = monitor.evidence()
-    assert (np.diff(evidence.p_values) <= 0).all()
-    assert evidence.p_values[0] <= 1
-    assert evidence.p_values[-1] == pytest.approx(1 / evidence.values.max())
-
-
 def test_batches_workers_and_restarts_do_not_matter(monitor, tmp_path):
     z, c, t = rows()
     order = np.random.default_rng(2).permutation(len(z))
@@ -111,7 +85,7 @@ def test_batches_workers_and_restarts_do_not_matter(monitor, tmp_path):
 
 def test_the_size_of_blocks_does_not_matter(monitor, monkeypatch):
     expected = all_values(monitor)
-    monkeypatch.setattr(eprocess, "CELLS", 30)  # three windows of ten bins
+    monkeypatch.setattr(statistics, "CELLS", 30)  # three windows of ten bins
     for found, values in zip(all_values(monitor), expected, strict=True):
         np.testing.assert_allclose(found, values, rtol=1e-9, atol=1e-12)
 
@@ -161,7 +135,7 @@ def test_the_evidence_of_a_change_by_its_definition(highest):
     before_n, before_k = reference.n.copy(), reference.k.copy()
     c = np.where(before_n > 0, reference.mean_confidence, np.arange(0.05, 1, 0.1))
     assert (before_n == 0).sum() == (0 if highest == 1 else 5)
-    mixture, values = eprocess.Mixture.start(10), []
+    mixture, values = statistics.Mixture.start(10), []
     for number in range(4, 10):
         n, k = monitor.windows[number].n, monitor.windows[number].k
         u = sequential._uniform(seed, [number], 10)[0]
@@ -169,7 +143,7 @@ def test_the_evidence_of_a_change_by_its_definition(highest):
         z = norm.ppf(hypergeom.cdf(k - 1, *given) + u * hypergeom.pmf(k, *given))
         z[before_n == 0] = 0
         scale = np.sqrt(n * c * (1 - c) * before_n / (before_n + n))
-        mixture, value = mixture.after(eprocess.change_e_values(z[None], scale[None], c))
+        mixture, value = mixture.after(statistics.change_e_values(z[None], scale[None], c))
         values.append(value[0])
         before_n, before_k = before_n + n, before_k + k
     np.testing.assert_allclose(monitor.evidence(reference=REFERENCE, rng=3).log_values, values, rtol=1e-9)
@@ -232,101 +206,6 @@ def test_the_confidence_sequence(monitor):
     wider = monitor.confidence_sequence(prob=0.999)
     assert (wider.high > sequence.high).all()
     assert (sequence.prob, wider.prob) == (0.95, 0.999)
-
-
-def test_the_frame_of_a_confidence_sequence_has_its_own_intervals(monitor):
-    """They are neither equal-tailed nor intervals of another probability."""
-    sequence = monitor.confidence_sequence(prob=0.9)
-    frame = sequence.to_frame()
-    assert list(frame.columns) == ["n_rows", "plug_in", "low", "high"]
-    np.testing.assert_array_equal(frame["high"], sequence.high)
-    assert sequence.to_frame(prob=0.9).equals(frame)
-    with pytest.raises(ValueError, match=r"`prob` must be 0.9, the probability of this sequence, not 0.8"):
-        sequence.to_frame(prob=0.8)
-
-
-def made(low, high):
-    n = len(low)
-    return ConfidenceSequence(
-        tuple(range(n)), np.arange(1, n + 1) * 10, np.array(low), np.array(low), np.array(high), 0.95, "question"
-    )
-
-
-def test_runs_of_windows_on_one_side_of_a_limit():
-    """The first window with an interval above or below a limit does not say where the last one lies."""
-    sequence = made([0.0, 0.0, 0.0, 0.1, 0.1, 0.3], [0.5, 0.1, 0.19, 0.3, 0.19, 0.4])
-    assert sequence.runs(0.2) == [("below", 1, 2), ("below", 4, 4), ("above", 5, 5)]
-    assert (sequence.below(0.2), sequence.above(0.2)) == (1, 5)
-    assert made([0.3, 0.3], [0.4, 0.4]).runs(0.2) == [("above", 0, 1)]
-    one = CalibrationMonitor(window=1).add([1], [0.2], time=0).confidence_sequence()
-    assert one.sentence().startswith("If accuracies do not change, the ECE of the 1 row lies between")
-    on_it = made([0.1, 0.2], [0.2, 0.4])
-    assert (on_it.runs(0.2), on_it.above(0.2), on_it.below(0.2)) == ([], None, None)
-
-
-def test_intervals_that_exclude_each_other_are_named():
-    assert made([0.0, 0.1, 0.1], [0.3, 0.2, 0.2]).remarks == ()
-    (rising,) = made([0.0, 0.0, 0.25, 0.1], [0.3, 0.2, 0.4, 0.3]).remarks
-    assert "the one after the window 1 ends at 0.2000, and the one after 2 begins at 0.2500" in rising
-    (falling,) = made([0.25, 0.0], [0.4, 0.2]).remarks
-    assert "the one after the window 1 ends at 0.2000, and the one after 0 begins at 0.2500" in falling
-    c = np.full(1000, 0.5)
-    monitor = CalibrationMonitor(window=1)
-    for time in range(8):
-        monitor.add(np.arange(1000) % 2 if time < 4 else np.ones(1000, int), c, time=time)
-    assert "Begin anew with `start=`" in monitor.confidence_sequence().remarks[-1]
-    assert monitor.confidence_sequence(end=4).remarks == monitor.confidence_sequence(start=4).remarks == ()
-
-
-def test_an_alarm_in_the_window_0_is_an_alarm():
-    """0 is false, and so would be `if monitor.alarm`."""
-    monitor = CalibrationMonitor(window=1).add([1] * 20, [0.2] * 20, time=0)
-    assert (monitor.alarm, monitor.evidence().raised) == (0, True)
-    with pytest.raises(TypeError, match="an Evidence is neither true nor false"):
-        bool(monitor.evidence())
-
-
-def test_an_alarm_says_which_result_has_its_size(monitor):
-    """Intervals that assume constant accuracies begin after the alarm of a change."""
-    evidence, change = monitor.evidence(), monitor.evidence(reference=REFERENCE)
-    assert f"`monitor.confidence_sequence(start={evidence.alarm + 1})`" in evidence.remarks[-1]
-    assert "not valid after a change" not in evidence.remarks[-1]
-    assert "`monitor.change(baseline=..., now=...)`" in change.remarks[-1]
-    start = f"`monitor.confidence_sequence(start={change.alarm + 1})`"
-    assert f"not valid after a change; begin one after the alarm, with {start}" in change.remarks[-1]
-    assert "start=...)" in monitor.evidence(end=evidence.alarm + 1).remarks[-1]
-
-
-def test_results_print_and_export(monitor, tmp_path):
-    evidence, change, sequence = (
-        monitor.evidence(),
-        monitor.evidence(reference=REFERENCE),
-        monitor.confidence_sequence(),
-    )
-    assert "Alarm in the window" in str(evidence)
-    assert "the probability that it ever reaches 20 would be at most 0.05" in evidence.sentence()
-    assert "accuracies of bins have changed since the reference [0, 4) reached" in change.sentence()
-    said = "Evidence(e-process against no change since the reference [0, 4), 6 windows of length 1 [4, 10)"
-    assert repr(change).startswith(said)
-    assert "10 windows of length 1 [0, 10), N = 4000: confidence, 10 equal-width bins" in repr(sequence)
-    assert sequence.sentence().startswith("If accuracies do not change, the ECE of the 4000 rows lies between 0.")
-    assert "together with a probability of at least 0.95" in sequence.sentence()
-    document = json.loads(evidence.to_json())
-    assert (document["alarm"], document["threshold"], len(document["table"])) == (evidence.alarm, 20, 10)
-    assert document["table"][3] == evidence.table()[3]
-    assert document["raised"] is True
-    assert list(evidence.to_frame().columns) == ["n_rows", "value", "log_value", "p_value"]
-    assert json.loads(sequence.to_json())["interval"] == {"probability": 0.95, "kind": "confidence sequence"}
-    titles = ("Evidence against exact calibration", "Evidence of a change of calibration")
-    titles = (*titles, "Confidence sequence of the ECE")
-    for i, result in enumerate((evidence, change, sequence)):
-        text = result.to_html(tmp_path / f"{i}.html").read_text(encoding="utf-8")
-        assert result.to_html() == text
-        assert text.count("<svg") == 1
-        assert result.sentence().split(":")[0] in text
-        assert f"<h1>{titles[i]}</h1>" in text
-        assert "<table" in result._repr_html_()
-        assert "tabular" in result.to_latex()
 
 
 def test_times_of_dates():

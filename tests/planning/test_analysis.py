@@ -1,42 +1,18 @@
 """How many labels: against closed forms of one-bin problems, fresh data of the recommended size, and what must be 0."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from pilots import ONE_BIN, PAIR, curved_pilot, one_bin_pilot, pair_of, ranked_counts, rows_of_two
 from scipy import stats
 from scipy.optimize import brentq
 
 import bayescal as bc
 from bayescal.estimands.area_under_roc import delong_variance
-from bayescal.planning import two_classifiers as planning
 from bayescal.planning.analysis import labels_needed
-from bayescal.planning.simulated_losses import JointLosses, LogLosses, SquaredErrors
-from bayescal.planning.simulated_ranks import SimulatedRanks
-from bayescal.stats.ranks import Ranks
+from bayescal.planning.simulated import SimulatedRanks
 
-#: The Dirichlet model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.
-ONE_BIN = {"model": "dirichlet", "alpha": 1e-6, "bin_variance": 1e-10}
 #: Half-width of a Normal's central 95 %.
 Z = 1.959964
-
-
-def one_bin_pilot(n=400, k=320):
-    """Accuracy k / n at confidence 0.2."""
-    return bc.BinnedCounts.from_arrays(np.arange(n) < k, np.full(n, 0.2), bins=[0, 1])
-
-
-def curved_pilot(n=300, seed=3):
-    rng = np.random.default_rng(seed)
-    confidence = rng.random(n)
-    return bc.BinnedCounts.from_arrays(rng.random(n) < confidence**1.2, confidence, bins=8)
-
-
-def pair_of(cells):
-    """One bin for each model, confidence 0.2, so many rows with outcomes (0, 0), (0, 1), (1, 0), (1, 1)."""
-    a, b = np.repeat([[0, 0, 1, 1], [0, 1, 0, 1]], cells, axis=1)
-    c = np.full(len(a), 0.2)
-    return bc.PairedCounts.from_arrays(a, c, b, c, bins=[0, 1])
 
 
 @pytest.mark.slow
@@ -134,15 +110,6 @@ def test_more_simulations_make_the_interval_narrower():
     assert sum(row["simulations"] for row in many.curve()) == 400
 
 
-def test_a_pilot_that_is_enough_needs_nothing():
-    plan = labels_needed(curved_pilot(), width=0.3, rng=1)
-    assert (plan.rows, plan.interval, plan.rows_for(0.9), plan.curve()) == (0, (0, 0), 0, [])
-    assert plan.sentence().startswith("No more rows are needed for a 95 % interval of the ECE no wider than 0.3:")
-    # new rows alone are another matter
-    alone = labels_needed(curved_pilot(), width=0.3, keep_pilot=False, simulations=20, draws=200, rng=1)
-    assert 1 <= alone.rows < 300
-
-
 @pytest.mark.slow
 def test_one_model_under_two_names_is_equal_at_once():
     rng = np.random.default_rng(1)
@@ -156,16 +123,6 @@ def test_one_model_under_two_names_is_equal_at_once():
     alone = labels_needed(pair, difference=0.01, keep_pilot=False, simulations=20, draws=200, rng=1)
     assert all(row["equal"] == 1 for row in alone.curve())
     assert alone.rows <= 2
-
-
-def test_what_is_not_reached_is_said_and_not_extrapolated():
-    plan = labels_needed(one_bin_pilot(), width=0.002, largest=3000, simulations=40, draws=200, rng=1, **ONE_BIN)
-    assert plan.rows is None
-    assert plan.interval[1] is None
-    assert plan.sentence().startswith("Not reached: 3000 more rows give")
-    assert "with assurance 0.00 (from 40 simulations), below the assurance of 0.8" in plan.sentence()
-    assert max(row["rows"] for row in plan.curve()) == 3000
-    assert plan.rows_for(0.999) is None
 
 
 @pytest.mark.slow
@@ -189,102 +146,12 @@ def test_rows_worth_half_need_twice_as_many():
     assert labels_needed(weighted, **known).rows == pytest.approx(2 * labels_needed(pilot, **known).rows, rel=0.1)
 
 
-def test_truths_of_a_pair_have_the_accuracies_of_both_models():
-    rng = np.random.default_rng(1)
-    p = rng.random(500)
-    q = np.clip(p + rng.normal(0, 0.1, 500), 0, 1)
-    y = rng.random(500) < p
-    pair = bc.PairedCounts.from_arrays(y, p, y, q, bins=4, target="event")
-    weight, within, at = planning._pairs_of_bins(pair)
-    assert weight.sum() == pytest.approx(500)
-    # one event: the models' outcomes never differ
-    np.testing.assert_array_equal(within[:, 1:3], 0)
-    mass = rng.dirichlet(weight)
-    accuracies = [rng.random(4), rng.random(4)]
-    shares = planning._outcomes(within, mass, at, accuracies)
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    for k, (cells, accuracy) in enumerate(zip(at, accuracies, strict=True)):
-        positive = shares[:, 2 - k] + shares[:, 3]
-        got = [np.average(positive[cells == b], weights=mass[cells == b]) for b in range(4)]
-        np.testing.assert_allclose(got, accuracy)
-    # and no more often than their accuracies make them
-    np.testing.assert_allclose(np.minimum(shares[:, 1], shares[:, 2]), 0, atol=1e-12)
-
-
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_plan():
     known = {"width": 0.05, "simulations": 20, "draws": 200}
     assert (
         labels_needed(curved_pilot(), rng=1, **known).curve() == labels_needed(curved_pilot(), rng=1, **known).curve()
     )
-
-
-def test_a_plan_shows_itself(capsys):
-    plan = labels_needed(
-        pair_of([30, 70, 90, 210]), difference=0.01, simulations=20, draws=200, rng=1, progress=True, **ONE_BIN
-    )
-    assert capsys.readouterr().out == ""
-    shown = str(plan)
-    assert shown.replace("\n", " ").startswith(plan.sentence())
-    assert "second better" in shown
-    assert plan.spec not in shown
-    assert plan.spec in str(plan.details())
-    assert "<table>" in plan._repr_html_()
-    assert repr(plan).startswith("Plan(")
-
-
-PAIR = pair_of([30, 70, 90, 210])
-
-
-@pytest.mark.parametrize(
-    ("pilot", "given", "error", "said"),
-    [
-        (curved_pilot(), {}, ValueError, "exactly one of `width` .*, not none"),
-        (curved_pilot(), {"width": 0.1, "difference": 0.1}, ValueError, "not `width`, `difference`"),
-        (PAIR, {"width": 0.1}, TypeError, "must be BinnedCounts for `width`, not PairedCounts. .*`pilot_counts.first`"),
-        (curved_pilot(), {"difference": 0.1}, TypeError, "must be PairedCounts for `difference`.*`width`"),
-        ([1, 0], {"width": 0.1}, TypeError, "must be BinnedCounts for `width`, not list. Make them"),
-        (bc.BinnedCounts.empty(5), {"width": 0.1}, ValueError, "`pilot_counts` must hold labelled rows"),
-        (bc.PairedCounts.empty(5), {"difference": 0.1}, ValueError, "`pilot_counts` must hold labelled rows"),
-        (curved_pilot(), {"width": 5}, ValueError, "`width` must lie strictly between 0 and 1, not 5. Percent"),
-        (curved_pilot(), {"width": 0}, ValueError, "`width` must lie strictly between 0 and 1"),
-        (PAIR, {"difference": -0.1}, ValueError, r"`difference` must lie in \[0, 1\).*-0.1. Its sign"),
-        (PAIR, {"difference": 2}, ValueError, "Percent. Divide by 100"),
-        (PAIR, {"difference": float("nan")}, ValueError, "`difference` must lie in"),
-        (PAIR, {"difference": "0.1"}, TypeError, "`difference` must be a number"),
-        (curved_pilot(), {"width": 0.1, "assurance": 80}, ValueError, "`assurance` .* Percent"),
-        (curved_pilot(), {"width": 0.1, "prob": 1.0}, ValueError, "`prob` must lie strictly"),
-        (curved_pilot(), {"width": 0.1, "simulations": 5}, ValueError, "`simulations` must be an integer >= 20"),
-        (curved_pilot(), {"width": 0.1, "draws": 10}, ValueError, "`draws` must be an integer >= 100"),
-        (curved_pilot(), {"width": 0.1, "largest": 0}, ValueError, "`largest` must be an integer >= 1"),
-        (curved_pilot(), {"width": 0.1, "keep_pilot": "no"}, TypeError, "`keep_pilot` must be True or False"),
-        (curved_pilot(), {"width": 0.1, "model": "shrink"}, ValueError, "`model` must be one of .*shrinkage"),
-        (curved_pilot(), {"width": 0.1, "seed": 1}, TypeError, "takes no 'seed'. Here it is called 'rng'"),
-        (curved_pilot(), {"width": 0.1, "rng": "x"}, TypeError, "`rng` must be"),
-    ],
-)
-def test_nonsense_is_refused(pilot, given, error, said):
-    with pytest.raises(error, match=said):
-        labels_needed(pilot, **given)
-
-
-def test_an_evaluation_is_told_where_its_counts_are():
-    ev = bc.evaluate_counts(curved_pilot(), draws=10, rng=1)
-    with pytest.raises(TypeError, match=r"not Evaluation. Its counts are `.counts`"):
-        labels_needed(ev, width=0.1)
-
-
-@pytest.mark.slow
-def test_two_names_of_one_model_never_settle_which_is_smaller():
-    """Both ECEs are equal in every draw: no number of rows says which is smaller, and that is no verdict."""
-    rng = np.random.default_rng(1)
-    p = rng.random(300)
-    y = rng.random(300) < p
-    same = bc.PairedCounts.from_arrays(y, p, y, p, bins=5)
-    plan = labels_needed(same, difference=0, simulations=40, draws=200, largest=20_000, rng=1)
-    assert plan.rows is None
-    assert plan.sentence().startswith("Not reached: ")
-    assert {row["share"] for row in plan.curve()} == {0.0}
 
 
 # a limit, and other estimands
@@ -387,91 +254,6 @@ def test_rows_for_a_width_of_the_brier_score():
     assert plan.rows + 400 == pytest.approx(total, rel=0.1)
 
 
-def test_simulated_losses_have_the_moments_of_the_rows():
-    rng = np.random.default_rng(2)
-    confidence = rng.random(40_000)
-    pilot = bc.BinnedCounts.from_arrays(rng.random(40_000) < confidence, confidence, bins=3)
-    drawn = [SquaredErrors(pilot).simulate(pilot.cells, rng) for _ in range(200)]
-    for name in ("total", "squares"):
-        mean = np.mean([getattr(each, name) for each in drawn], axis=0)
-        # about 200 x 4000 rows of each outcome and bin, whose squared errors have coefficients of variation of 0.5 to 2
-        np.testing.assert_allclose(mean, getattr(pilot.losses, name), rtol=0.01)
-    # a sum varies by the sampling of n rows and by the truth, which the pilot's n rows leave uncertain
-    n = pilot.cells
-    variance = pilot.losses.squares / n - (pilot.losses.total / n) ** 2
-    np.testing.assert_allclose(np.std([each.total for each in drawn], axis=0), np.sqrt(2 * n * variance), rtol=0.25)
-
-
-def test_no_rows_have_no_losses():
-    pilot = curved_pilot()
-    none = SquaredErrors(pilot).simulate(np.zeros_like(pilot.cells), np.random.default_rng(1))
-    assert not none.total.any()
-    assert not none.squares.any()
-
-
-NEEDY = bc.Estimand("needy", lambda b, c, rng: b.accuracy[:, 0], "needy", needs=frozenset({"losses"}))
-
-
-@pytest.mark.parametrize(
-    ("pilot", "given", "error", "said"),
-    [
-        (curved_pilot(), {"below": 0.02, "width": 0.1}, ValueError, "not `width`, `below`"),
-        (curved_pilot(), {"below": 0.02, "above": 0.1, "width": 0.1}, ValueError, "not `width`, `below`, `above`"),
-        (PAIR, {"below": 0.02}, TypeError, "must be BinnedCounts for `below`, not PairedCounts"),
-        (
-            curved_pilot(),
-            {"below": 2},
-            ValueError,
-            "`below` must lie strictly between 0 and 1 for 'ece', not 2. Percent",
-        ),
-        (curved_pilot(), {"below": 0}, ValueError, "`below` must lie strictly between 0 and 1"),
-        (curved_pilot(), {"below": "2 %"}, TypeError, "`below` must be a finite number"),
-        (curved_pilot(), {"above": 0.1}, ValueError, "`above` does not fit `estimand` 'ece'.*use `below`"),
-        (curved_pilot(), {"width": 0.1, "estimand": "eec"}, ValueError, "`estimand` must be one of"),
-        (curved_pilot(), {"width": 3, "estimand": "signed_error"}, ValueError, "strictly between 0 and 2"),
-        (curved_pilot(), {"width": "4%"}, TypeError, "not '4%'. Write 0.04."),
-        (curved_pilot(), {"below": "4 %"}, TypeError, "not '4 %'. Write 0.04."),
-        (PAIR, {"difference": "0.5%"}, TypeError, "not '0.5%'. Write 0.005."),
-        (
-            curved_pilot(),
-            {"width": 0.1, "estimand": "auc"},
-            ValueError,
-            r"must contain the order of the rows for `estimand` 'auc'; these counts contain bins only. Use `evaluate\(",
-        ),
-        (PAIR, {"difference": 0.1, "estimand": "auc"}, ValueError, r"the order of the rows .*`compare\(...\).pairs"),
-        (
-            replace(curved_pilot(), log_losses=None),
-            {"width": 0.1, "estimand": "log_score"},
-            ValueError,
-            "must hold the sums of log losses for `estimand` 'log_score', and lacks them",
-        ),
-        (
-            replace(PAIR, loss_difference=None),
-            {"difference": 0.1, "estimand": "brier_score"},
-            ValueError,
-            "must hold the sums of squared errors for `estimand` 'brier_score'.*PairedCounts.from_arrays",
-        ),
-        (PAIR, {"difference": 0.1, "estimand": NEEDY}, ValueError, "'needy' cannot be planned .*Define `joint`"),
-        (
-            pair_of([1, 0, 0, 1]),
-            {"difference": 0.1, "estimand": "brier_score"},
-            ValueError,
-            "at least 3 effective rows .*these are 2",
-        ),
-    ],
-)
-def test_goals_that_do_not_fit_are_refused(pilot, given, error, said):
-    with pytest.raises(error, match=said):
-        labels_needed(pilot, **given)
-
-
-@pytest.mark.parametrize(("better", "said"), [("larger", "use `above`"), (None, "use `width`")])
-def test_the_limit_has_the_side_of_better_values(better, said):
-    record = bc.Estimand("one", lambda b: b.accuracy[:, 0], "one", better=better)
-    with pytest.raises(ValueError, match=f"`below` does not fit `estimand` 'one'.*{said}"):
-        labels_needed(curved_pilot(), below=0.1, estimand=record)
-
-
 def test_a_call_with_rows_is_told_that_counts_are_needed():
     with pytest.raises(
         TypeError, match=r"2 positional arguments .*It takes the counts of a pilot, as in `labels_needed"
@@ -491,30 +273,6 @@ def test_rows_for_a_width_of_the_log_score():
     assert plan.rows + 400 == pytest.approx(total, rel=0.1)
 
 
-def test_simulated_log_losses_have_the_moments_of_the_rows():
-    rng = np.random.default_rng(2)
-    confidence = rng.random(40_000)
-    pilot = bc.BinnedCounts.from_arrays(rng.random(40_000) < confidence, confidence, bins=3)
-    drawn = [LogLosses(pilot).simulate(pilot.cells, rng) for _ in range(200)]
-    for name in ("total", "squares"):
-        mean = np.mean([getattr(each, name) for each in drawn], axis=0)
-        # 200 x 1000 rows of the smallest cell, whose squared losses have a coefficient of variation of about 4
-        np.testing.assert_allclose(mean, getattr(pilot.log_losses, name), rtol=0.03)
-    n = pilot.cells
-    variance = pilot.log_losses.squares / n - (pilot.log_losses.total / n) ** 2
-    np.testing.assert_allclose(np.std([each.total for each in drawn], axis=0), np.sqrt(2 * n * variance), rtol=0.25)
-    none = LogLosses(pilot).simulate(np.zeros_like(n), rng)
-    assert not none.total.any()
-    assert not none.squares.any()
-
-
-def rows_of_two(n=400, seed=1):
-    """Outcomes of events, and two classifiers: the true probabilities, and noisy ones."""
-    rng = np.random.default_rng(seed)
-    p = rng.beta(2, 2, n)
-    return (rng.random(n) < p).astype(int), p, np.clip(p + rng.normal(0, 0.1, n), 0.01, 0.99)
-
-
 def placements(y, p):
     """Share of rows with the other outcome that are ranked correctly relative to each row."""
     above = (p[y == 1][:, None] > p[y == 0]) + (p[y == 1][:, None] == p[y == 0]) / 2
@@ -528,10 +286,6 @@ def influences(y, p):
     shares = np.where(y == 1, y.mean(), 1 - y.mean())
     deviation = placements(y, p)
     return (deviation - deviation[y == 1].mean()) / shares
-
-
-def ranked_counts(y, p):
-    return replace(bc.BinnedCounts.from_arrays(y, p, bins=[0, 1], target="event"), ranks=Ranks.of_rows(p, y))
 
 
 def ranked_pair():
@@ -612,60 +366,6 @@ def test_rows_for_the_sign_of_a_difference_are_those_of_the_normal_assurance(nam
     assert {"auc": " AUC, ", "brier_score": " Brier score, ", "log_score": " log score, "}[name] in plan.spec
 
 
-@pytest.mark.parametrize("name", ["brier_score", "log_score", "auc"])
-def test_scores_of_one_classifier_under_two_names_are_equal(name):
-    y, p, _ = rows_of_two()
-    rows, counts = bc.Predictions.from_labels(y, p), ranked_counts(y, p)
-    pair = bc.PairedCounts.from_predictions(rows, rows, counts, counts)
-    known = {"estimand": name, "simulations": 20, "draws": 200, "rng": 1, "keep_pilot": False, **ONE_BIN}
-    alone = labels_needed(pair, difference=0.01, **known)
-    assert {row["equal"] for row in alone.curve() if row["rows"] >= 20} == {1.0}
-
-
-def test_simulated_differences_of_losses_have_the_moments_of_the_rows():
-    y, p, q = rows_of_two(5000)
-    pair = bc.PairedCounts.from_arrays(y, p, y, q, bins=5)
-    rng, simulated = np.random.default_rng(1), JointLosses(pair, "losses")
-    drawn = [simulated.simulate(5000, rng) for _ in range(300)]
-    for at, sums in enumerate((pair.first.losses, pair.second.losses, pair.loss_difference)):
-        total, squares = (float(np.sum(each)) for each in (sums.total, sums.squares))
-        assert np.mean([d[at].squares for d in drawn]) == pytest.approx(squares, rel=0.01)
-        sd = np.sqrt(2 * (squares - total**2 / 5000))  # of the truth, and of the rows
-        totals = [d[at].total for d in drawn]
-        assert np.mean(totals) == pytest.approx(total, abs=4 * sd / np.sqrt(300))
-        assert np.std(totals) == pytest.approx(sd, rel=0.15)
-
-
-def test_a_few_new_rows_of_one_outcome_meet_no_goal():
-    y, p, _ = rows_of_two()
-    plan = labels_needed(
-        ranked_counts(y, p), width=0.9, estimand="auc", keep_pilot=False, simulations=40, draws=200, rng=1, **ONE_BIN
-    )
-    assert 1 <= plan.rows < 50
-    assert plan.curve()[0]["share"] < 1
-
-
-@pytest.mark.slow
-def test_pairs_worth_half_need_twice_as_many():
-    """As for one classifier: weights 0 and 2 in turn, so half of the rows count."""
-    plain, w = pair_of([30, 70, 90, 210]), np.tile([0.0, 2.0], 400)
-    a, b = np.repeat([[0, 0, 1, 1], [0, 1, 0, 1]], [60, 140, 180, 420], axis=1)
-    c = np.full(800, 0.2)
-    weighted = bc.PairedCounts.from_arrays(a, c, b, c, bins=[0, 1], weights=w)
-    assert planning._pairs_of_bins(weighted)[0].sum() == pytest.approx(400)
-    known = {"difference": 0, "simulations": 200, "draws": 500, "rng": 1, **ONE_BIN}
-    few, many = (labels_needed(each, **known).rows for each in (plain, weighted))
-    assert many == pytest.approx(2 * few, rel=0.35)
-
-
 def test_the_number_of_simulations_under_another_name():
     with pytest.raises(TypeError, match=r"'n_simulations'\. Here it is called 'simulations'"):
         bc.labels_needed(curved_pilot(), width=0.1, n_simulations=50)
-
-
-def test_the_plan_of_a_top_label_score_names_the_target_once():
-    rng = np.random.default_rng(1)
-    matrix = rng.dirichlet(np.ones(3), 60)
-    pilot = bc.evaluate(rng.integers(3, size=60), matrix, draws=100, rng=1).counts
-    plan = bc.labels_needed(pilot, width=0.9, estimand="brier_score", rng=1)  # the pilot is enough
-    assert plan.spec.startswith("pilot: top-label Brier score, 15 equal-width bins")

@@ -7,8 +7,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from bayescal.planning.analysis import search
 from bayescal.planning.goal_curve import GoalCurve, curve_near_answer
-from bayescal.planning.search import search
 
 PHI, Z_OF = NormalDist().cdf, NormalDist().inv_cdf
 #: Widths of the curve: 25 geometric steps from 1 / 20 to 6.

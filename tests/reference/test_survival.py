@@ -11,7 +11,7 @@ from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import registered
 from bayescal.stats.bins import make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
-from bayescal.survival.observed_expected import observed_ratio
+from bayescal.survival.result import observed_ratio
 from bayescal.survival.rows import SurvivalRows
 
 #: Quantities of the family that this package does not compute: a hazard regression on the stated risk.

@@ -2,34 +2,22 @@
 
 import json
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import genpareto
+from shifted_sides import covariate, labelled_rows
 
 import bayescal as bc
-from bayescal.estimands.plug_in import null_bins, observed_bins
 from bayescal.shift.covariate_shift import WeightsWarning
-from bayescal.shift.target_counts import TargetCounts
 from bayescal.stats.ranks import Ranks
-
-covariate = partial(bc.evaluate_shifted, shift="covariate")
-
-
-def rows(n=1000, seed=1):
-    rng = np.random.default_rng(seed)
-    p = rng.random(n)
-    return (rng.random(n) < p**1.3).astype(int), p, rng
-
 
 # --- the evaluation
 
 
 def test_without_a_shift_it_is_the_evaluation_of_the_source():
     """Equal scores in source and target, and weights of 1: every number of `evaluate`."""
-    y, p, _ = rows()
+    y, p, _ = labelled_rows()
     shifted, plain = covariate(y, p, p, weights=np.ones(1000), rng=1), bc.evaluate(y, p, rng=1)
     for name in ("ece", "e90_bins", "signed_error", "brier_score", "log_score", "auc"):
         np.testing.assert_allclose(shifted.draws(name).values, plain.draws(name).values, rtol=1e-9)
@@ -38,39 +26,10 @@ def test_without_a_shift_it_is_the_evaluation_of_the_source():
 
 
 def test_weights_have_no_unit():
-    y, p, rng = rows()
+    y, p, rng = labelled_rows()
     w, target = rng.lognormal(0, 0.5, 1000), rng.random(500)
     one, other = (covariate(y, p, target, weights=f * w, rng=1) for f in (1.0, 1e200))
     np.testing.assert_allclose(one.ece.values, other.ece.values, rtol=1e-8)
-
-
-def test_counts_by_hand():
-    """Two bins: sums over rows, written out."""
-    y, p, w = [0, 1, 1, 0], [0.1, 0.4, 0.6, 0.9], [1.0, 3.0, 2.0, 2.0]
-    source = bc.BinnedCounts.from_arrays(y, p, bins=2, weights=w)
-    counts = TargetCounts.from_confidences(source, np.array([0.2, 0.2, 0.3, 0.8]))
-    np.testing.assert_allclose(counts.share, [3 / 4, 1 / 4])
-    np.testing.assert_allclose(counts.mean_confidence, [0.7 / 3, 0.8])
-    np.testing.assert_allclose(counts.accuracy, [3 / 4, 1 / 2])
-    np.testing.assert_allclose(counts.effective_n, [16 / 10, 2])  # (1 + 3)^2 / (1 + 9), (2 + 2)^2 / (4 + 4)
-    np.testing.assert_allclose(counts.effective_k, [12 / 10, 1])
-    assert (counts.n_rows, counts.n_target_rows, counts.labelled_rows) == (4, 4, pytest.approx(64 / 18))
-    # 3/4 |3/4 - 7/30| + 1/4 |1/2 - 4/5|
-    assert bc.ece(observed_bins(counts)).values[0] == pytest.approx(0.75 * (0.75 - 0.7 / 3) + 0.25 * 0.3)
-
-
-def test_posterior_is_that_of_labelled_target_rows_with_the_same_counts():
-    """Source rows that are equally many per bin as target rows have, by hand, the counts of labelled target rows."""
-    y, p = [0, 1, 1, 0, 1, 1] * 40, [0.2, 0.2, 0.3, 0.7, 0.8, 0.9] * 40
-    doubled = [2.0] * 3 + [1.0] * 3  # twice the weight of the lower bin: 2/3 of the target
-    target = [0.2, 0.2, 0.3] * 80 + [0.7, 0.8, 0.9] * 40
-    ev = covariate(y, p, target, weights=doubled * 40, bins=2, rng=1)
-    np.testing.assert_allclose(ev.counts.share, [2 / 3, 1 / 3])
-    # inside each bin the weights are equal, so no evidence is lost
-    np.testing.assert_allclose(ev.counts.effective_n, [120, 120])
-    plain = bc.evaluate(y, p, bins=2, rng=1)
-    np.testing.assert_allclose(ev.bin_draws.accuracy, plain.bin_draws.accuracy)
-    assert ev.bin_draws.mass[:, 0].mean() == pytest.approx(2 / 3, abs=0.003)
 
 
 def test_the_truth_under_a_known_shift():
@@ -104,22 +63,6 @@ def test_variance_of_the_area_under_weights_that_depend_on_the_score():
         assert (ranks.spread / ranks.rows).sum() < 0.9**2 * np.var(drawn)
 
 
-def test_bins_without_source_rows():
-    """Accuracies are drawn from the model; plug-in value and null distribution leave their gaps out."""
-    y, p, rng = rows()
-    y, p = y[p < 0.8], p[p < 0.8]
-    target = rng.random(1000)
-    ev = covariate(y, p, target, weights=np.ones(len(y)), bins=10, rng=1)
-    share = np.mean(target >= 0.8)
-    assert ev.counts.uncovered == pytest.approx(share)
-    assert any(f"{100 * share:.2g} % of the target rows" in text for text in ev.remarks)
-    assert np.isnan(ev.counts.accuracy[8:]).all()
-    assert (observed_bins(ev.counts).gap[0, 8:] == 0).all()
-    assert (null_bins(ev.counts, 50, rng=1).gap[:, 8:] == 0).all()
-    labelled = bc.evaluate(*rows()[:2], bins=10, rng=1)
-    assert ev.bin_draws.accuracy[:, 9].std() > 1.5 * labelled.bin_draws.accuracy[:, 9].std()
-
-
 def test_top_labels():
     rng = np.random.default_rng(2)
     matrix, target = rng.dirichlet(np.ones(3), 600), rng.dirichlet(np.ones(3), 400)
@@ -133,14 +76,14 @@ def test_top_labels():
 
 
 def test_equal_mass_bins_are_those_of_the_target():
-    y, p, rng = rows()
+    y, p, rng = labelled_rows()
     target = rng.beta(4, 1, 500)
     ev = covariate(y, p, target, weights=np.ones(1000), bins=5, binning="equal-mass", rng=1)
     assert ev.counts.target_rows.tolist() == [100] * 5
 
 
 def test_bins_of_equal_effective_mass_are_those_of_the_source():
-    y, p, _ = rows()
+    y, p, _ = labelled_rows()
     weights = np.exp(3 * p)
     ev = covariate(y, p, p**2, weights=weights, bins=5, binning="equal-effective-mass", rng=1)
     plain = bc.evaluate(y, p, weights=weights, bins=5, binning="equal-effective-mass", rng=1)
@@ -148,7 +91,7 @@ def test_bins_of_equal_effective_mass_are_those_of_the_source():
 
 
 def test_result_prints_and_exports():
-    y, p, rng = rows()
+    y, p, rng = labelled_rows()
     ev = covariate(y, p, rng.random(500), weights=rng.lognormal(0, 0.3, 1000), rng=1)
     assert "N = 500 target rows and 1000 source rows (weighted, effective N = 9" in ev.question
     assert "uncertainty of the weights" in str(ev)
@@ -182,14 +125,14 @@ def test_result_prints_and_exports():
     ],
 )
 def test_refused(change, kind, message):
-    y, p, _ = rows()
+    y, p, _ = labelled_rows()
     given = {"y_prob_target": p, "weights": np.ones(1000)} | change
     with pytest.raises(kind, match=message):
         covariate(y, p, given.pop("y_prob_target"), rng=1, **given)
 
 
 def test_a_target_beyond_the_source_is_refused():
-    y, p, _ = rows()
+    y, p, _ = labelled_rows()
     low = p < 0.4
     with pytest.raises(
         ValueError, match=r"60 % of the 10 rows of the target are in 3 bins without labelled rows of positive weight"
@@ -200,7 +143,7 @@ def test_a_target_beyond_the_source_is_refused():
 
 
 def test_uneven_weights_warn():
-    y, p, rng = rows()
+    y, p, rng = labelled_rows()
     w = rng.pareto(1.0, 1000)
     with pytest.warns(WeightsWarning) as caught:
         ev = covariate(y, p, p, weights=w, rng=1)
@@ -211,74 +154,10 @@ def test_uneven_weights_warn():
 
 
 def test_even_weights_do_not_warn():
-    y, p, _ = rows()
+    y, p, _ = labelled_rows()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = covariate(y, p, p, weights=np.exp(0.5 * p), rng=1)
     assert found.weight_report.remarks == ()
     assert found.sentence().startswith("If the distribution of the features alone differs, the Expected Calibration ")
     assert "in a target under covariate shift" in found.spec
-
-
-def test_few_effective_rows_per_bin_are_a_remark():
-    y, p, _ = rows(100)
-    ev = covariate(y, p, np.tile(p, 20), weights=np.ones(100), rng=1)
-    assert any("fewer than 10 effective source rows per bin" in text for text in ev.remarks)
-
-
-# --- the report on weights
-
-
-def test_kish_by_hand():
-    report = bc.weight_report([1, 1, 2, 0])
-    assert (report.n_rows, report.n_zero) == (4, 1)
-    assert report.effective_rows == pytest.approx(16 / 6)
-    assert report.effective_share == pytest.approx(4 / 6)
-    assert report.largest_share == pytest.approx(1 / 2)
-    assert np.isnan(report.pareto_k)
-
-
-@pytest.mark.parametrize("shape", [0.2, 0.5, 0.9])
-def test_pareto_shape_of_known_tails(shape):
-    """Weights from a generalised Pareto distribution have its shape, up to the error of 3 sqrt(n) largest ones.
-
-    The standard error of the maximum likelihood estimate is (1 + k) / sqrt(m) with m = 424 weights; four of them.
-    """
-    weights = genpareto(shape).rvs(20_000, random_state=1)
-    tolerance = 4 * (1 + shape) / np.sqrt(424)
-    assert bc.weight_report(weights).pareto_k == pytest.approx(shape, abs=tolerance)
-
-
-def test_pareto_shape_of_positive_weights():
-    """Rows of weight 0, which no row of the target resembles, do not change the shape of the largest weights."""
-    weights = genpareto(0.5).rvs(500, random_state=2)
-    shape = bc.weight_report(weights).pareto_k
-    assert bc.weight_report(np.r_[weights, np.zeros(5000)]).pareto_k == pytest.approx(shape)
-
-
-@pytest.mark.parametrize("weights", [np.ones(100), np.r_[np.ones(50), 2 * np.ones(50)], np.arange(1, 20)])
-def test_no_pareto_shape(weights):
-    """Too few weights, or equal largest ones: no number, and no warning."""
-    report = bc.weight_report(weights)
-    assert np.isnan(report.pareto_k)
-    assert "Pareto" not in report.sentence()
-    assert not any("Pareto" in text for text in report.remarks)
-
-
-def test_warnings_of_the_report():
-    even, uneven = bc.weight_report(np.ones(40)), bc.weight_report(np.r_[np.ones(1000), 1000 * np.ones(2)])
-    assert even.remarks == ()
-    assert "(100 %)" in even.sentence()
-    assert uneven.effective_rows == pytest.approx(3000**2 / (1000 + 2e6))
-    assert [text.split()[0] for text in uneven.remarks] == ["The", "There"]
-    assert "less than 10 %" in str(uneven)
-    assert even.to_frame().loc["effective_rows", "value"] == 40
-
-
-def test_the_report_refuses_invalid_weights():
-    with pytest.raises(ValueError, match="`weights` is empty"):
-        bc.weight_report([])
-    with pytest.raises(ValueError, match="first at index 1"):
-        bc.weight_report([1.0, -1.0])
-    with pytest.raises(ValueError, match="missing"):
-        bc.weight_report([1.0, np.nan])

@@ -4,20 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from censored_rows import simulated
 
 import bayescal as bc
 from bayescal.estimands.registry import registered
 from bayescal.survival.analysis import NotFollowedWarning
 
 LEAST = 1e-9
-
-
-def simulated(n=1000, seed=1, rate=1.0):
-    rng = np.random.default_rng(seed)
-    risk = rng.beta(1.2, 2.4, n)
-    died = (np.log(rng.random(n)) / np.log1p(-risk)) ** 0.8
-    lost = rng.exponential(1 / rate, n)
-    return np.minimum(died, lost), (died <= lost).astype(int), risk
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -65,45 +58,6 @@ def test_a_row_censored_at_the_horizon_is_known_to_be_event_free():
     ev = bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=100)
     plain = bc.evaluate(event == 1, risk, bins=10, rng=1, draws=100)
     assert np.array_equal(ev.ece.values, plain.ece.values)
-
-
-def test_the_ratio_of_observed_to_expected_events():
-    """Means and variances of the Beta and Dirichlet distributions give those of the ratio, without simulation."""
-    time, event, risk = simulated(4000, rate=0.7)
-    ev = bc.evaluate_survival(time, event, risk, horizon=1, rng=1, draws=20_000)
-    counts = ev.counts
-    used = counts.occupied
-    n, k, mean = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
-    a, b = k + mean, n - k + 1 - mean
-    theta, variance = a / (a + b), a * b / (a + b) ** 2 / (a + b + 1)
-    mass = ev.posterior.mass_parameters[used]
-    mass /= mass.sum()
-    expected = mass @ mean
-    ratio = ev.observed_expected
-    standard_error = np.sqrt(mass**2 @ variance) / expected / np.sqrt(20_000)
-    assert ratio.mean() == pytest.approx(mass @ theta / expected, abs=6 * standard_error)
-    # masses vary little, and their effect on numerator and denominator nearly cancels in calibrated data
-    assert ratio.sd() == pytest.approx(np.sqrt(mass**2 @ variance) / expected, rel=0.05)
-    # joint with the other draws: a positive signed error goes with a ratio above 1
-    assert np.corrcoef(ratio.values, ev.signed_error.values)[0, 1] > 0.5
-    assert (ratio * ev.ece).mean() > 0
-
-
-def test_several_horizons():
-    time, event, risk = simulated(1500)
-    at = [0.3, 0.6, 1.0]
-    risks = np.stack([1 - (1 - risk) ** (t**1.25) for t in at], axis=1)
-    every = bc.evaluate_survival(time, event, risks, horizon=at, rng=1, draws=300)
-    assert list(every) == at == list(every.horizons)
-    alone = bc.evaluate_survival(time, event, risks[:, 1], horizon=0.6, rng=every.seeds[0.6], draws=300)
-    assert np.array_equal(alone.ece.values, every[0.6].ece.values)
-    assert [row["n_events"] for row in every.table()] == [int(each.counts.k.sum()) for each in every.values()]
-    assert "Of 3 horizons" in str(every)
-    assert every.to_frame().index.tolist() == at
-    with pytest.raises(KeyError, match=r"no horizon 0\.5"):
-        every[0.5]
-    ratio = every.table(estimand="observed_expected")[0]
-    assert ratio["mean"] == every[0.3].observed_expected.mean()
 
 
 def test_bins_that_are_not_followed_are_printed_warned_of_and_refused():
@@ -159,20 +113,6 @@ def test_scores_of_censored_rows():
         ev.draws("log_score")
 
 
-def test_documents_trees_and_pages(tmp_path):
-    time, event, risk = simulated(500)
-    ev = bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=400)
-    tree = ev.to_datatree()
-    assert tree.attrs["horizon"] == 0.5
-    assert tree["posterior"]["observed_expected"].size == 400
-    assert tree["observed_data"]["n_censored"].values.sum() == ev.counts.n_censored.sum()
-    assert '"observed_expected"' in ev.to_json()
-    assert ev.to_html(tmp_path / "a.html").stat().st_size > 1000
-    assert "observed / expected" in str(ev)
-    assert "observed / expected" in ev.to_latex()
-    assert bc.plot_reliability(ev).get_ylabel() == "event rate"
-
-
 def test_results_do_not_depend_on_the_order_of_rows():
     time, event, risk = simulated(800)
     order = np.random.default_rng(1).permutation(800)
@@ -210,59 +150,6 @@ def test_errors_of_horizons_and_groups():
         bc.evaluate_survival(time, event, risk, horizon=0.1, alpha=1)
     with pytest.raises(TypeError, match="`horizon` must be a number"):
         bc.evaluate_survival(time, event, risk, horizon="5")
-
-
-def test_without_expected_events_there_is_no_ratio():
-    time, event, _ = simulated(100)
-    ev = bc.evaluate_survival(time, event, np.zeros(100), horizon=0.5, rng=1, draws=100)
-    assert "observed / expected" not in str(ev)
-    assert "observed_expected" not in ev.to_json()
-    assert "observed_expected" not in ev.to_datatree()["posterior"]
-    with pytest.raises(ValueError, match="all stated risks are 0: no event is expected"):
-        ev.observed_expected.mean()
-    both = bc.evaluate_survival(time, event, np.zeros((100, 2)), horizon=[0.2, 0.5], rng=1, draws=100)
-    assert len(str(both)) > 100
-
-
-def test_plug_in_values_and_those_of_a_calibrated_classifier_leave_out_bins_that_are_not_followed():
-    """Both describe the same bins: those of a data set without the rows of the other bins."""
-    time, event, risk = simulated(2000)
-    top = risk >= 0.8
-    event[top & (time >= 0.4)] = 0
-    time[top] = np.minimum(time[top], 0.4)
-    ev = bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=4000)
-    assert 0 < ev.not_followed < 0.05
-    rest = bc.evaluate_survival(time[~top], event[~top], risk[~top], horizon=0.5, rng=1, draws=4000)
-    for name in ("ece", "l2_error", "e90_bins", "signed_error"):
-        assert ev.plug_in_of(name) == pytest.approx(rest.plug_in_of(name), rel=1e-12), name
-    assert ev.null.mean() == pytest.approx(rest.null.mean(), abs=6 * rest.null.sd() / np.sqrt(2000))
-    by_name = {row["quantity"]: row["plug_in"] for row in ev.table()}
-    of_rest = {row["quantity"]: row["plug_in"] for row in rest.table()}
-    assert by_name["observed_expected"] == pytest.approx(of_rest["observed_expected"], rel=1e-12)
-    assert "Plug-in values leave them out" in str(ev).replace("\n", " ")
-
-
-def test_survival_probabilities_and_a_horizon_without_events_are_suspected():
-    time, event, risk = simulated(400)
-    reversed_risks = bc.evaluate_survival(time, event, 1 - risk, horizon=0.5, rng=1, draws=100)
-    assert any("Are these survival probabilities? Then pass 1 minus them." in text for text in reversed_risks.remarks)
-    early = bc.evaluate_survival(time + 1, event, risk, horizon=0.5, rng=1, draws=100)
-    assert any(f"by the horizon 0.5, and {risk.sum():.0f} are expected" in text for text in early.remarks)
-    for ev in (
-        bc.evaluate_survival(time, event, risk, horizon=0.5, rng=1, draws=100),
-        bc.evaluate_survival(time, event, np.full(400, 0.4), horizon=0.5, rng=1, draws=100),
-        bc.evaluate_survival(time + 1, event, risk / 50, horizon=0.5, rng=1, draws=100),  # fewer than 8 are expected
-    ):
-        assert not any("survival probabilities" in text or "No event" in text for text in ev.remarks)
-
-
-def test_the_trend_is_that_of_cochran_and_armitage():
-    """40 events in 60 rows and 10 in 40: the test of two proportions, with a share of 1/2 in both together."""
-    risk = np.repeat([0.2, 0.8], [60, 40])
-    time = np.where(np.concatenate([np.arange(60) < 40, np.arange(40) < 10]), 1.0, 3.0)
-    ev = bc.evaluate_survival(time, time < 2, risk, horizon=2, bins=2, rng=1, draws=100)
-    z = (1 / 4 - 2 / 3) / np.sqrt(1 / 4 * (1 / 60 + 1 / 40))
-    assert any(f"z = {z:.2g})" in text for text in ev.remarks)
 
 
 def test_codes_of_r_are_suspected():

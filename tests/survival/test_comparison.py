@@ -8,7 +8,7 @@ import bayescal as bc
 from bayescal.analyses.compare import SameRowsWarning
 from bayescal.estimands.registry import registered
 from bayescal.survival.analysis import NotFollowedWarning
-from bayescal.survival.pairs import PairedHorizons
+from bayescal.survival.comparison import PairedHorizons
 
 
 def simulated(n=1500, seed=1):

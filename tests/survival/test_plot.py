@@ -1,7 +1,5 @@
 """Pictures of survival evaluations: censored rows in the reliability diagram, and errors over several horizons."""
 
-import json
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -12,19 +10,8 @@ from bayescal.report.diagram import reliability_points
 from bayescal.survival.analysis import NotFollowedWarning
 
 
-@pytest.fixture(scope="module")
-def found():
-    rng = np.random.default_rng(1)
-    risk = rng.beta(1.2, 2.4, 800)
-    died = (np.log(rng.random(800)) / np.log1p(-risk)) ** 0.8
-    lost = rng.exponential(1.5, 800)
-    at = [0.4, 0.8]
-    risks = np.stack([1 - (1 - risk) ** (t**1.25) for t in at], axis=1)
-    return bc.evaluate_survival(np.minimum(died, lost), died <= lost, risks, horizon=at, rng=1, draws=500)
-
-
-def test_the_reliability_diagram_shows_censored_rows(found):
-    ev = found[0.8]
+def test_the_reliability_diagram_shows_censored_rows(two_horizons):
+    ev = two_horizons[0.8]
     points = reliability_points(ev)
     assert points.censored.sum() == pytest.approx(ev.counts.n_censored.sum() / 800)
     used = ev.counts.occupied & ev.counts.followed
@@ -67,9 +54,9 @@ def test_without_censoring_nothing_is_hatched():
 
 
 @pytest.mark.parametrize("estimand", ["ece", "observed_expected", "signed_error"])
-def test_several_horizons(found, estimand):
-    ax = bc.plot_horizons(found, Figure().subplots(), estimand=estimand)
-    table = found.table(estimand=estimand)
+def test_several_horizons(two_horizons, estimand):
+    ax = bc.plot_horizons(two_horizons, Figure().subplots(), estimand=estimand)
+    table = two_horizons.table(estimand=estimand)
     by_gid = {artist.get_gid(): artist for artist in (*ax.get_lines(), *ax.collections)}
     assert by_gid["means"].get_ydata().tolist() == [row["mean"] for row in table]
     assert by_gid["plug-in"].get_ydata().tolist() == [row["plug_in"] for row in table]
@@ -78,31 +65,16 @@ def test_several_horizons(found, estimand):
     assert by_gid["calibrated"].get_ydata()[0] == (1.0 if estimand == "observed_expected" else 0.0)
     words = {"ece": "ECE", "signed_error": "signed error", "observed_expected": "observed / expected"}[estimand]
     assert ax.get_ylabel() == words
-    assert found.specification(estimand=estimand).startswith(f"{words} at horizons 0.4, 0.8, 10 equal-width bins")
+    assert two_horizons.specification(estimand=estimand).startswith(
+        f"{words} at horizons 0.4, 0.8, 10 equal-width bins"
+    )
     written = " ".join(text.get_text() for text in ax.figure.findobj(Text)).replace("\n", " ")
-    assert found.specification(estimand=estimand) in written
-    assert found.sheet(estimand=estimand).spec == found.specification(estimand=estimand)
+    assert two_horizons.specification(estimand=estimand) in written
+    assert two_horizons.sheet(estimand=estimand).spec == two_horizons.specification(estimand=estimand)
 
 
-def test_other_arguments_are_refused(found):
+def test_other_arguments_are_refused(two_horizons):
     with pytest.raises(TypeError, match="`horizons` must be SurvivalHorizons, not SurvivalEvaluation"):
-        bc.plot_horizons(found[0.8])
+        bc.plot_horizons(two_horizons[0.8])
     with pytest.raises(ValueError, match="`estimand` must be one of"):
-        bc.plot_horizons(found, Figure().subplots(), estimand="eces")
-
-
-def test_documents_and_pages_hold_the_horizon_and_what_is_censored(found, tmp_path):
-    """The observed share of a bin that is not followed is missing."""
-    ev = found[0.8]
-    document = json.loads(ev.to_json())
-    assert document["horizon"] == 0.8
-    assert document["not_followed"] == ev.not_followed
-    assert [row["n_censored"] for row in document["bins"]] == ev.counts.n_censored.tolist()
-    assert [row["effective_n"] for row in document["bins"]] == pytest.approx(ev.counts.effective_n)
-    used = ev.counts.occupied & ev.counts.followed
-    assert [row["accuracy"] is not None for row in document["bins"]] == used.tolist()
-    page = ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "effective rows" in page
-    assert "or its last row is censored before the horizon" in page
-    plain = bc.evaluate([0, 1] * 50, [0.2, 0.7] * 50, rng=1, draws=100)
-    assert "effective rows" not in plain.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+        bc.plot_horizons(two_horizons, Figure().subplots(), estimand="eces")

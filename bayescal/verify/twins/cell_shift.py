@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal.shift.cell_shift import CellShiftPosterior, total_variation
+from bayescal.shift.statistics import CellShiftPosterior, total_variation
 from bayescal.verify.named import below, by_name
 
 if TYPE_CHECKING:

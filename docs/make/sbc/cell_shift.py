@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.shift.cell_shift import SCALES, CellShiftPosterior
 from bayescal.shift.class_frequencies_posterior import dirichlet
+from bayescal.shift.statistics import SCALES, CellShiftPosterior
 from bayescal.verify.twins.cell_shift import quantities
 from sbc.control import Control, with_data, with_draws
 from sbc.ranks import NamedSimulator, Sampler
