@@ -15,8 +15,7 @@ from bayescal.planning.one_classifier import TRUTHS
 from bayescal.planning.simulated_counts import counts_like, effective_rows, shared_out
 from bayescal.planning.simulated_losses import JointLosses
 from bayescal.planning.simulated_ranks import SimulatedRanks
-from bayescal.posterior.copula import reorder
-from bayescal.posterior.joint import correlation
+from bayescal.posterior.joint import correlation, reorder
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
 from bayescal.stats.binned import BinnedCounts

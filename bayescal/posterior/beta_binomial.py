@@ -78,23 +78,11 @@ def _stirling(x: Floats) -> Floats:
 
 
 def absolute_gap(c: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
-    r"""Mean of :math:`|\theta - c|` for :math:`\theta \sim \mathrm{Beta}(a, b)`, in closed form.
+    r"""Mean of :math:`|\theta - c|` for :math:`\theta \sim \mathrm{Beta}(a, b)`, in closed form; arrays broadcast.
 
-    Parameters
-    ----------
-    c : array-like
-        Points in [0, 1].
-    a, b : array-like
-        Beta parameters, > 0; broadcast with `c`.
+    It is :math:`c (2 I_c(a, b) - 1) + \frac{a}{a + b} (1 - 2 I_c(a + 1, b))`, where I is the regularised incomplete
+    beta function.
 
-    Returns
-    -------
-    ndarray
-        :math:`c (2 I_c(a, b) - 1) + \frac{a}{a + b} (1 - 2 I_c(a + 1, b))`, where I is the regularised incomplete beta
-        function.
-
-    Examples
-    --------
     >>> float(absolute_gap(0.5, 1, 1))
     0.25
     """

@@ -22,25 +22,16 @@ CONVENTIONS = {"sum": "sum over {K} classes", "mean": "mean over {K} classes", "
 
 @dataclass(frozen=True)
 class ProperScore:
-    """A proper score of all classes: its words, the bounds of a loss, and its losses.
-
-    Parameters
-    ----------
-    name, convention : str
-        Words.
-    prior_loss, largest : float
-        Loss of the second half row of the prior, and the largest loss; see `MultiClassScore`.
-    of_rows : callable
-        Takes validated rows; returns the loss of each, shape (n_rows,).
-    of_classes : callable
-        Takes a block of probabilities; returns the loss of every row if its label were each class, of the same shape.
-    """
+    """A proper score of all classes: its words, the bounds of a loss, and its losses."""
 
     name: str
     convention: str
+    #: Loss of the second half row of the prior, and the largest loss; see `MultiClassScore`.
     prior_loss: float
     largest: float
+    #: Takes validated rows; returns the loss of each, shape (n_rows,).
     of_rows: Callable[[ClassRows], Floats]
+    #: Takes a block of probabilities; returns the loss of every row if its label were each class, of the same shape.
     of_classes: Callable[[Floats], Floats]
 
     def posterior(self, rows: ClassRows, losses: Floats) -> MultiClassScore:

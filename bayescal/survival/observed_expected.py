@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
-from bayescal.posterior.copula import with_ranks_of
+from bayescal.posterior.joint import with_ranks_of
 from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]

@@ -347,30 +347,16 @@ def _effective(counts: Counts) -> tuple[Floats, Floats, Floats]:
 
 
 def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 3.0) -> pm.Model:
-    """Write the posterior of outcome and score cells of one or several models in PyMC.
+    """Write the posterior of outcome and score cells of one or several classifiers in PyMC; counts have no weights.
 
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        Counts without weights.
-    pseudo_rows : float, default 3
-        Weight of the prior in rows.
+    Free: ``rate`` (outcome, cell). Deterministic: ``q``, the probabilities of outcome and joint score cell, of shape
+    (2, n_bins, ..., n_bins) with one axis per classifier.
 
-    Returns
-    -------
-    pymc.Model
-        Free: ``rate`` (outcome, cell). Deterministic: ``q``, the probabilities of outcome and joint score cell, of
-        shape (2, n_bins, ..., n_bins) with one axis per model.
+    All joint cells are written out, those without rows too, so that the Dirichlet process of the prior, which has the
+    weight of `pseudo_rows` rows, is a Dirichlet with one parameter per joint cell: the product of its shares of the
+    base distribution, in which a score is 0 or 1 with probability 0.45 each, and uniform with probability 0.1. Rates
+    are Gamma and counts Poisson, as in `dirichlet_model`.
 
-    Notes
-    -----
-    All joint cells are written out, those without rows too, so that the Dirichlet process of the prior is a Dirichlet
-    with one parameter per joint cell: the product of its shares of the base distribution, in which a score is 0 or 1
-    with probability 0.45 each, and uniform with probability 0.1. Rates are Gamma and counts Poisson, as in
-    `dirichlet_model`.
-
-    Examples
-    --------
     >>> model = score_cells_model(ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5]))
     >>> [v.name for v in model.free_RVs]
     ['rate']

@@ -85,22 +85,7 @@ class Centre(NamedTuple):
 
 
 def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, SubModelGraph]:
-    """Write sub-models in the model on the context stack.
-
-    Parameters
-    ----------
-    rows : BinRows
-        Bins that are not saturated.
-    prior : ShrinkagePrior
-        Constants of the prior.
-    names : collection of str
-        Keys of the sub-models.
-
-    Returns
-    -------
-    dict of str to SubModelGraph
-        Graphs in the order of `names`.
-    """
+    """Write the named sub-models of bins that are not saturated in the model on the context stack."""
     if not len(rows.n):
         return dict.fromkeys(names, SubModelGraph(pt.as_tensor(0.0), pt.zeros(0), pt.zeros(0), {}))
     others: dict[str, Callable[[], SubModelGraph]] = {
@@ -350,16 +335,6 @@ def saturated_bins(rows: BinRows) -> Saturated:
     The state in which all of them are exactly as stated has no prior probability. Its odds are a function of the
     outcomes: 0.05 / 0.95 times the likelihood ratio of the stated against the observed shares. This model repeats the
     formula and draws the state from a Uniform, so it checks the implementation but not the formula.
-
-    Parameters
-    ----------
-    rows : BinRows
-        Rows of the saturated bins.
-
-    Returns
-    -------
-    Saturated
-        Log-likelihoods and accuracies; zero and empty without saturated bins.
     """
     if not len(rows.n):
         return Saturated(0.0, 0.0, pt.zeros(0), pt.zeros(0))

@@ -52,23 +52,10 @@ PARAMETERS_OF: dict[str, tuple[str, ...]] = {
 def of_pymc(
     tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, ...], *, with_calibrated: bool = False
 ) -> dict[str, Any]:
-    """Compute every quantity from draws of the PyMC model, one chain after another.
+    """Compute every quantity from draws of the PyMC model, one chain after another, shape (n_draws,).
 
-    Parameters
-    ----------
-    tree : DataTree
-        Result of `pymc.sample`.
-    posterior : DirichletPosterior or ShrinkagePosterior
-        The closed form, for its counts and prior.
-    thresholds : tuple of float
-        Points at which the distribution function of the ECE is evaluated.
-    with_calibrated : bool, default False
-        Whether to return the probability of exact calibration only; see `agreement`.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (n_draws,)
-        ``ece``, ``P(ece <= 0.04)``, ``accuracy[14]``, ``P(off)[3]``, ...; events as booleans.
+    They are ``ece``, ``P(ece <= 0.04)`` for the thresholds, ``accuracy[14]``, ``P(off)[3]``, ...; events are booleans.
+    If `with_calibrated`, return the probability of exact calibration only; see `agreement`.
     """
     drawn = {name: np.concatenate(values.values) for name, values in tree.posterior.items()}
     labels = tree.posterior["bin"].values
@@ -114,23 +101,9 @@ def _parameters_of_pymc(drawn: Mapping[str, Any], posterior: ShrinkagePosterior)
 def of_closed_form(
     posterior: Posterior, thresholds: tuple[float, ...], n_draws: int, *, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Compute every quantity from draws of the closed form; exact probabilities are single numbers.
+    """Compute the quantities of `of_pymc` from draws of the closed form, and the probability of exact calibration.
 
-    Parameters
-    ----------
-    posterior : DirichletPosterior or ShrinkagePosterior
-        The closed form.
-    thresholds : tuple of float
-        As for `of_pymc`.
-    n_draws : int
-        Number of draws.
-    rng : Generator
-        Randomness.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (n_draws,) or (1,)
-        The quantities of `of_pymc`, and the probability of exact calibration.
+    Arrays have shape (n_draws,); exact probabilities are single numbers, shape (1,).
     """
     if isinstance(posterior, DirichletPosterior):
         bins = posterior.sample(n_draws, rng=rng)
@@ -154,18 +127,9 @@ def of_closed_form(
 
 
 def sub_models_of(posterior: ShrinkagePosterior) -> list[str]:
-    """List the sub-models that take part in a posterior.
+    """List the keys of the sub-models that take part in a posterior with a weight above 0.
 
-    Parameters
-    ----------
-    posterior : ShrinkagePosterior
-        The posterior.
-
-    Returns
-    -------
-    list of str
-        Keys of those with a weight above 0. If all bins are saturated, no sub-model describes a bin, and the list holds
-        exact calibration alone.
+    If all bins are saturated, no sub-model describes a bin, and the list holds exact calibration alone.
     """
     if all_saturated(posterior):
         return [EXACT]

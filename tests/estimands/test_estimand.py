@@ -15,8 +15,7 @@ import bayescal as bc
 from bayescal import datasets
 from bayescal.app import app
 from bayescal.estimands import registry as module
-from bayescal.estimands.names import estimand_called
-from bayescal.estimands.registry import RESERVED, as_estimand, estimand, registered
+from bayescal.estimands.registry import RESERVED, as_estimand, estimand, estimand_called, registered
 from bayescal.report.comparison_shapes import comparison_shapes
 from bayescal.results.comparable import common_estimands
 

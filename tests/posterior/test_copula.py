@@ -6,7 +6,7 @@ Spearman's correlation of Normals with correlation r is (6 / pi) arcsin(r / 2) (
 import numpy as np
 import pytest
 
-from bayescal.posterior.copula import reorder, with_common_cause
+from bayescal.posterior.joint import reorder, with_common_cause
 
 N = 40_000
 

@@ -19,13 +19,12 @@ from bayescal import BinnedCounts, ece, evaluate_counts
 from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.shrinkage import model as shrinkage
 from bayescal.posterior.shrinkage import sub_model
-from bayescal.posterior.shrinkage.gap_moments import ece_moments
 from bayescal.posterior.shrinkage.independent import cells, integrated, moments
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
 from bayescal.posterior.shrinkage.independent.integrated import COARSE, FINE, _sparsest
-from bayescal.posterior.shrinkage.pool import posterior_probabilities
 from bayescal.posterior.shrinkage.posterior import SamplerWarning, ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import INDEPENDENT, SUB_MODELS, ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import INDEPENDENT, SUB_MODELS, ShrinkagePrior, posterior_probabilities
+from bayescal.posterior.shrinkage.sub_model import ece_moments
 
 NAMES = (
     "logistic",

@@ -15,9 +15,9 @@ from bayescal.analyses.one import evaluate_one
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior import many
-from bayescal.posterior.many import compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage import many as module
 from bayescal.posterior.shrinkage.compiled.functions import dirichlet
+from bayescal.posterior.shrinkage.posterior import compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning
 
 pytest.importorskip("numba")

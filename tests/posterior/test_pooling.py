@@ -10,13 +10,10 @@ from scipy.stats import betabinom, binom, dirichlet_multinomial, norm
 
 import bayescal as bc
 from bayescal.posterior.pooling import evidence, sampling, weights
-from bayescal.posterior.pooling.alone import Alone
-from bayescal.posterior.pooling.evidence import Rows, deviations, log_likelihood
-from bayescal.posterior.pooling.group_bins import GroupBins
-from bayescal.posterior.pooling.masses import draw_masses, precision_probabilities
-from bayescal.posterior.pooling.posterior import PooledPosterior
+from bayescal.posterior.pooling.evidence import GroupBins, Rows, deviations, log_likelihood
+from bayescal.posterior.pooling.posterior import Alone, PooledPosterior, assigned, mixture
 from bayescal.posterior.pooling.prior import COMPLETE, DEVIATING, PARTIAL, PoolingPrior
-from bayescal.posterior.pooling.weights import assigned, mixture
+from bayescal.posterior.pooling.sampling import draw_masses, precision_probabilities
 from bayescal.verify.twins.pooling import CURVE, few_groups
 
 BINS = few_groups()

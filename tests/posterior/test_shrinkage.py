@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinnedCounts, ece, evaluate, shrinkage_posterior
-from bayescal.posterior.shrinkage.pool import alternatives, posterior_probabilities
-from bayescal.posterior.shrinkage.prior import ENDS, FAMILIES
+from bayescal.posterior.shrinkage.prior import ENDS, FAMILIES, alternatives, posterior_probabilities
 
 FIVE = list(FAMILIES["independent"])
 #: Mean ECE and first three draws from release 0.1.0, by `shrinkage_posterior(counts).sample(4000, rng=1)`.

@@ -7,12 +7,11 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import expit, logit
 
-from bayescal.posterior.shrinkage.gap_moments import GapSums, ece_moments
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, _adaptive_cells, crowded_ends
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
 from bayescal.posterior.shrinkage.saturated import EXACT_ODDS, SaturatedBins, is_saturated
 from bayescal.posterior.shrinkage.segments import Segments
-from bayescal.posterior.shrinkage.sub_model import Exact
+from bayescal.posterior.shrinkage.sub_model import Exact, GapSums, ece_moments
 
 N = np.array([40.0, 25.0, 60.0, 30.0])
 K = np.array([15.0, 14.0, 31.0, 28.0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.estimands.isotonic import isotonic_fit
+from bayescal.estimands.decompositions import isotonic_fit
 from bayescal.estimands.registry import registered
 from bayescal.results.decomposition import CORP, MURPHY
 

@@ -10,9 +10,16 @@ from pytensor.compile.mode import Mode
 
 from bayescal import BinnedCounts, datasets, dirichlet_posterior, evaluate, shrinkage_posterior
 from bayescal.verify import references
-from bayescal.verify.agreement import LARGEST_Z, agreement, agreement_with_reference
+from bayescal.verify.agreement import (
+    LARGEST_R_HAT,
+    LARGEST_Z,
+    Reference,
+    agreement,
+    agreement_with_reference,
+    pymc_model,
+    reference,
+)
 from bayescal.verify.pymc_models import shrinkage_model
-from bayescal.verify.references import LARGEST_R_HAT, Reference, pymc_model, reference
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 import bayescal as bc
 from bayescal.app import app
 from bayescal.verify import agreement_of_file as command
-from bayescal.verify.agreement import Agreement
-from bayescal.verify.references import Reference
+from bayescal.verify.agreement import Agreement, Reference
 
 
 def run(*arguments):

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bayescal.app import app
+from bayescal.verify.checks import cell_table
 from bayescal.verify.coverage import CoverageStudy, coverage_study
-from bayescal.verify.coverage_study import cell_table
 
 SMALL = ["--sizes", "200", "--populations", "flat", "--methods", "dirichlet,percentile-bootstrap", "--draws", "100"]
 SMALL += ["--curves", "calibrated,one-bad-bin:0.25", "--bins", "5", "--repeats", "8", "--seed", "3"]

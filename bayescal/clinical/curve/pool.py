@@ -13,9 +13,8 @@ from bayescal.clinical.curve.knots import AT_END
 from bayescal.clinical.curve.posterior import DEVIATIONS, PRIOR_EXACT, SmoothCurvePosterior, smooth_curve_posterior
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
-from bayescal.posterior.shrinkage.pool import allot
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import EXACT
+from bayescal.posterior.shrinkage.prior import EXACT, allot
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.stats.merged import MergedCounts
 

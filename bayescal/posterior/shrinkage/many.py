@@ -122,19 +122,9 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
 class CompiledProblem:
     """One problem, integrated: evidences of all sub-models, and draws.
 
-    Parameters
-    ----------
-    n, k, confidence : ndarray, shape (n_bins,)
-        (Effective) rows, positives and mean confidences of the bins that the sub-models describe.
-    crowded : ndarray of bool, shape (n_bins,)
-        Bins that have a share of noise of their own under "label_noise_ends".
-    prior : ShrinkagePrior
-        Constants of the prior.
-
-    Raises
-    ------
-    NoRoomError
-        If a table or a list of nodes does not fit.
+    Arguments are (effective) rows, positives and mean confidences of the bins that the sub-models describe, shape
+    (n_bins,), and which of them have a share of noise of their own under "label_noise_ends". Raise NoRoomError if a
+    table or a list of nodes does not fit.
     """
 
     def __init__(

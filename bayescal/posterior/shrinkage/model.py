@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from bayescal._meant import public
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws as ShrinkageDraws
 from bayescal.posterior.shrinkage.posterior import SamplerWarning as SamplerWarning
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior as ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ENDS, make_prior
+from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws as ShrinkageDraws
 from bayescal.stats.contract import Counts
 
 

@@ -15,16 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlog1py, xlogy
 
-from bayescal import _checks
+from bayescal import _checks, _loops
 from bayescal.draws import BinDraws
-from bayescal.posterior.shrinkage import gap_moments
-from bayescal.posterior.shrinkage.bins_in_use import BinsInUse
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws
+from bayescal.posterior.contract import Posterior
 from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
-from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
+from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, crowded_ends
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
-from bayescal.posterior.shrinkage.pool import allot, alternatives, posterior_probabilities
 from bayescal.posterior.shrinkage.prior import (
     ENDS,
     EXACT,
@@ -33,20 +30,76 @@ from bayescal.posterior.shrinkage.prior import (
     SMALL,
     SUB_MODELS,
     ShrinkagePrior,
+    allot,
+    alternatives,
+    posterior_probabilities,
 )
-from bayescal.posterior.shrinkage.saturated import SaturatedBins
+from bayescal.posterior.shrinkage.saturated import SaturatedBins, is_saturated
 from bayescal.posterior.shrinkage.segments import Segments
-from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel, SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import (
+    PARAMETERS,
+    Exact,
+    ShrinkageDraws,
+    SubModel,
+    SubModelDraws,
+    ece_moments,
+)
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 #: Sub-models with a smaller probability are left out of moments.
 LEAST_OF_MOMENTS = 1e-8
 #: Number of importance draws for diagnostics.
 DIAGNOSTIC_DRAWS = 1000
+#: From this number of problems the compiled form pays: it is compiled once, in up to a minute, and stored.
+MANY = 100
+
+
+@dataclass(frozen=True, eq=False)
+class BinsInUse:
+    """Partition of the bins by the model that describes them: masks of shape (n_bins,).
+
+    If not `apart`, saturated bins have no separate model, and `saturated` marks no bin.
+    """
+
+    counts: Counts
+    apart: bool
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """Mean confidence of each bin; the midpoint if it is empty."""
+        counts = self.counts
+        return np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)
+
+    @cached_property
+    def used(self) -> Bools:
+        """Bins in use: those with rows, or all bins if there are no rows."""
+        occupied = self.counts.occupied
+        return occupied if occupied.any() else np.ones_like(occupied)
+
+    @cached_property
+    def saturated(self) -> Bools:
+        """Saturated bins, which have a separate model."""
+        return self.used & is_saturated(self.confidence) & self.apart
+
+    @cached_property
+    def described(self) -> Bools:
+        """Bins that the sub-models describe."""
+        return self.used & ~self.saturated
+
+    @cached_property
+    def crowded(self) -> Bools:
+        """Bins that have a share of noise of their own under "label_noise_ends"."""
+        return self.described & self.counts.occupied & crowded_ends(self.counts.bins.edges, self.confidence)
+
+    def rows(self, which: Bools) -> tuple[Floats, Floats, Floats]:
+        """Return effective rows, effective positives and mean confidences of the bins in a mask."""
+        n = self.counts.effective_n[which]
+        return n, np.clip(self.counts.effective_k[which], 0.0, n), self.confidence[which]
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,7 +425,7 @@ class ShrinkagePosterior:
         mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
         beside = self._saturated.gap_sums(mass[self._bins.saturated])
         sums = [self._sub_models[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]
-        return gap_moments.ece_moments(list(matters.values()), sums, float(mass.sum()))
+        return ece_moments(list(matters.values()), sums, float(mass.sum()))
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
         drawn = {
@@ -391,3 +444,20 @@ def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray
     result[:] = fill
     result[:, bins] = values
     return result
+
+
+def compiled_form(posterior: Posterior) -> Posterior:
+    """Return the posterior in compiled form, which agrees to Monte Carlo error, or as it is if it has no such form."""
+    if type(posterior) is not ShrinkagePosterior:
+        return posterior
+    from bayescal.posterior.shrinkage.many import CompiledShrinkagePosterior
+
+    return CompiledShrinkagePosterior(posterior.counts, posterior.prior_options)
+
+
+def compiled_form_pays(problems: int) -> bool:
+    """Return whether so many problems are solved in compiled form: from `MANY` on, if numba can be imported.
+
+    With BAYESCAL_COMPILE=never they are not, with ``always`` from 2 on.
+    """
+    return _loops.compiles(problems > 1, problems >= MANY)

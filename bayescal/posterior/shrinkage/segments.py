@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, ndtr
 
-from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.sub_model import SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -43,23 +42,15 @@ LARGEST_RATE = 0.9
 
 
 class SegmentPrior(NamedTuple):
-    """Constants of the prior of segments.
+    """Constants of the prior of segments."""
 
-    Parameters
-    ----------
-    changes : tuple of float
-        Equally probable values of the expected number of changes over all bins.
-    off : float
-        Prior probability that a segment is off.
-    shape : float
-        The shift of a segment that is off is Normal(0, tau^2); the density of tau is proportional to tau^(shape - 1).
-    largest_scale : float
-        Upper bound of tau.
-    """
-
+    #: Equally probable values of the expected number of changes over all bins.
     changes: tuple[float, ...] = (1.0, 4.0, 16.0)
+    #: Prior probability that a segment is off.
     off: float = 0.5
+    #: The shift of a segment that is off is Normal(0, tau^2); the density of tau is proportional to tau^(shape - 1).
     shape: float = 0.5
+    #: Upper bound of tau.
     largest_scale: float = 2.5
 
 
@@ -68,27 +59,14 @@ SEGMENT_PRIOR = SegmentPrior()
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    r"""Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some segments.
+    """Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some segments.
 
     Given the rate of changes, the starts of successive segments form a Markov chain. A forward recursion over segments
-    gives the marginal likelihood, and a backward recursion gives independent draws [1]_. The approximations are the
-    grids of shifts and of tau and, with more than 128 bins, the blocks.
-
-    Parameters
-    ----------
-    n, k : ndarray, shape (n_bins,)
-        (Effective) rows and positives.
-    logit, confidence : ndarray, shape (n_bins,)
-        Mean confidences and their logits; shifts are added to the logits, which are clipped at `FARTHEST_ORIGIN`.
-    prior : SegmentPrior
-        Constants of the prior.
-    fineness : float
-        Spacing of the grid of shifts, as a multiple of 1 / sqrt(1 + I); see `FINENESS`.
-
-    References
-    ----------
-    .. [1] P. Fearnhead (2006), "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics
-       and Computing 16, 203-213.
+    gives the marginal likelihood, and a backward recursion gives independent draws: P. Fearnhead (2006), "Exact and
+    efficient Bayesian inference for multiple changepoint problems", Statistics and Computing 16, 203-213. The
+    approximations are the grids of shifts and of tau and, with more than 128 bins, the blocks. Shifts are added to the
+    logits of the mean confidences, which are clipped at `FARTHEST_ORIGIN`; `fineness` is the spacing of their grid as a
+    multiple of 1 / sqrt(1 + I), see `FINENESS`.
     """
 
     n: Floats

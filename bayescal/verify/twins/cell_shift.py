@@ -33,23 +33,13 @@ class CellShiftTwin:
 
     In PyMC the common distribution m and the distributions of both sides are parameters, and the eight concentrations
     are summed out; nothing is integrated out. Without a difference between the sides, the rows of both sides are
-    Multinomial(m), and the two distributions are not used. They then have a pseudo-prior [1]_,
-    :math:`\mathrm{Dirichlet}(c_4 m)`, which affects the chains and not the posterior.
-
-    Parameters
-    ----------
-    posterior : CellShiftPosterior
-        The posterior.
-    thresholds : mapping of str to ndarray
-        For some quantities, points of their distribution function.
-
-    References
-    ----------
-    .. [1] B. P. Carlin and S. Chib (1995), "Bayesian model choice via Markov chain Monte Carlo methods", Journal of the
-       Royal Statistical Society B 57, 473-484.
+    Multinomial(m), and the two distributions are not used. They then have a pseudo-prior, :math:`\mathrm{Dirichlet}(c_4
+    m)`, which affects the chains and not the posterior: Carlin and Chib (1995), "Bayesian model choice via Markov chain
+    Monte Carlo methods", Journal of the Royal Statistical Society B 57, 473-484.
     """
 
     posterior: CellShiftPosterior
+    #: For some quantities, points of their distribution function.
     thresholds: Mapping[str, Floats]
 
     def model(self) -> "pm.Model":

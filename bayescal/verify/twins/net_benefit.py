@@ -28,17 +28,10 @@ def margins_of(q: Floats, n_models: int) -> Floats:
 
 @dataclass(frozen=True)
 class NetBenefitTwin:
-    """The posterior of net benefits, in closed form and in PyMC.
-
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        Counts without weights.
-    prevalence : float or None
-        As for `net_benefit`.
-    """
+    """The posterior of net benefits of counts without weights, in closed form and in PyMC."""
 
     counts: ThresholdCounts
+    #: As for `net_benefit`.
     prevalence: float | None = None
 
     def model(self) -> "pm.Model":

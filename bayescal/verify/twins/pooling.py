@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, softmax
 
 from bayescal import _packages
-from bayescal.posterior.pooling.group_bins import GroupBins
+from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
 from bayescal.verify.named import by_name
@@ -48,17 +48,7 @@ def lever(bins: GroupBins) -> Floats:
 def named(accuracy: Floats, mass: Floats, confidence: Floats) -> dict[str, Any]:
     """Name the quantities that are compared: ECE of each group, and its standard deviation and maximum over groups.
 
-    Parameters
-    ----------
-    accuracy, mass : ndarray, shape (n_groups, n_draws, n_bins)
-        Draws.
-    confidence : ndarray, shape (n_groups, n_bins)
-        Mean confidences.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (n_draws,) or (n_draws, k)
-        Quantities.
+    Accuracies and masses have shape (n_groups, n_draws, n_bins), quantities (n_draws,) or (n_draws, k).
     """
     ece = (mass * np.abs(accuracy - confidence[:, None])).sum(axis=2).T
     return {
@@ -104,19 +94,12 @@ class PoolingTwin:
     In PyMC, intercepts and slopes of each group are standard Normal numbers times the scale of a component, and the
     likelihood sums over components: of each group, or of all groups together. Components, accuracies and masses are
     drawn given the chains.
-
-    Parameters
-    ----------
-    bins : GroupBins
-        Sums of the groups.
-    prior : PoolingPrior
-        One family: ``together`` is 0 or 1.
-    curve : tuple of float, default CURVE
-        The common curve, which is known.
     """
 
     bins: GroupBins
+    #: One family: ``together`` is 0 or 1.
     prior: PoolingPrior
+    #: The common curve, which is known.
     curve: tuple[float, ...] = CURVE
 
     def _offset(self, centre: str) -> Floats:

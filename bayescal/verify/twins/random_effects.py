@@ -23,18 +23,11 @@ POINTS = (-0.5, 0.0, 0.25, 0.5, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class RandomEffectsTwin:
-    """The posterior of one random-effects problem, in closed form and in PyMC; for `agreement`.
-
-    Parameters
-    ----------
-    estimate, error : ndarray, shape (n_sets,)
-        Estimates and standard errors.
-    scale : float
-        Scale of the prior of the standard deviation between data sets.
-    """
+    """The posterior of one random-effects problem, estimates and standard errors, in closed form and in PyMC."""
 
     estimate: Floats
     error: Floats
+    #: Scale of the prior of the standard deviation between data sets.
     scale: float
 
     def model(self) -> "pm.Model":

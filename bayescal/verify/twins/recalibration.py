@@ -23,15 +23,10 @@ PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 @dataclass(frozen=True, eq=False)
 class RecalibrationTwin:
-    """The posterior of intercept and slope, and the same model in PyMC; for `agreement`.
+    """The posterior of intercept and slope under a Normal prior, and the same model in PyMC; for `agreement`.
 
     Both share the counts by logit and the constants of the prior. The calibration in the large of the chains comes from
     a bisection of its equation, with the mean logits of all cells.
-
-    Parameters
-    ----------
-    posterior : RecalibrationPosterior
-        The posterior, under a Normal prior.
     """
 
     posterior: RecalibrationPosterior
@@ -88,21 +83,9 @@ class RecalibrationTwin:
 
 
 def bisected(x: Floats, rate: Floats, intercept: Floats, slope: Floats) -> Floats:
-    """Find the shifts s with sum rate expit(x + s) = sum rate expit(intercept + slope x), by bisection.
+    """Find the shifts s with sum rate expit(x + s) = sum rate expit(intercept + slope x), by bisection to 1e-9.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n_cells,)
-        Logits.
-    rate : ndarray, shape (n_draws, n_cells)
-        Weights of the cells.
-    intercept, slope : ndarray, shape (n_draws,)
-        Draws.
-
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-        Shifts, to 1e-9.
+    Logits x have shape (n_cells,), the rates (weights of the cells) (n_draws, n_cells), intercept and slope (n_draws,).
     """
     goal = (rate / (1 + np.exp(-(intercept[:, None] + slope[:, None] * x)))).sum(axis=1)
     low, high = np.full(len(goal), -50.0), np.full(len(goal), 50.0)

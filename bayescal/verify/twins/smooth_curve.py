@@ -42,17 +42,8 @@ FLOOR, FAR = 1e-4, 8
 def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Floats]:
     """Return sub-models, prior probabilities within them, and matrices L so that deviations are L times Normal numbers.
 
-    The definitions of `smooth_curve_posterior`, written again: a drift has two parameters, not a covariance.
-
-    Parameters
-    ----------
-    confidence, rank : ndarray, shape (n_bins,)
-        Mean scores and ranks of the bins.
-
-    Returns
-    -------
-    (sub_model, share, matrix) : list of str, ndarray, ndarray of shape (n_components, n_bins, n_bins + 2)
-        The last two columns belong to intercept and slope.
+    The definitions of `smooth_curve_posterior`, written again: a drift has two parameters, not a covariance. Matrices
+    have shape (n_components, n_bins, n_bins + 2); the last two columns belong to intercept and slope.
     """
     inside = np.clip(confidence, FLOOR, 1 - FLOOR)
     x = np.log(inside / (1 - inside))
@@ -73,16 +64,11 @@ def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Flo
 
 @dataclass(frozen=True, eq=False)
 class SmoothCurveTwin:
-    """The posterior of a smooth curve, and the same model in PyMC; for `agreement`.
+    """The posterior of a smooth curve, all of whose bins have rows, and the same model in PyMC; for `agreement`.
 
     The PyMC model has standard Normal numbers, from which each component makes deviations, and the likelihood averages
     the components: sub-models, and all sigmas and ranges. No Gaussian approximation is made. Each chain draw gives the
     probabilities of the components, from which one is drawn.
-
-    Parameters
-    ----------
-    posterior : SmoothCurvePosterior
-        The posterior; all bins have rows.
     """
 
     posterior: SmoothCurvePosterior
@@ -145,18 +131,7 @@ class SmoothCurveTwin:
 
 
 def simulated_curve(n_rows: int = 600, n_bins: int = 12) -> SmoothCurvePosterior:
-    """Make the posterior of simulated rows whose sub-models are all possible, for `SmoothCurveTwin`.
-
-    Parameters
-    ----------
-    n_rows, n_bins : int
-        Rows, and bins of equal mass.
-
-    Returns
-    -------
-    SmoothCurvePosterior
-        The same for every call.
-    """
+    """Make the posterior of simulated rows in bins of equal mass whose sub-models are all possible; always the same."""
     rows = simulate(n_rows, population="flat", curve="temperature", strength=1.15, rng=5)
     steps = OrderedSums.from_rows(Predictions.from_outcomes(rows.outcome, rows.confidence))
     return smooth_curve_posterior(merge_scores(steps, n_bins))
