@@ -1,82 +1,20 @@
-"""Partial pooling: likelihoods, evidences, weights and masses against SciPy and quadrature; structure of the draws."""
+"""Partial pooling: weights of components against quadrature; structure of the draws; groups alone."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.integrate import dblquad, quad
 from scipy.special import expit, softmax
-from scipy.stats import betabinom, binom, dirichlet_multinomial, norm
 
 import bayescal as bc
-from bayescal.posterior.pooling import evidence, sampling, weights
-from bayescal.posterior.pooling.evidence import GroupBins, Rows, deviations, log_likelihood
+from bayescal.posterior.pooling import posterior
+from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import Alone, PooledPosterior, assigned, mixture
 from bayescal.posterior.pooling.prior import COMPLETE, DEVIATING, PARTIAL, PoolingPrior
-from bayescal.posterior.pooling.sampling import draw_masses, precision_probabilities
 from bayescal.verify.twins.pooling import CURVE, few_groups
 
 BINS = few_groups()
 CENTRE = np.array([CURVE])
-
-
-@pytest.mark.parametrize("tau", [0.0, 0.08, 0.2])
-def test_likelihoods_are_those_of_scipy(tau):
-    eta = np.linspace(-2, 2, 5)[None]
-    h, n, k = expit(eta), BINS.n[:1], BINS.k[:1]
-    if tau == 0:
-        expected = binom.logpmf(k, n, h).sum()
-    else:
-        expected = betabinom.logpmf(k, n, (1 / tau**2 - 1) * h, (1 / tau**2 - 1) * (1 - h)).sum()
-    coefficients = (binom.logpmf(k, n, 0.5) - n * np.log(0.5)).sum()
-    assert log_likelihood(n, k, eta, tau)[0] == pytest.approx(expected - coefficients)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tau", [0.0, 0.2])
-@pytest.mark.parametrize("sd", [(0.25, 0.0), (0.7, 0.0), (0.25, 0.25), (0.7, 0.7)])
-def test_evidences_are_integrals(tau, sd):
-    """Adaptive quadrature of SciPy; the rule with three nodes per dimension is accurate to 2 %."""
-    rows = Rows(BINS.n, BINS.k, BINS.start + np.array(CURVE), BINS.lever)
-    found = deviations(rows, (*sd, tau)).log_evidence
-    for g in range(3):
-        best = rows.log_likelihood(deviations(rows, (*sd, tau)).mode[:, None], tau)[g, 0]
-
-        def density(b, a, g=g, best=best):
-            eta = rows.offset[g] + a + b * rows.lever[g]
-            value = np.exp(log_likelihood(rows.n[g], rows.k[g], eta, tau) - best) * norm.pdf(a, 0, sd[0])
-            return value * norm.pdf(b, 0, sd[1]) if sd[1] else value
-
-        ends = -5 * sd[0], 5 * sd[0]
-        if sd[1]:
-            integral = dblquad(density, *ends, -5 * sd[1], 5 * sd[1], epsabs=1e-5)[0]
-        else:
-            integral = quad(lambda a: density(0.0, a), *ends)[0]
-        assert found[g] == pytest.approx(np.log(integral) + best, abs=0.02)
-
-
-@pytest.mark.parametrize("factor", [30, 3000])
-@pytest.mark.parametrize("tau", [0.0, 0.08, 0.2])
-def test_evidences_of_many_rows_are_integrals(tau, factor):
-    """Residuals limit how much many rows say about the intercept; a fine grid of intercepts."""
-    shares = np.array([[0.22, 0.34, 0.47, 0.78, 0.9]])
-    n = np.full((1, 5), 10.0 * factor)
-    rows = Rows(n, n * shares, BINS.start[:1], BINS.lever[:1])
-    found = deviations(rows, (0.4, 0.0, tau))
-    a = np.linspace(-2, 2, 40_001)
-    at = np.stack([a, np.zeros_like(a)], axis=-1)[None]
-    log_density = rows.log_likelihood(at, tau)[0] + norm.logpdf(a, 0, 0.4)
-    expected = np.logaddexp.reduce(log_density) + np.log(a[1] - a[0])
-    assert found.log_evidence[0] == pytest.approx(expected, abs=0.02)
-    sd = np.sqrt(softmax(log_density) @ (a - softmax(log_density) @ a) ** 2)
-    assert found.chol[0, 0] == pytest.approx(sd, rel=0.15)
-
-
-def test_without_deviation_the_evidence_is_the_likelihood():
-    rows = Rows(BINS.n, BINS.k, BINS.start, BINS.lever)
-    np.testing.assert_allclose(
-        deviations(rows, (0, 0, 0.0)).log_evidence, log_likelihood(BINS.n, BINS.k, BINS.start, 0.0)
-    )
 
 
 def test_weights_of_two_components_are_those_of_quadrature():
@@ -97,7 +35,7 @@ def test_weights_of_two_components_are_those_of_quadrature():
 
 def test_weights_before_the_sweeps_are_those_of_quadrature(monkeypatch):
     """Importance sampling alone: the posterior mean of a weight, from its density on a grid."""
-    monkeypatch.setattr(weights, "SWEEPS", 0)
+    monkeypatch.setattr(posterior, "SWEEPS", 0)
     prior = PoolingPrior(drift_sds=((0, 0), (0.25, 0)), taus=(0.0,), centres=("common",), pseudo_groups=3.0, together=0)
     rng = np.random.default_rng(5)
     log_evidence = rng.normal(0, 1, (10, 2)) + np.array([1.0, 0.0])
@@ -141,71 +79,6 @@ def test_components_are_drawn_in_proportion(close_to):
     assert (drawn[1] == 0).all()
 
 
-def test_precisions_have_dirichlet_multinomial_probabilities():
-    precisions = np.array([3.0, 30.0, 3000.0])
-    rows = BINS.rows.astype(int)
-    each = [sum(dirichlet_multinomial(c * BINS.share, n.sum()).logpmf(n) for n in rows) for c in precisions]
-    np.testing.assert_allclose(precision_probabilities(BINS, precisions), softmax(each))
-
-
-def test_sums_of_groups_by_hand():
-    """Weighted rows: Kish's number of rows of a group, divided by weight; half a row is added to each share."""
-    p, w = np.array([0.1, 0.1, 0.6, 0.7, 0.1, 0.7]), np.array([1.0, 3.0, 2.0, 2.0, 1.0, 1.0])
-    y, last = np.array([0, 1, 1, 0, 1, 1]), np.arange(6) >= 4
-    counts = [bc.BinnedCounts.from_arrays(y[at], p[at], weights=w[at], bins=2) for at in (~last, last)]
-    bins = GroupBins.of(counts, counts[0] + counts[1])
-    np.testing.assert_allclose(bins.n, [[16 / 10, 2], [1, 1]])
-    np.testing.assert_allclose(bins.k, [[0.75 * 1.6, 1], [1, 1]])
-    np.testing.assert_allclose(bins.rows, [[64 / 18 / 2, 64 / 18 / 2], [1, 1]])
-    np.testing.assert_allclose(bins.confidence, [[0.1, 0.65], [0.1, 0.7]])
-    assert bins.share_rows == pytest.approx(100 / 20 + 1)
-    np.testing.assert_allclose(bins.share, [0.5, 0.5])
-    np.testing.assert_allclose(bins.of_all, [0.1, (2 * 0.6 + 3 * 0.7) / 5])
-    x, information = np.log([1 / 9, 65 / 35]), np.array([1.6 * 0.1 * 0.9, 2 * 0.65 * 0.35])
-    np.testing.assert_allclose(bins.lever[0], x - (information @ x) / information.sum(), rtol=1e-6)
-
-
-def test_masses_vary_with_the_shares_of_all_rows(close_to):
-    """Moments of a Dirichlet whose centre is Dirichlet: E = (C s + r) / (C + R), and the law of total variance."""
-    rows, share, precision, of_all = np.array([[3.0, 1.0, 6.0], [0.0, 0.0, 0.0]]), np.array([0.2, 0.3, 0.5]), 20.0, 50.0
-    bins = GroupBins(rows, 0 * rows, rows, np.full((2, 3), 0.5), share, share_rows=of_all)
-    drawn = draw_masses(bins, np.array([precision]), 40_000, np.random.default_rng(1))
-    total = precision + rows.sum(axis=1, keepdims=True)
-    expected = (precision * share + rows) / total
-    of_centre = (precision / total) ** 2 * share * (1 - share) / (of_all + 1)
-    variance = (expected * (1 - expected) - of_centre) / (total + 1) + of_centre
-    close_to(drawn.mean(axis=1), expected, np.sqrt(variance / 40_000))
-    np.testing.assert_allclose(drawn.var(axis=1), variance, rtol=0.05)
-    # groups of one draw have the same shares
-    np.testing.assert_allclose(
-        np.cov(drawn[0, :, 0], drawn[1, :, 0])[0, 1], precision / total[0, 0] * share[0] * (1 - share[0]) / 51, rtol=0.1
-    )
-
-
-def test_errors_carry_over_to_other_confidences_within_a_bin():
-    """As the same shift of the logit or as the same gap, whichever stays nearer to the accuracy of all rows."""
-    of_all, theta = np.array([0.98, 0.98, 0.5, 0.98]), np.array([0.8, 0.8, 0.6, 0.99])
-    confidence = np.array([[1.0, 0.97, 0.52, 0.99]])
-    n = np.ones((1, 4))
-    bins = GroupBins(n, n, n, confidence, np.full(4, 0.25), of_all=of_all)
-    curve = np.log(theta / (1 - theta)) - np.log(of_all / (1 - of_all))
-    same = 0.99 / 0.01 * (theta[3] / 0.01) / (0.98 / 0.02)  # odds of the group times the ratio of odds of all rows
-    found = expit(bins.start + bins.shifts(np.array([curve, np.zeros(4)])))
-    np.testing.assert_allclose(found[0, 0], [0.82, 0.79, 0.62, same / (1 + same)], atol=1e-3)
-    np.testing.assert_allclose(found[0, 0, :2], [0.82, 0.79], rtol=1e-12)
-    np.testing.assert_allclose(found[1, 0], confidence[0])
-
-
-def test_draws_do_not_depend_on_chunks(monkeypatch):
-    factor = np.geomspace(1, 1e5, len(BINS))[:, None]  # likelihoods of few rows and of many are computed differently
-    many = GroupBins(BINS.n * factor, BINS.k * factor, BINS.rows, BINS.confidence, BINS.share)
-    whole = PooledPosterior(many, CENTRE).sample(300, rng=1)
-    monkeypatch.setattr(evidence, "CHUNK", 700)
-    parts = PooledPosterior(many, CENTRE).sample(300, rng=1)
-    for name in ("mass", "accuracy", "deviation"):
-        np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
-
-
 def test_a_draw_has_one_common_curve_for_all_groups():
     """Under complete pooling all groups have the logits of one centre in each draw, and every centre as many draws."""
     centres = np.random.default_rng(1).normal(0, 0.5, (4, 5))
@@ -239,50 +112,6 @@ def test_centres_are_draws_of_the_curve_of_all_rows():
     chosen = np.argsort(overall.ece.values, kind="stable")[50::100]
     np.testing.assert_allclose(accuracy, drawn.accuracy[chosen], atol=1e-9)
     np.testing.assert_allclose((drawn.mass[chosen] * np.abs(accuracy - drawn.confidence)).sum(axis=1), ordered)
-
-
-def test_groups_that_do_not_deviate_from_the_diagonal_are_exactly_calibrated():
-    prior = PoolingPrior(drift_sds=((0.0, 0.0),), taus=(0.0,), centres=("diagonal",))
-    drawn = PooledPosterior(BINS, CENTRE, prior).sample(50, rng=1)
-    np.testing.assert_array_equal(drawn.accuracy, np.broadcast_to(BINS.confidence[:, None], drawn.accuracy.shape))
-
-
-def test_a_group_without_rows_has_the_prior_given_the_weights(close_to):
-    """One scale: intercepts of a group without rows are Normal with its standard deviation."""
-    n = np.vstack([BINS.n, np.zeros(5)])
-    bins = GroupBins(n, np.vstack([BINS.k, np.zeros(5)]), n, np.tile(BINS.confidence[:1], (4, 1)), BINS.share)
-    prior = PoolingPrior(drift_sds=((0.4, 0.0),), taus=(0.0,), centres=("common",))
-    a = PooledPosterior(bins, CENTRE, prior).sample(20_000, rng=1).deviation[3, :, 0]
-    close_to(a.mean(), 0.0, 0.4 / np.sqrt(20_000))
-    close_to(a.std(), 0.4, 0.4 / np.sqrt(40_000))
-
-
-@pytest.mark.parametrize("tau", [0.0, 0.2])
-def test_deviations_have_their_posterior_after_many_steps(tau, monkeypatch, close_to):
-    """A skewed posterior: nearly all outcomes are 1, and the prior is wide; 60 steps instead of 2, and a fine grid."""
-    monkeypatch.setattr(sampling, "STEPS", 60)
-    n = np.full((1, 3), 20.0)
-    confidence = np.array([[0.3, 0.5, 0.7]])
-    bins = GroupBins(n, n * np.array([0.7, 0.9, 1.0]), n, confidence, np.full(3, 1 / 3))
-    prior = PoolingPrior(drift_sds=((1.0, 0.0),), taus=(tau,), centres=("diagonal",), together=1.0)
-    drawn = PooledPosterior(bins, np.zeros((1, 3)), prior).sample(20_000, rng=1).deviation[0, :, 0]
-    a = np.linspace(-5, 9, 40_001)
-    at = np.stack([a, np.zeros_like(a)], axis=-1)[None]
-    rows = Rows(bins.n, bins.k, bins.start, bins.lever)
-    share = softmax(rows.log_likelihood(at, tau)[0] + norm.logpdf(a, 0, 1.0))
-    mean = share @ a
-    sd = np.sqrt(share @ (a - mean) ** 2)
-    close_to(drawn.mean(), mean, sd / np.sqrt(20_000))
-    close_to(drawn.std(), sd, np.sqrt((share @ (a - mean) ** 4 - sd**4) / (4 * sd**2 * 20_000)))
-
-
-def test_a_large_group_keeps_its_own_rate(close_to):
-    """With 10^6 rows per bin, accuracies are observed shares under a component with residuals."""
-    n = np.full((2, 5), 1e6)
-    share = np.array([[0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.3, 0.5, 0.7, 0.9]])
-    bins = GroupBins(n, n * share, n, np.tile([0.1, 0.3, 0.5, 0.7, 0.9], (2, 1)), np.full(5, 0.2))
-    drawn = PooledPosterior(bins, CENTRE).sample(200, rng=1)
-    np.testing.assert_allclose(drawn.accuracy, np.broadcast_to(share[:, None], drawn.accuracy.shape), atol=0.003)
 
 
 def test_fractional_rows_are_accepted():

@@ -14,44 +14,23 @@ from bayescal import BinnedCounts, ClasswiseCounts, evaluate, evaluate_counts, s
 from bayescal.analyses.one import evaluate_one
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins
-from bayescal.posterior import many
-from bayescal.posterior.shrinkage import many as module
-from bayescal.posterior.shrinkage.compiled.functions import dirichlet
-from bayescal.posterior.shrinkage.posterior import compiled_form, compiled_form_pays
+from bayescal.posterior.shrinkage import many
+from bayescal.posterior.shrinkage.posterior import MANY, compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning
 
 pytest.importorskip("numba")
+
+
 DRAWS = 20_000
-
-
-def counts_of(kind, n_rows, bins=15, seed=1):
-    """Counts of one kind of data."""
-    rng = np.random.default_rng([seed, n_rows])
-    p = {
-        "flat": lambda: rng.random(n_rows),
-        "crowded": lambda: rng.beta(0.05, 1.5, n_rows),
-        "top": lambda: 0.5 + 0.5 * rng.beta(4.0, 1.0, n_rows),
-        "saturated": lambda: np.where(rng.random(n_rows) < 0.4, np.round(rng.random(n_rows)), rng.random(n_rows)),
-    }[kind]()
-    logit = np.log(np.clip(p, 1e-12, 1)) - np.log1p(-np.clip(p, 0, 1 - 1e-12))
-    truth = 1 / (1 + np.exp(-(logit * rng.uniform(0.7, 1.2) + 0.2 * rng.normal())))
-    return BinnedCounts.from_arrays((rng.random(n_rows) < truth).astype(int), p, bins=bins)
-
-
-def both(counts, **options):
-    posterior = shrinkage_posterior(counts, **options)
-    return posterior, compiled_form(posterior)
-
-
 KINDS = ("flat", "crowded", "top", "saturated")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [1, 20, 300, 5000, 100_000, 3_000_000])
 @pytest.mark.parametrize("kind", KINDS)
-def test_probabilities_of_sub_models_agree(kind, n_rows):
+def test_probabilities_of_sub_models_agree(kind, n_rows, both, counts_of_kind):
     """To a fifth of the Monte Carlo error of 4000 draws of a probability of 1/2."""
-    one, other = both(counts_of(kind, n_rows))
+    one, other = both(counts_of_kind(kind, n_rows))
     assert (other._compiled is None) == one.all_saturated
     assert list(other.probabilities) == list(one.probabilities)
     for name, probability in one.probabilities.items():
@@ -61,66 +40,25 @@ def test_probabilities_of_sub_models_agree(kind, n_rows):
 
 
 @pytest.mark.parametrize("bins", [1, 2, 5, 40])
-def test_probabilities_agree_with_any_number_of_bins(bins):
-    one, other = both(counts_of("flat", 800, bins))
+def test_probabilities_agree_with_any_number_of_bins(bins, both, counts_of_kind):
+    one, other = both(counts_of_kind("flat", 800, bins))
     for name, probability in one.probabilities.items():
         assert other.probabilities[name] == pytest.approx(probability, abs=0.0016), name
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"intercept_sd": 2.0, "log_slope_sd": 0.1},
-        {"dense_scale": 0.7, "sparse_shape": 1.0},
-        {"rho": 0.2, "sub_model_weights": (1, 0, 2, 1, 1)},
-        {"sub_models": ["shared", "label_noise"]},
-        {"sub_models": ["logistic_sparse"]},
-    ],
-)
-def test_probabilities_agree_under_other_priors(options):
-    one, other = both(counts_of("flat", 500), **options)
-    assert other.probabilities == pytest.approx(one.probabilities, abs=0.002)
-
-
-@pytest.mark.parametrize("name", ["logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset",
-                                  "label_noise", "label_noise_any_rate", "label_noise_ends", "small_errors",
-                                  "exact"])  # fmt: skip
-def test_draws_of_each_sub_model_have_the_same_distribution(name):
-    """Accuracies bin by bin and parameters, by two-sample tests; moments of the ECE by quadrature."""
-    counts = counts_of("crowded", 400, bins=6)
-    one, other = both(counts, sub_models=[name])
-    assert one.crowded.any()
-    first, second = one.sample_all(DRAWS, rng=1), other.sample_all(DRAWS, rng=2)
-    tests = [
-        stats.ks_2samp(first.bin_draws.accuracy[:, b], second.bin_draws.accuracy[:, b]).pvalue
-        for b in np.flatnonzero(counts.occupied)
-    ]
-    for parameter in ("intercept", "slope", "rho", "amount", "noise", "noise_rate"):
-        values = [getattr(drawn, parameter) for drawn in (first, second)]
-        assert np.array_equal(*(np.isnan(v) for v in values)), parameter
-        if not np.isnan(values[0]).any():
-            tests.append(stats.ks_2samp(*values).pvalue)
-    assert min(tests) * len(tests) > 1e-5, (name, tests)
-    off = [drawn.off.mean(axis=0) for drawn in (first, second)]
-    assert np.all(np.abs(off[0] - off[1]) < 4.5 * np.sqrt(0.5 / DRAWS) + 0.002)
-    errors = ece(second.bin_draws).values
-    assert errors.mean() == pytest.approx(one.ece_mean(), abs=4.5 * errors.std() / np.sqrt(DRAWS) + 1e-6)
-    assert errors.std() == pytest.approx(one.ece_sd(), rel=0.04, abs=1e-9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [3, 60, 2000, 100_000])
 @pytest.mark.parametrize("kind", KINDS)
-def test_draws_have_the_moments_of_quadrature(kind, n_rows):
-    one, other = both(counts_of(kind, n_rows, seed=2))
+def test_draws_have_the_moments_of_quadrature(kind, n_rows, both, counts_of_kind):
+    one, other = both(counts_of_kind(kind, n_rows, seed=2))
     errors = ece(other.sample(DRAWS, rng=3)).values
     assert errors.mean() == pytest.approx(one.ece_mean(), abs=4.5 * errors.std() / np.sqrt(DRAWS) + 2e-3 * one.ece_sd())
     assert errors.std() == pytest.approx(one.ece_sd(), rel=0.05)
 
 
-def test_a_problem_has_the_same_draws_whatever_was_solved_before():
+def test_a_problem_has_the_same_draws_whatever_was_solved_before(counts_of_kind):
     """Also in another thread, and after pickling."""
-    first, second = (compiled_form(shrinkage_posterior(counts_of("flat", n))) for n in (300, 500))
+    first, second = (compiled_form(shrinkage_posterior(counts_of_kind("flat", n))) for n in (300, 500))
     alone = first.sample(50, rng=1).accuracy
     second.sample(50, rng=1)
     np.testing.assert_array_equal(first.sample(50, rng=1).accuracy, alone)
@@ -137,58 +75,58 @@ def test_a_problem_has_the_same_draws_whatever_was_solved_before():
     "counts",
     [
         BinnedCounts.empty(15),
-        counts_of("flat", 300, bins=41),
+        BinnedCounts.from_arrays(np.arange(300) % 3 == 0, (np.arange(300) + 0.5) / 300, bins=41),
         BinnedCounts.from_arrays([0, 1, 1], [0.0, 1.0, 1.0]),
     ],
     ids=["no rows", "many bins", "saturated bins only"],
 )
-def test_problems_that_have_no_compiled_form_are_solved_in_the_other(counts):
+def test_problems_that_have_no_compiled_form_are_solved_in_the_other(counts, both):
     one, other = both(counts)
     assert other.probabilities == one.probabilities
     np.testing.assert_array_equal(other.sample(50, rng=1).accuracy, one.sample(50, rng=1).accuracy)
 
 
 @pytest.mark.parametrize("size", ["SMOOTH", "DENSE", "SPARSE", "CELLS", "HALF"])
-def test_a_problem_that_needs_more_room_is_solved_in_the_other_form(size, monkeypatch):
-    monkeypatch.setattr(module, size, 4)
-    monkeypatch.setattr(module, "_rooms", type("Rooms", (), {})())
-    one, other = both(counts_of("flat", 300))
+def test_a_problem_that_needs_more_room_is_solved_in_the_other_form(size, monkeypatch, both, counts_of_kind):
+    monkeypatch.setattr(many, size, 4)
+    monkeypatch.setattr(many, "_rooms", type("Rooms", (), {})())
+    one, other = both(counts_of_kind("flat", 300))
     assert other._compiled is None
     assert other.probabilities == one.probabilities
 
 
 @pytest.mark.parametrize("sd", [1e6, 1e30])
-def test_vague_priors_fit_or_are_solved_in_the_other_form(sd):
+def test_vague_priors_fit_or_are_solved_in_the_other_form(sd, both, counts_of_kind):
     """The first cells of the adaptive integration grow in number with the logarithm of the prior's width."""
-    other = both(counts_of("flat", 100), intercept_sd=sd, log_slope_sd=min(sd, 1e3))[1]
+    other = both(counts_of_kind("flat", 100), intercept_sd=sd, log_slope_sd=min(sd, 1e3))[1]
     assert np.isfinite(list(other.probabilities.values())).all()
     assert np.isfinite(other.sample(50, rng=1).accuracy).all()
 
 
-def test_poor_draws_are_reported(monkeypatch):
+def test_poor_draws_are_reported(monkeypatch, counts_of_kind):
     monkeypatch.setattr("bayescal.posterior.shrinkage.sub_model.POOR_SHARE", 1.0)
-    posterior = compiled_form(shrinkage_posterior(counts_of("flat", 300), sub_models=["logistic"]))
+    posterior = compiled_form(shrinkage_posterior(counts_of_kind("flat", 300), sub_models=["logistic"]))
     with pytest.warns(SamplerWarning, match=r"'logistic' \(probability 1\) are inaccurate"):
         posterior.sample(200, rng=1)
 
 
-def test_the_dirichlet_model_has_no_other_form():
-    posterior = evaluate_counts(counts_of("flat", 100), model="dirichlet").posterior
+def test_the_dirichlet_model_has_no_other_form(counts_of_kind):
+    posterior = evaluate_counts(counts_of_kind("flat", 100), model="dirichlet").posterior
     assert compiled_form(posterior) is posterior
 
 
 def test_many_problems_take_the_compiled_form(monkeypatch):
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
-    assert [compiled_form_pays(n) for n in (1, many.MANY - 1, many.MANY)] == [False, False, True]
+    assert [compiled_form_pays(n) for n in (1, MANY - 1, MANY)] == [False, False, True]
     monkeypatch.setenv("BAYESCAL_COMPILE", "never")
-    assert not compiled_form_pays(many.MANY)
+    assert not compiled_form_pays(MANY)
     monkeypatch.setenv("BAYESCAL_COMPILE", "always")
     assert [compiled_form_pays(n) for n in (1, 2)] == [False, True]
 
 
 def test_classes_in_compiled_form(monkeypatch):
     """A class in full has the draws that the mean over classes contains."""
-    monkeypatch.setattr(many, "MANY", 3)
+    monkeypatch.setattr("bayescal.posterior.shrinkage.posterior.MANY", 3)
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
     rows = np.random.default_rng(1)
     matrix = rows.dirichlet([1, 1, 1], 300)
@@ -199,13 +137,13 @@ def test_classes_in_compiled_form(monkeypatch):
         assert type(full.posterior).__name__ == "CompiledShrinkagePosterior"
         np.testing.assert_array_equal(np.sort(full.ece.values), np.sort(result.by_class.values[:, i]))
         assert full.parameters.bin_draws.accuracy == pytest.approx(full.bin_draws.accuracy)
-    monkeypatch.setattr(many, "MANY", 4)
+    monkeypatch.setattr("bayescal.posterior.shrinkage.posterior.MANY", 4)
     other = evaluate_counts(counts, rng=1, model="shrinkage", draws=400)
     assert result.ece.mean() == pytest.approx(other.ece.mean(), abs=4 * other.ece.sd() / np.sqrt(200))
 
 
 def test_groups_in_compiled_form(monkeypatch):
-    monkeypatch.setattr(many, "MANY", 2)
+    monkeypatch.setattr("bayescal.posterior.shrinkage.posterior.MANY", 2)
     rng = np.random.default_rng(1)
     p = rng.random(600)
     y, group = rng.random(600) < p, np.arange(600) % 3
@@ -231,34 +169,15 @@ def test_the_null_distribution_is_binomial():
     assert np.all(null_bins(certain, 100, rng=1, compiled=True).accuracy == 0)
 
 
-@pytest.mark.parametrize("alpha", [[0.2, 0.7, 1.0, 1.5, 30.0, 4e5], [0.01, 0.3], [2.5]])
-def test_masses_have_the_marginal_distributions_of_a_dirichlet(alpha):
-    alpha, mass = np.array(alpha), np.empty((DRAWS, len(alpha)))
-    dirichlet(np.random.default_rng(1), alpha, mass)
-    np.testing.assert_allclose(mass.sum(axis=1), 1, rtol=1e-14)
-    for b, a in enumerate(alpha[:-1]):
-        assert stats.kstest(mass[:, b], stats.beta(a, alpha.sum() - a).cdf).pvalue > 1e-4
-    assert np.cov(mass.T).ravel() == pytest.approx(
-        stats.dirichlet(alpha).cov().ravel(), rel=0.08, abs=0.02 * stats.dirichlet(alpha).var().max()
-    )
-
-
 def test_masses_with_tiny_parameters_are_finite():
     """The Gamma variables of a row would all be zero; the generator of numpy draws instead."""
     posterior = compiled_form(shrinkage_posterior(BinnedCounts.empty(3), mass_alpha=1e-12))
     np.testing.assert_allclose(posterior.sample(200, rng=1).mass.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("number", [{"exact": 3}, {"logistic": 1, "exact": 2}, {"no such": 2}])
-def test_a_wrong_number_of_draws_is_refused(number):
-    problem = compiled_form(shrinkage_posterior(counts_of("flat", 100)))._compiled
-    with pytest.raises(ValueError, match="values that sum to the length of `rows`"):
-        problem.draw(number, np.arange(2), np.random.default_rng(1))
-
-
-def test_large_bins_have_the_other_null_distribution(monkeypatch):
+def test_large_bins_have_the_other_null_distribution(monkeypatch, counts_of_kind):
     monkeypatch.setattr("bayescal.estimands.plug_in.MOST_TABULATED", 10)
-    counts = counts_of("flat", 500)
+    counts = counts_of_kind("flat", 500)
     np.testing.assert_array_equal(
         null_bins(counts, 50, rng=1, compiled=True).accuracy, null_bins(counts, 50, rng=1).accuracy
     )
@@ -281,8 +200,8 @@ def test_calibration_of_the_compiled_form():
         assert stats.kstest((column + rng.random(len(column))) / 100, "uniform").pvalue > 1e-4
 
 
-def test_one_of_many_has_the_result_of_one():
-    counts = counts_of("flat", 1000)
+def test_one_of_many_has_the_result_of_one(counts_of_kind):
+    counts = counts_of_kind("flat", 1000)
     alone, of_many = evaluate_one(counts, rng=1), evaluate_one(counts, rng=1, compiled=True)
     error = alone.ece.sd() / np.sqrt(len(alone.bin_draws))
     assert of_many.ece.mean() == pytest.approx(alone.ece.mean(), abs=6 * error)
@@ -290,23 +209,8 @@ def test_one_of_many_has_the_result_of_one():
     np.testing.assert_allclose(of_many.null.interval(), alone.null.interval(), rtol=0.06)
 
 
-def test_a_tiny_rho_is_left_to_the_other_form():
+def test_a_tiny_rho_is_left_to_the_other_form(both, counts_of_kind):
     """The product of 40 factors of 1e-9 would underflow."""
-    one, other = both(counts_of("flat", 800, 40), rho=1e-9)
+    one, other = both(counts_of_kind("flat", 800, 40), rho=1e-9)
     assert other._compiled is None
     assert other.probabilities == one.probabilities
-
-
-def test_shifts_of_bins_near_0_and_1_start_from_the_same_logits():
-    confidence = np.repeat([0.0, 1e-6, 0.3, 0.8, 1.0], 200)
-    outcome = (np.arange(1000) % 20 == 0) ^ (confidence > 0.5)
-    edges = [0, 1e-7, 0.1, 0.5, 0.9, 1]
-    counts = BinnedCounts.from_arrays(outcome, confidence, bins=edges)
-    posterior = shrinkage_posterior(counts, sub_models=["runs"])
-    compiled = module.CompiledShrinkagePosterior(counts, posterior.prior_options)
-    assert compiled._compiled is not None
-    assert compiled.log_evidence["runs"] == pytest.approx(posterior.log_evidence["runs"], abs=0.02)
-    one, other = (each.sample(4000, rng=1).accuracy for each in (posterior, compiled))
-    error = 6 * one.std(axis=0) * np.sqrt(2 / 4000)
-    assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) < error).all()
-    assert 0.02 < one[:, 0].mean() < 0.08  # 5 % of the outcomes are contrary to a confidence of 0

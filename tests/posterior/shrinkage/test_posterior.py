@@ -1,10 +1,110 @@
-"""The average over families: probabilities, the pool, draws against moments, saturated bins, options."""
+"""The average over families: probabilities, draws against moments, saturated bins, what a draw is."""
+
+import subprocess
+import sys
+import warnings
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
-from bayescal import BinnedCounts, ece, evaluate, shrinkage_posterior
-from bayescal.posterior.shrinkage.prior import ENDS, FAMILIES, alternatives, posterior_probabilities
+from bayescal import BinnedCounts, ece, shrinkage_posterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.posterior.shrinkage.prior import ENDS, FAMILIES, INDEPENDENT, alternatives, posterior_probabilities
+
+NAMES = ("logistic", "dense", "sparse", "logistic_dense", "logistic_sparse")
+independent_posterior = partial(shrinkage_posterior, sub_models=[INDEPENDENT])
+DRIFTING = {name: name.startswith("logistic") for name in NAMES}
+MIDDLE = (np.arange(15) + 0.5) / 15
+
+
+def test_importance_samples_are_good(simulated):
+    posterior = independent_posterior(simulated(2000))
+    sizes, k = posterior.effective_sample_size(), posterior.pareto_k()
+    assert set(sizes) == set(k) == {name for name in NAMES if DRIFTING[name]}
+    assert min(sizes.values()) > 500
+    assert max(sizes.values()) <= 1000
+    assert max(k.values()) < 0.7
+
+
+def test_exact_calibration_has_a_gap_of_exactly_zero(counts_of):
+    """Also at confidences of 0 and 1, and next to them."""
+    c = np.r_[0.0, 1e-6, MIDDLE, 1.0]
+    draws = independent_posterior(counts_of(np.full(18, 100), np.round(100 * c), c)).sample_all(4000, rng=9)
+    exact = (draws.sub_model == 2) & ~draws.off.any(axis=1)
+    assert exact.any()
+    assert np.all(draws.bin_draws.gap[exact] == 0)
+    assert np.all(ece(draws.bin_draws).values[exact] == 0)
+
+
+def test_empty_bins_have_no_part():
+    """Mass 0, gap 0, confidence the midpoint; the others are as if the empty ones did not exist."""
+    with_gap = BinnedCounts.from_arrays([0, 1, 1, 1, 0], [0.1, 0.15, 0.7, 0.9, 0.95], bins=[0, 0.2, 0.4, 0.8, 1])
+    without = BinnedCounts.from_arrays([0, 1, 1, 1, 0], [0.1, 0.15, 0.7, 0.9, 0.95], bins=[0, 0.2, 0.8, 1])
+    alpha = {"mass_alpha": 0.5}
+    one, other = (independent_posterior(c, **alpha) for c in (with_gap, without))
+    assert one.sample(5, rng=1).occupied.tolist() == [True, False, True, True]
+    bins = one.sample(500, rng=1)
+    assert np.all(bins.mass[:, 1] == 0)
+    assert np.all(bins.gap[:, 1] == 0)
+    assert bins.confidence.shape == (1, 4)
+    np.testing.assert_allclose(bins.confidence[0], [0.125, 0.3, 0.7, 0.925])
+    np.testing.assert_array_equal(np.delete(bins.mass, 1, axis=1), other.sample(500, rng=1).mass)
+    np.testing.assert_array_equal(np.delete(bins.accuracy, 1, axis=1), other.sample(500, rng=1).accuracy)
+    assert one.ece_mean() == pytest.approx(other.ece_mean(), rel=1e-12)
+    assert np.isnan(one.off_probability()).tolist() == [False, True, False, False]
+
+
+def test_masses_are_those_of_the_dirichlet_model():
+    """Dirichlet parameters 2/M + n on the occupied bins: Kish's effective rows by weight."""
+    counts = BinnedCounts.from_arrays([1, 0, 1], [0.1, 0.6, 0.65], bins=4, weights=[3, 1, 1])
+    np.testing.assert_allclose(
+        independent_posterior(counts).mass_parameters, [0.5 + 25 / 11 * 0.6, 0, 0.5 + 25 / 11 * 0.4, 0]
+    )
+    np.testing.assert_allclose(
+        independent_posterior(counts, mass_alpha=2).mass_parameters[[0, 2]], 2 + 25 / 11 * np.array([0.6, 0.4])
+    )
+
+
+def test_sample_and_sample_all_are_the_same_draws(simulated):
+    posterior = independent_posterior(simulated(300))
+    bins, draws = posterior.sample(300, rng=10), posterior.sample_all(300, rng=10)
+    np.testing.assert_array_equal(bins.accuracy, draws.bin_draws.accuracy)
+    np.testing.assert_array_equal(bins.mass, draws.bin_draws.mass)
+    drift = expit(draws.intercept[:, None] + draws.slope[:, None] * logit(bins.confidence))
+    still = ~draws.off
+    np.testing.assert_allclose(bins.accuracy[still], drift[still], rtol=1e-9)
+
+
+def test_sub_models_come_as_often_as_they_are_probable(simulated):
+    """To within one draw: they are allotted, not drawn."""
+    posterior = independent_posterior(simulated(300))
+    often = np.bincount(posterior.sample_all(4000, rng=11).sub_model, minlength=5)
+    assert np.all(np.abs(often - 4000 * np.array(list(posterior.probabilities.values()))) <= 1)
+
+
+def test_the_default_number_of_draws():
+    posterior = independent_posterior(BinnedCounts.from_arrays([0, 1], [0.2, 0.7], bins=2))
+    assert posterior.sample(rng=1).mass.shape == (4000, 2)
+    assert posterior.sample_all(rng=1).tau.shape == (4000,)
+
+
+def test_importing_is_cheap():
+    code = (
+        "import sys; import bayescal.posterior.shrinkage; "
+        "assert not {'scipy.stats', 'arviz', 'arviz_stats', 'pymc', 'matplotlib'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_nothing_warns_that_should_not(simulated):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        posterior = independent_posterior(simulated(500, bins=100))
+        assert isinstance(posterior, ShrinkagePosterior)
+        posterior.sample(1, rng=1)
+
 
 FIVE = list(FAMILIES["independent"])
 #: Mean ECE and first three draws from release 0.1.0, by `shrinkage_posterior(counts).sample(4000, rng=1)`.
@@ -15,56 +115,7 @@ FAMILIES = {f: {name: w for name, w in of.items() if name != ENDS} for f, of in 
 ALL = [name for family in FAMILIES.values() for name in family]
 
 
-def counted(n_rows, curve=lambda p: p, bins=15, seed=1):
-    rng = np.random.default_rng(seed)
-    p = rng.random(n_rows)
-    return BinnedCounts.from_arrays(rng.random(n_rows) < curve(p), p, bins=bins)
-
-
-# --- probabilities
-
-
-def test_families_of_the_pool_have_equal_shares():
-    evidence = dict.fromkeys(ALL, -50.0) | {"logistic": 0.0, "runs": -20.0, "small_errors": -8.0, "label_noise": 1.0}
-    found = posterior_probabilities(FAMILIES, evidence)
-    assert sum(found.values()) == pytest.approx(1)
-    # average evidence of the pool: (1/5 + e^-20 2/3 + e^-8) / 3, with weight 10; noise has weight 0.5
-    pool, noise = 10 * (1 / 5 + np.exp(-20) / 1.5 + np.exp(-8)) / 3, 0.5 * np.e
-    assert found["label_noise"] == pytest.approx(noise / (pool + noise), rel=1e-9)
-    for name in ("logistic", "runs", "small_errors"):
-        assert found[name] == pytest.approx(pool / 3 / (pool + noise), rel=1e-9)
-
-
-@pytest.mark.parametrize(("log_evidence", "share"), [(-8.0, 1 / 3), (-10.0, np.exp(-1) / 3), (-40.0, np.exp(-16) / 3)])
-def test_the_share_of_small_errors_fades_if_another_family_has_far_more_evidence(log_evidence, share):
-    """By the formula: a third times exp(-(d - 8) / 2); the others divide the rest."""
-    families = {"independent": {"a": 1.0}, "shared": {"b": 1.0}, "small_errors": {"small_errors": 1.0}}
-    found = posterior_probabilities(families, {"a": 0.0, "b": -90.0, "small_errors": log_evidence})
-    assert found == pytest.approx({"a": (1 - share) / 2, "b": (1 - share) / 2, "small_errors": share}, rel=1e-9)
-    # it fades in relation to the best of the other families, and not at all if they are worse
-    assert posterior_probabilities(families, {"a": -99.0, "b": -90.0, "small_errors": 0.0})["b"] == pytest.approx(1 / 3)
-    two = posterior_probabilities(
-        {f: families[f] for f in ("shared", "small_errors")}, {"b": 0.0, "small_errors": -12.0}
-    )
-    assert two["small_errors"] == pytest.approx(np.exp(-2) / 2)
-
-
-def test_one_family_of_the_pool_alone_has_all_of_it():
-    families = {"independent": {"a": 1.0, "b": 3.0}}
-    assert posterior_probabilities(families, {"a": 0.0, "b": 0.0}) == pytest.approx({"a": 0.25, "b": 0.75})
-
-
-def test_alternatives_are_all_but_exact_calibration():
-    found = alternatives(FAMILIES)
-    assert "exact" not in found
-    assert found["logistic"] == pytest.approx(10 / 3 / 5 / 11)
-    assert found["runs"] == pytest.approx(10 / 3 / 1.5 / 11)
-    assert found["small_errors"] == pytest.approx(10 / 3 / 11)
-    assert found["label_noise"] == pytest.approx(0.5 / 11)
-    assert alternatives({"exact": {"exact": 0.25}}) == {}
-
-
-def test_probabilities_follow_from_the_evidences_of_each_alone():
+def test_probabilities_follow_from_the_evidences_of_each_alone(counted):
     """Each sub-model by itself has the evidence that it has among the others."""
     counts = counted(500, lambda p: p**1.3)
     posterior = shrinkage_posterior(counts)
@@ -85,7 +136,7 @@ def crowded(n_rows=5000, seed=1, wrong=0.02):
     return BinnedCounts.from_arrays(rng.random(n_rows) < truth, p)
 
 
-def test_noise_at_the_ends_takes_part_where_an_end_is_crowded():
+def test_noise_at_the_ends_takes_part_where_an_end_is_crowded(counted):
     """A bin of 0 to 1/15 with three quarters of its rows at 0 is; one of uniform confidences is not."""
     posterior = shrinkage_posterior(crowded())
     assert {f: list(of) for f, of in posterior.families.items()} == {f: list(of) for f, of in CROWDED.items()}
@@ -97,14 +148,6 @@ def test_noise_at_the_ends_takes_part_where_an_end_is_crowded():
     assert shrinkage_posterior(counted(2000)).prior == ""
 
 
-def test_noise_at_the_ends_alone_needs_a_crowded_end():
-    with pytest.raises(
-        ValueError, match="`sub_models` leaves only 'label_noise_ends', which needs a first or last bin"
-    ):
-        shrinkage_posterior(counted(300), sub_models=[ENDS])
-    assert shrinkage_posterior(BinnedCounts.empty(5), sub_models=[ENDS]).probabilities == {ENDS: 1.0}
-
-
 def test_draws_of_crowded_ends_agree_with_moments(close_to):
     posterior = shrinkage_posterior(crowded())
     values = ece(posterior.sample(40_000, rng=2)).values
@@ -112,19 +155,16 @@ def test_draws_of_crowded_ends_agree_with_moments(close_to):
     close_to(values.std(), posterior.ece_sd(), 0.01 * values.std(), "sd")
 
 
-def test_exact_calibration_alone():
+def test_exact_calibration_alone(counted):
     posterior = shrinkage_posterior(counted(100), sub_models=["exact"])
     assert posterior.bayes_factor == 1
     assert posterior.ece_mean() == 0
     assert not ece(posterior.sample(10, rng=1)).values.any()
 
 
-# --- draws
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [0, 30, 2000, 100_000])
-def test_draws_agree_with_moments(n_rows, close_to):
+def test_draws_agree_with_moments(n_rows, close_to, counted):
     counts = counted(n_rows, lambda p: 0.03 + 0.94 * p) if n_rows else BinnedCounts.empty(15)
     posterior = shrinkage_posterior(counts)
     drawn = posterior.sample_all(40_000, rng=2)
@@ -136,7 +176,7 @@ def test_draws_agree_with_moments(n_rows, close_to):
     close_to(drawn.off.mean(axis=0)[there], expected[there], 0.5 / np.sqrt(40_000), "off")
 
 
-def test_parameters_are_there_where_a_sub_model_has_them():
+def test_parameters_are_there_where_a_sub_model_has_them(counted):
     drawn = shrinkage_posterior(counted(300)).sample_all(4000, rng=3)
     names = np.array(ALL)[drawn.sub_model]
     has = {
@@ -158,7 +198,7 @@ def test_parameters_are_there_where_a_sub_model_has_them():
     assert np.all(np.abs(counts - 4000 * p) <= 1)
 
 
-def test_off_probabilities_say_which_family_they_come_from():
+def test_off_probabilities_say_which_family_they_come_from(counted):
     """Two neighbouring bins of 15 that are off together, which runs of bins see at once."""
     posterior = shrinkage_posterior(counted(3000, lambda p: np.where((p > 0.4) & (p < 0.533), p - 0.2, p)))
     shared, independent = (posterior.off_probability(f) for f in ("shared", "independent"))
@@ -172,13 +212,10 @@ def test_off_probabilities_say_which_family_they_come_from():
         posterior.off_probability("runs")
 
 
-def test_a_calibrated_classifier_has_an_interval_that_begins_at_zero_with_any_number_of_bins():
+def test_a_calibrated_classifier_has_an_interval_that_begins_at_zero_with_any_number_of_bins(counted):
     for bins in (2, 15, 100, 300):
         low, high = ece(shrinkage_posterior(counted(2000, bins=bins, seed=4)).sample(4000, rng=1)).interval(0.95)
         assert low == 0 < high < 0.06
-
-
-# --- saturated bins
 
 
 def test_saturated_bins_have_their_own_posterior(close_to, contrary_share):
@@ -233,9 +270,6 @@ def test_saturated_bins_alone_are_the_alternative_to_exact_calibration(contrary_
     assert posterior.log_bayes_factor == pytest.approx(expected, rel=1e-7)
 
 
-# --- options
-
-
 def test_independent_bins_are_release_0_1_0():
     """The draws of release 0.1.0, of its own test data: mean and sd of the ECE of 4000 draws, and three draws."""
     rng = np.random.default_rng(1)
@@ -249,28 +283,6 @@ def test_independent_bins_are_release_0_1_0():
     values = ece(posterior.sample(4000, rng=1)).values
     assert values.mean() == pytest.approx(RELEASE_0_1_0[0], rel=1e-9)
     np.testing.assert_allclose(values[:3], RELEASE_0_1_0[1:], rtol=1e-9)
-
-
-def test_sub_models_by_name_and_by_family():
-    counts = counted(100)
-    some = shrinkage_posterior(counts, sub_models=["noise", "logistic"])
-    assert list(some.probabilities) == ["logistic", "label_noise", "label_noise_any_rate"]
-    assert shrinkage_posterior(counts, sub_models="shared").families.keys() == {"shared"}
-    assert evaluate([0, 1, 1], [0.2, 0.7, 0.9], rng=1, sub_models=["label_noise"]).sub_models == {"label_noise": 1}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sub_models": ["drift"]}, "`sub_models` must be one of .'independent', .* not 'drift'"),
-        ({"sub_models": []}, "must leave at least one sub-model"),
-        ({"sub_models": ["saturated"]}, "must leave at least one sub-model .*; 'saturated' does not count"),
-        ({"sub_models": ["logistic"], "sub_model_weights": [0, 1, 1, 1, 1]}, "must leave at least one"),
-    ],
-)
-def test_sub_models_that_cannot_be(options, message):
-    with pytest.raises(ValueError, match=message):
-        shrinkage_posterior(counted(10), **options)
 
 
 def test_whether_all_bins_are_saturated_is_a_value():
