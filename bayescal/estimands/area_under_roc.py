@@ -240,10 +240,10 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     ranks = ranks_of(counts)
     _require_clusters_in_ranks(counts, ranks)
     generator = _checks.generator(rng)
-    drawn = generator.beta(*beta_parameters(ranks), len(bin_draws))
+    areas = generator.beta(*beta_parameters(ranks), len(bin_draws))
     if ranks.grid_error > 0:
-        drawn += generator.uniform(-ranks.grid_error, ranks.grid_error, len(bin_draws))
+        areas += generator.uniform(-ranks.grid_error, ranks.grid_error, len(bin_draws))
         return Draws(
-            np.clip(drawn, 0, 1), f"auc (to within {ranks.grid_error:.2g}, the error of the grid of its counts)"
+            np.clip(areas, 0, 1), f"auc (to within {ranks.grid_error:.2g}, the error of the grid of its counts)"
         )
-    return Draws(np.clip(drawn, 0, 1), "auc")
+    return Draws(np.clip(areas, 0, 1), "auc")

@@ -212,31 +212,31 @@ def is_registered(estimand: Estimand) -> bool:
     return registered().get(estimand.name) is estimand
 
 
-def as_estimand(given: EstimandLike) -> Estimand:
+def as_estimand(quantity: EstimandLike) -> Estimand:
     """Return the record of an estimand, given its name, its record or a function of draws of the bins.
 
     For an unregistered function, values nearer to zero are taken as better.
     """
-    if isinstance(given, Estimand):
-        return given
-    if isinstance(given, str):
-        _checks.one_of("estimand", given, [*registered()], short=meant())
-        return registered()[given]
-    if not callable(given):
+    if isinstance(quantity, Estimand):
+        return quantity
+    if isinstance(quantity, str):
+        _checks.one_of("estimand", quantity, [*registered()], short=meant())
+        return registered()[quantity]
+    if not callable(quantity):
         raise TypeError(
-            f"`estimand` must be a name, an Estimand or a function of BinDraws, not {type(given).__name__}."
+            f"`estimand` must be a name, an Estimand or a function of BinDraws, not {type(quantity).__name__}."
         )
     for known in registered().values():
-        if known.function is given:
+        if known.function is quantity:
             return known
-    name = getattr(given, "__name__", "estimand")
+    name = getattr(quantity, "__name__", "estimand")
     words = name.replace("_", " ")
-    return Estimand(name, given, words, better="nearest zero", bounds=(-np.inf, np.inf), reported=False)
+    return Estimand(name, quantity, words, better="nearest zero", bounds=(-np.inf, np.inf), reported=False)
 
 
-def as_scalar(given: EstimandLike) -> Estimand:
+def as_scalar(quantity: EstimandLike) -> Estimand:
     """Return the record as `as_estimand` does, but raise ValueError for a curve."""
-    known = as_estimand(given)
+    known = as_estimand(quantity)
     if known.coordinate is not None:
         raise ValueError(
             f"`estimand` {known.name!r} is a curve; its draws are `evaluation.{known.name}`, along "

@@ -68,5 +68,5 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
 
 def _effective_rows(counts: Counts, part: slice) -> float:
     """Kish's effective number of rows of a range of bins, (sum w)^2 / sum w^2."""
-    weight, own = counts.share[part], counts.effective_n[part]
-    return effective_number(weight, weight[weight > 0] ** 2 / own[weight > 0])
+    weight, rows = counts.share[part], counts.effective_n[part]
+    return effective_number(weight, weight[weight > 0] ** 2 / rows[weight > 0])

@@ -113,10 +113,10 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     generator = _checks.generator(rng)
 
     def of_cells(outcome: int) -> Floats:
-        drawn = generator.standard_normal(bin_draws.accuracy.shape)
-        drawn *= sd[outcome]
-        drawn += mean[outcome]
-        return np.clip(drawn, least[outcome], most[outcome], out=drawn)
+        losses = generator.standard_normal(bin_draws.accuracy.shape)
+        losses *= sd[outcome]
+        losses += mean[outcome]
+        return np.clip(losses, least[outcome], most[outcome], out=losses)
 
     return Draws(_unshrunk(_BRIER, bin_draws, counts, list(map(of_cells, (0, 1))), generator), "brier_score")
 
@@ -129,22 +129,22 @@ def _unshrunk(
     `cells` are draws of the mean losses of outcome 0 and of outcome 1, each of shape (n_draws, n_bins).
     """
     of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
-    drawn = _of_clusters(counts, score, len(of_bins), rng)
-    if drawn is None:
-        if _own_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
+    draws = _of_clusters(counts, score, len(of_bins), rng)
+    if draws is None:
+        if _stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
             return of_bins
         accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bin_draws.accuracy.shape)
-        drawn = _mean_over_cells(bin_draws.mass, accuracy, cells)
-    return with_ranks_of(of_bins, drawn)
+        draws = _mean_over_cells(bin_draws.mass, accuracy, cells)
+    return with_ranks_of(of_bins, draws)
 
 
 def _mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
     """Average draws of the mean losses of outcome 0 and of outcome 1, shape (n_draws, n_bins), over both and bins."""
     score = np.zeros(len(mass))
     for share, of_outcome in zip((1 - accuracy, accuracy), cells, strict=True):
-        drawn = of_outcome * share
-        drawn *= mass
-        score += drawn.sum(axis=-1)
+        part = of_outcome * share
+        part *= mass
+        score += part.sum(axis=-1)
     return score
 
 
@@ -216,10 +216,10 @@ def sample_mean_log_losses(counts: Counts, outcome: int, n_draws: int, rng: np.r
     mean, sd, least, most = (of_outcomes[outcome] for of_outcomes in mean_log_losses(counts))
     excess = mean - least
     variation = np.maximum(np.divide(sd, excess, out=np.zeros_like(sd), where=excess > 0) ** 2, LEAST_VARIATION)
-    drawn = rng.standard_gamma(1 / variation, (n_draws, len(mean)))
-    drawn *= excess * variation
-    drawn += least
-    return np.clip(drawn, least, most, out=drawn)
+    losses = rng.standard_gamma(1 / variation, (n_draws, len(mean)))
+    losses *= excess * variation
+    losses += least
+    return np.clip(losses, least, most, out=losses)
 
 
 def mean_log_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
@@ -266,14 +266,14 @@ def _with_a_row(counts: Counts, score: _Score, mean: Floats, square: Floats) -> 
 
 def _rows_by_outcome(counts: Counts) -> Floats:
     """Return the effective rows whose losses were summed, shape (2, n_bins); other counts may have their own."""
-    own = _own_rows(counts)
-    return np.stack([counts.effective_n - counts.effective_k, counts.effective_k]) if own is None else own
+    rows = _stored_rows(counts)
+    return np.stack([counts.effective_n - counts.effective_k, counts.effective_k]) if rows is None else rows
 
 
-def _own_rows(counts: Counts) -> Floats | None:
+def _stored_rows(counts: Counts) -> Floats | None:
     """Return the rows by outcome of counts under label shift, whose effective rows are not those of the losses."""
-    own: Floats | None = getattr(counts, "rows_by_outcome", None)
-    return own
+    rows: Floats | None = getattr(counts, "rows_by_outcome", None)
+    return rows
 
 
 def _losses(counts: Counts, score: _Score) -> LossSums:
@@ -349,9 +349,9 @@ def _joint_scores(
     if clusters_of(counts[0]) is not None:
         covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
     generator = _checks.generator(rng)
-    drawn = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
-    drawn /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
-    return np.clip(mean + drawn, 0, score.largest)[:, same]
+    deviation = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
+    deviation /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
+    return np.clip(mean + deviation, 0, score.largest)[:, same]
 
 
 def _covariance(variance: Floats, pairs: Mapping[tuple[int, int], Paired], score: _Score) -> tuple[Floats, list[int]]:
@@ -403,8 +403,8 @@ def mean_loss_draws(
     variance = clusters.variance_of_mean(mean, sums)
     if not np.isfinite(variance):
         raise ValueError(UNKNOWN)
-    drawn = rng.standard_t(clusters.effective_number - 1, n_draws)
-    return np.clip(mean + np.sqrt(variance) * drawn, 0.0, largest)
+    deviation = rng.standard_t(clusters.effective_number - 1, n_draws)
+    return np.clip(mean + np.sqrt(variance) * deviation, 0.0, largest)
 
 
 def covariance_over_clusters(

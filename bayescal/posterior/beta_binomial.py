@@ -45,15 +45,15 @@ def log_ratio(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
 
 def _ratio_by_gamma(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     alpha, beta = kappa * expit(eta), kappa * expit(-eta)
-    own = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
-    return own - (gammaln(kappa + n) - gammaln(kappa)) - (k * eta + n * log_expit(-eta))
+    log_gammas = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
+    return log_gammas - (gammaln(kappa + n) - gammaln(kappa)) - (k * eta + n * log_expit(-eta))
 
 
 def ratio_by_stirling(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     """Use Stirling's formula for each log Gamma; its large terms cancel analytically."""
     h, g = expit(eta), expit(-eta)
-    own = _rising(kappa * h, k, h, n, kappa) + _rising(kappa * g, n - k, g, n, kappa)
-    return own - (0.5 * np.log1p(n / kappa) + _stirling(kappa + n) - _stirling(kappa))
+    log_gammas = _rising(kappa * h, k, h, n, kappa) + _rising(kappa * g, n - k, g, n, kappa)
+    return log_gammas - (0.5 * np.log1p(n / kappa) + _stirling(kappa + n) - _stirling(kappa))
 
 
 def _rising(alpha: Floats, k: Floats, h: Floats, n: Floats, kappa: Floats) -> Floats:

@@ -147,9 +147,9 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
     for start in range(0, len(draws), ROWS):
         rows = normals[start : start + ROWS]
         np.matmul(generator.standard_normal(rows.shape), root.T, out=rows)
-    for normal, drawn in zip(normals.T, draws.T, strict=True):
+    for normal, column in zip(normals.T, draws.T, strict=True):
         # perfectly correlated Normals differ by rounding errors only: round them, so that their ranks agree
-        normal[:] = with_ranks_of(np.round(normal, 9), drawn)
+        normal[:] = with_ranks_of(np.round(normal, 9), column)
     return normals
 
 

@@ -118,5 +118,5 @@ class RandomEffectsPosterior:
         spread = np.exp(log_spread[cell] + within * (log_spread[1] - log_spread[0]))
         center = mean[row, cell] + within * (mean[row, cell + 1] - mean[row, cell])
         width = sd[row, cell] + within * (sd[row, cell + 1] - sd[row, cell])
-        drawn = center + width * rng.standard_normal(size)
-        return drawn, spread, drawn + spread * rng.standard_normal(size)
+        population = center + width * rng.standard_normal(size)
+        return population, spread, population + spread * rng.standard_normal(size)

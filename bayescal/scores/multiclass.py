@@ -193,13 +193,13 @@ def multiclass_log(
 
 def _log_losses(rows: ClassRows) -> Floats:
     """Return -log of the probability of the class of each row; raise if a row of positive weight has probability 0."""
-    own = np.take_along_axis(rows.matrix, rows.label[:, None], axis=1)[:, 0].astype(np.float64)
-    impossible = own == 0 if rows.weight is None else (own == 0) & (rows.weight > 0)
+    probability = np.take_along_axis(rows.matrix, rows.label[:, None], axis=1)[:, 0].astype(np.float64)
+    impossible = probability == 0 if rows.weight is None else (probability == 0) & (rows.weight > 0)
     if impossible.any():
         rule = "must exceed 0 for the class of the row, because the log score is infinite otherwise"
         hint = "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report the limits."
-        _checks.refuse("y_prob", rule, impossible, own, hint)
-    losses: Floats = -np.log(np.where(own == 0, 1.0, own))  # rows of weight 0 may have probability 0
+        _checks.refuse("y_prob", rule, impossible, probability, hint)
+    losses: Floats = -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
     return losses
 
 

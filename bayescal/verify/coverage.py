@@ -111,8 +111,8 @@ def checked_setup(
     must not be empty.
     """
     chosen = methods if isinstance(methods, Mapping) else _by_name(available if methods is None else methods, available)
-    for argument, given in {"sizes": sizes, **others, "methods": chosen}.items():
-        if not len(given):
+    for argument, values in {"sizes": sizes, **others, "methods": chosen}.items():
+        if not len(values):
             raise ValueError(f"`{argument}` must name at least one.")
     return Setup(
         chosen,

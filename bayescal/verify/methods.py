@@ -70,8 +70,8 @@ def _model_interval(model: str, estimand: Estimand) -> Method:
     """Return the method that takes the equal-tailed interval and the mean of a model's posterior."""
 
     def interval(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
-        drawn = estimand.draw(MODELS[model](counts).sample(draws, rng=rng), counts, rng=rng)
-        return (*drawn.interval(prob), drawn.mean())
+        values = estimand.draw(MODELS[model](counts).sample(draws, rng=rng), counts, rng=rng)
+        return (*values.interval(prob), values.mean())
 
     return interval
 
@@ -157,8 +157,8 @@ def bootstrap_bins(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None
     0.10
     """
     rng = _checks.generator(rng)
-    drawn = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
-    cells = drawn.reshape(n_draws, *counts.cells.shape)
+    resampled = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
+    cells = resampled.reshape(n_draws, *counts.cells.shape)
     n, k = cells.sum(axis=1), cells[:, 1]
     # in wide bins confidence and outcome are correlated, so each cell has a mean of its own
     offset = counts.deviation / np.maximum(counts.cells, 1)

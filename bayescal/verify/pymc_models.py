@@ -37,7 +37,15 @@ from bayescal.posterior.shrinkage.prior import (
     ShrinkagePrior,
 )
 from bayescal.stats.contract import Counts, require_counts
-from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
+from bayescal.verify.pymc_sub_models import (
+    DIM,
+    BinRows,
+    categorical,
+    is_crowded,
+    is_saturated,
+    saturated_bins,
+    sub_models,
+)
 
 Floats = NDArray[np.float64]
 #: A symbolic value in the graph of a model.
@@ -286,7 +294,7 @@ def _shrinkage(
         chosen: Any = 0
         if len(graphs) > 1:
             probability = pm.Deterministic("p_sub_model", pt.special.softmax(joint), dims="hypothesis")
-            chosen = pm.Deterministic("sub_model", drawn(probability, pm.Uniform("u_sub_model")))
+            chosen = pm.Deterministic("sub_model", categorical(probability, pm.Uniform("u_sub_model")))
         else:
             for name, value in next(iter(graphs.values())).parameters.items():
                 pm.Deterministic(name, value)
@@ -361,11 +369,11 @@ def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 3.0) -> pm.M
     >>> [v.name for v in model.free_RVs]
     ['rate']
     """
-    n_models, shape = len(counts.models), (2, *[counts.n_bins] * len(counts.models))
+    n_classifiers, shape = len(counts.models), (2, *[counts.n_bins] * len(counts.models))
     share = 0.1 * np.diff(np.concatenate([[0.0], counts.thresholds, [1.0]]))
     share[[0, -1]] += 0.45
     base = np.full((2, 1), 0.5)
-    for _ in range(n_models):
+    for _ in range(n_classifiers):
         base = (base[:, :, None] * share).reshape(2, -1)
     rows = np.zeros(shape, dtype=np.int64)
     rows[counts.outcome, *counts.cells[:, :-1].T] = counts.n

@@ -57,44 +57,44 @@ def of_pymc(
     They are ``ece``, ``P(ece <= 0.04)`` for the thresholds, ``accuracy[14]``, ``P(off)[3]``, ...; events are booleans.
     If `with_calibrated`, return the probability of exact calibration only; see `agreement`.
     """
-    drawn = {name: np.concatenate(values.values) for name, values in tree.posterior.items()}
+    variables = {name: np.concatenate(values.values) for name, values in tree.posterior.items()}
     labels = tree.posterior["bin"].values
     if isinstance(posterior, ShrinkagePosterior):
         shares = (
-            dict(zip(tree.posterior["hypothesis"].values, drawn["p_sub_model"].T, strict=True))
-            if ("p_sub_model" in drawn)
+            dict(zip(tree.posterior["hypothesis"].values, variables["p_sub_model"].T, strict=True))
+            if ("p_sub_model" in variables)
             else {}
         )
         if with_calibrated:
             return {CALIBRATED: shares[EXACT]}
-        extra = _parameters_of_pymc(drawn, posterior)
+        extra = _parameters_of_pymc(variables, posterior)
         extra |= {probability_of(name): share for name, share in shares.items()}
-        confidence, weight = posterior.confidence[None, labels], drawn["mass"]
+        confidence, weight = posterior.confidence[None, labels], variables["mass"]
     else:
         assert isinstance(posterior, DirichletPosterior)  # others have no PyMC model
-        extra, confidence, weight = {}, drawn["confidence"], drawn["mass"]
+        extra, confidence, weight = {}, variables["confidence"], variables["mass"]
         if posterior.formula == "original":
-            weight = drawn["q"][:, 1] / drawn["q"][:, 1].sum(axis=-1, keepdims=True)
+            weight = variables["q"][:, 1] / variables["q"][:, 1].sum(axis=-1, keepdims=True)
     occupied = posterior.counts.occupied[labels]
-    bins = BinDraws(drawn["mass"], drawn["accuracy"], confidence, occupied | ~occupied.any(), weight)
-    return _labelled({**_common(bins, drawn["ece"], thresholds), **extra}, labels)
+    bins = BinDraws(variables["mass"], variables["accuracy"], confidence, occupied | ~occupied.any(), weight)
+    return _labelled({**_common(bins, variables["ece"], thresholds), **extra}, labels)
 
 
-def _parameters_of_pymc(drawn: Mapping[str, Any], posterior: ShrinkagePosterior) -> dict[str, Any]:
+def _parameters_of_pymc(variables: Mapping[str, Any], posterior: ShrinkagePosterior) -> dict[str, Any]:
     names = sub_models_of(posterior)
-    off: dict[str, Any] = {"off": drawn["off"] > 0} if _may_be_on_or_off(posterior) else {}
+    off: dict[str, Any] = {"off": variables["off"] > 0} if _may_be_on_or_off(posterior) else {}
     if len(names) == 1:
-        return off | {name: drawn[name] for name in PARAMETERS_OF[names[0]]}
+        return off | {name: variables[name] for name in PARAMETERS_OF[names[0]]}
     if not set(names) & {*DRIFTING, SMALL}:
         return off
     # under the average, parameters that a sub-model does not use are drawn from their prior
-    chosen = np.array(names)[drawn["sub_model"].astype(int)]
+    chosen = np.array(names)[variables["sub_model"].astype(int)]
     intercept, slope = np.zeros(len(chosen)), np.ones(len(chosen))
     for of, prefix in ((DRIFTING, ""), ((SMALL,), "small_")):
         which = np.isin(chosen, of)
         if which.any():
-            intercept[which] = drawn[f"{prefix}intercept"][which]
-            slope[which] = np.exp(drawn[f"{prefix}log_slope"][which])
+            intercept[which] = variables[f"{prefix}intercept"][which]
+            slope[which] = np.exp(variables[f"{prefix}log_slope"][which])
     return off | {"intercept": intercept, "slope": slope}
 
 
@@ -109,18 +109,18 @@ def of_closed_form(
         bins = posterior.sample(n_draws, rng=rng)
         return _labelled(_common(bins, ece(bins).values, thresholds), np.arange(len(posterior.counts.bins)))
     assert isinstance(posterior, ShrinkagePosterior)  # others have no PyMC model
-    drawn = posterior.sample_all(n_draws, rng=rng)
-    used = drawn.bin_draws.mass.any(axis=0)
-    fields = (drawn.bin_draws.mass, drawn.bin_draws.accuracy, drawn.bin_draws.confidence, drawn.bin_draws.weight)
+    draws = posterior.sample_all(n_draws, rng=rng)
+    used = draws.bin_draws.mass.any(axis=0)
+    fields = (draws.bin_draws.mass, draws.bin_draws.accuracy, draws.bin_draws.confidence, draws.bin_draws.weight)
     mass, accuracy, confidence, weight = (values[:, used] for values in fields)
-    bins = BinDraws(mass, accuracy, confidence, drawn.bin_draws.occupied[used], weight)
+    bins = BinDraws(mass, accuracy, confidence, draws.bin_draws.occupied[used], weight)
     names = sub_models_of(posterior)
-    extra: dict[str, Any] = {"off": drawn.off[:, used]} if _may_be_on_or_off(posterior) else {}
+    extra: dict[str, Any] = {"off": draws.off[:, used]} if _may_be_on_or_off(posterior) else {}
     if len(names) == 1:
-        extra |= {name: getattr(drawn, name) for name in PARAMETERS_OF[names[0]]}
+        extra |= {name: getattr(draws, name) for name in PARAMETERS_OF[names[0]]}
     else:
         if set(names) & {*DRIFTING, SMALL}:
-            extra |= {"intercept": drawn.intercept, "slope": drawn.slope}
+            extra |= {"intercept": draws.intercept, "slope": draws.slope}
         extra |= {probability_of(name): np.array([posterior.probabilities[name]]) for name in names}
         extra |= {CALIBRATED: np.array([posterior.p_calibrated])}
     return _labelled({**_common(bins, ece(bins).values, thresholds), **extra}, np.flatnonzero(used))

@@ -138,8 +138,8 @@ def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
 def _beta_binomial(n: Floats, k: Floats, eta: Floats, kappa: float) -> Floats:
     """Beta-binomial log likelihood without its coefficient; terms that do not depend on eta are not repeated."""
     alpha, beta = kappa * expit(eta), kappa * expit(-eta)
-    own = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
-    return own - (gammaln(kappa + n) - gammaln(kappa))
+    log_gammas = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
+    return log_gammas - (gammaln(kappa + n) - gammaln(kappa))
 
 
 def kappa_of[T: (float, Floats)](tau: T) -> T:

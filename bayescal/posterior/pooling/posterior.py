@@ -58,23 +58,23 @@ class Mixture:
 
     def shares(self) -> Floats:
         """Probability of every component for every group, shape (n_groups, n_components)."""
-        own = self.evidence[None] * self.weights[:, None]
-        own = (own / own.sum(axis=2, keepdims=True)).mean(axis=0)
-        pooled = self.together * self.same + (1 - self.together) * own
+        separate = self.evidence[None] * self.weights[:, None]
+        separate = (separate / separate.sum(axis=2, keepdims=True)).mean(axis=0)
+        pooled = self.together * self.same + (1 - self.together) * separate
         return (1 - self.apart) * pooled + self.apart * (np.arange(len(self.same)) == len(self.same) - 1)
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> Ints:
         """Draw the component of every group, jointly over groups: shape (n_groups, n_draws)."""
         apart = np.arange(n_draws) >= n_draws - _stratified(self.apart * n_draws, rng)
         together = np.arange(n_draws) < _stratified(self.together * float((~apart).sum()), rng)
-        own = ~(together | apart)
-        n_own = int(own.sum())
-        found = np.full((len(self.evidence), n_draws), len(self.same) - 1, np.intp)
-        found[:, together] = rng.choice(len(self.same), int(together.sum()), p=self.same)
-        if n_own:
-            of = np.resize(rng.permutation(len(self.weights)), n_own)
-            found[:, own] = assigned(self.evidence, self.weights, of, rng)
-        return found
+        separate = ~(together | apart)
+        n_separate = int(separate.sum())
+        component = np.full((len(self.evidence), n_draws), len(self.same) - 1, np.intp)
+        component[:, together] = rng.choice(len(self.same), int(together.sum()), p=self.same)
+        if n_separate:
+            of = np.resize(rng.permutation(len(self.weights)), n_separate)
+            component[:, separate] = assigned(self.evidence, self.weights, of, rng)
+        return component
 
 
 def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator, *, n_centres: int = 1) -> Mixture:
@@ -143,13 +143,13 @@ def assigned(evidence: Floats, weights: Floats, of: Ints, rng: np.random.Generat
     cumulated = (evidence[:, None] * weights).cumsum(axis=2)  # (n_groups, n_kept, n_components)
     level = rng.random((len(evidence), len(of))) * cumulated[:, of, -1]
     group = np.arange(len(evidence))[:, None]
-    found = np.zeros(level.shape, np.intp)
+    component = np.zeros(level.shape, np.intp)
     size = cumulated.shape[2]
     for step in 2 ** np.arange(int(size).bit_length())[::-1]:  # bisection of all at once
-        last = found + step - 1
+        last = component + step - 1
         passed = (last < size) & (cumulated[group, of, np.minimum(last, size - 1)] <= level)
-        found += step * passed
-    return np.minimum(found, size - 1)
+        component += step * passed
+    return np.minimum(component, size - 1)
 
 
 def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
@@ -203,16 +203,16 @@ class Alone:
     def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[Floats | None, Floats]:
         """Draw masses and accuracies: those without pooling, or, of a group without rows, those of the prior."""
         posterior, confidence = self.posteriors[group], self.confidence[group]
-        drawn: BinDraws = posterior.sample(count, rng=rng)
+        bins: BinDraws = posterior.sample(count, rng=rng)
         occupied = posterior.counts.occupied[self.used]
         if not occupied.any():
-            return None, np.clip(confidence + drawn.gap[:, self.used], 0.0, 1.0)
-        return drawn.mass[:, self.used], np.where(occupied, drawn.accuracy[:, self.used], confidence)
+            return None, np.clip(confidence + bins.gap[:, self.used], 0.0, 1.0)
+        return bins.mass[:, self.used], np.where(occupied, bins.accuracy[:, self.used], confidence)
 
 
 def _log_evidence(posterior: AveragesModels) -> float:
-    exact, given = posterior.log_evidence[EXACT], posterior.probabilities.get(EXACT, 0.0)
-    return exact if given == 1 else exact - posterior.log_bayes_factor - float(np.log1p(-given))
+    exact, probability = posterior.log_evidence[EXACT], posterior.probabilities.get(EXACT, 0.0)
+    return exact if probability == 1 else exact - posterior.log_bayes_factor - float(np.log1p(-probability))
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +282,7 @@ class PooledPosterior:
         cls,
         counts: Sequence[Counts],
         overall: Counts,
-        drawn: BinDraws,
+        bin_draws: BinDraws,
         prior: PoolingPrior = DEVIATING,
         alone: Sequence[AveragesModels] = (),
     ) -> "PooledPosterior":
@@ -291,10 +291,10 @@ class PooledPosterior:
         `alone` holds the posterior of each group without pooling, if the prior has groups alone.
         """
         used = overall.occupied
-        confidence = np.broadcast_to(drawn.confidence, drawn.accuracy.shape)[:, used]
-        at = (2 * np.arange(CENTRES) + 1) * len(drawn) // (2 * CENTRES)
-        chosen = np.argsort((drawn.weight * np.abs(drawn.gap)).sum(axis=1), kind="stable")[at]
-        delta = logit(drawn.accuracy[chosen][:, used]) - logit(confidence[chosen])
+        confidence = np.broadcast_to(bin_draws.confidence, bin_draws.accuracy.shape)[:, used]
+        at = (2 * np.arange(CENTRES) + 1) * len(bin_draws) // (2 * CENTRES)
+        chosen = np.argsort((bin_draws.weight * np.abs(bin_draws.gap)).sum(axis=1), kind="stable")[at]
+        delta = logit(bin_draws.accuracy[chosen][:, used]) - logit(confidence[chosen])
         bins = GroupBins.of(counts, overall)
         return cls(bins, delta, prior, Alone(alone, used, bins.confidence) if prior.alone else None)
 
@@ -355,12 +355,12 @@ class PooledPosterior:
         self, alone: SeparateGroups, chosen: Chosen, mass: Floats, accuracy: Floats, rng: np.random.Generator
     ) -> None:
         """Replace the draws in which a group is evaluated alone."""
-        own = np.array([c.centre == ALONE for c in self.components])[chosen.component]
-        for group, stream in enumerate(rng.spawn(len(own))):
-            if count := int(own[group].sum()):
-                masses, accuracy[group, own[group]] = alone.draw(group, count, stream)
+        separate = np.array([c.centre == ALONE for c in self.components])[chosen.component]
+        for group, stream in enumerate(rng.spawn(len(separate))):
+            if count := int(separate[group].sum()):
+                masses, accuracy[group, separate[group]] = alone.draw(group, count, stream)
                 if masses is not None:
-                    mass[group, own[group]] = masses
+                    mass[group, separate[group]] = masses
 
     def _choose(self, n_draws: int, rng: np.random.Generator) -> Chosen:
         """Draw components, the same number of draws for every centre, in random order."""
@@ -408,9 +408,9 @@ class GroupPosterior:
         """Draw the bins of this group; the other groups, which are drawn too, are left out."""
         return self.of_draws(self.pooled.sample(n_draws, rng=rng))
 
-    def of_draws(self, drawn: PooledDraws) -> BinDraws:
+    def of_draws(self, joint: PooledDraws) -> BinDraws:
         """Return the bins of this group among joint draws."""
-        mass, accuracy = drawn.mass[self.place], drawn.accuracy[self.place]
+        mass, accuracy = joint.mass[self.place], joint.accuracy[self.place]
         confidence = self.counts.bins.midpoints.copy()
         confidence[self.used] = self.pooled.bins.confidence[self.place]
         if not self.used.all():

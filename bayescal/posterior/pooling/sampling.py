@@ -98,7 +98,7 @@ def draw_deviations(
     around = np.array([c.centre == COMMON for c in prior.components])
     normal = rng.standard_normal((STEPS, *chosen.component.shape, 2))
     uniform = rng.random((STEPS - 1, *chosen.component.shape))
-    found = np.zeros((*chosen.component.shape, 2))
+    deviation = np.zeros((*chosen.component.shape, 2))
     live = sds.any(axis=1)
     for tau in prior.taus:
         groups, draws = np.nonzero(live[chosen.component] & (taus[chosen.component] == tau))
@@ -114,8 +114,8 @@ def draw_deviations(
                 accepted = np.log(uniform[step - 1, g, i]) < other_weight - log_weight
                 at = np.where(accepted[:, None], other, at)
                 log_weight = np.where(accepted, other_weight, log_weight)
-            found[g, i] = at
-    return found
+            deviation[g, i] = at
+    return deviation
 
 
 def draw_accuracies(
@@ -152,9 +152,9 @@ def draw_accuracies(
 def precision_probabilities(bins: GroupBins, precisions: Floats) -> Floats:
     """Posterior probability of each precision by the Dirichlet-multinomial likelihood; equally probable before."""
     alpha = precisions[:, None] * bins.share
-    own = gammaln(alpha + bins.rows[:, None]) - gammaln(alpha)
-    of_group = gammaln(precisions) - gammaln(precisions + bins.rows.sum(axis=1)[:, None])
-    return softmax(own.sum(axis=(0, 2)) + of_group.sum(axis=0))
+    by_bin = gammaln(alpha + bins.rows[:, None]) - gammaln(alpha)
+    by_group = gammaln(precisions) - gammaln(precisions + bins.rows.sum(axis=1)[:, None])
+    return softmax(by_bin.sum(axis=(0, 2)) + by_group.sum(axis=0))
 
 
 def draw_masses(bins: GroupBins, precisions: Floats, n_draws: int, rng: np.random.Generator) -> Floats:

@@ -178,8 +178,8 @@ class ShrinkagePosterior:
         inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
         saturated = self._saturated.log_evidence
-        given = {name: exact + relative + saturated for name, relative in self._evidence.items()}
-        return given | {EXACT: exact + self._saturated.log_exact}
+        evidence = {name: exact + relative + saturated for name, relative in self._evidence.items()}
+        return evidence | {EXACT: exact + self._saturated.log_exact}
 
     @property
     def log_bayes_factor(self) -> float:
@@ -258,14 +258,14 @@ class ShrinkagePosterior:
         order = rng.permutation(n_draws)
         rows = np.empty(n_draws, np.intp)
         rows[order] = np.arange(n_draws)
-        drawn = self._draw_described(chosen, rows, rng)
+        draws = self._draw_described(chosen, rows, rng)
         used, described, saturated = self._bins.used, self._bins.described, self._bins.saturated
         mass = _spread(self._draw_mass(self.mass_parameters[used], n_draws, rng), used, 0.0)
-        accuracy, off = _spread(drawn.accuracy, described, self.confidence), _spread(drawn.off, described, False)
+        accuracy, off = _spread(draws.accuracy, described, self.confidence), _spread(draws.off, described, False)
         if saturated.any():
             accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
         bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
-        return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **drawn.parameters)
+        return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **draws.parameters)
 
     def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw the masses of the bins in use."""
@@ -282,10 +282,10 @@ class ShrinkagePosterior:
             of_sub_model = rows[np.flatnonzero(chosen == i)]
             if not len(of_sub_model):
                 continue
-            drawn = self._sub_models[name].draw(len(of_sub_model), rng)
-            drawn.warn_if_poor(name, self.probabilities[name])
-            accuracy[of_sub_model], off[of_sub_model] = drawn.accuracy, drawn.off
-            for parameter, values in drawn.parameters.items():
+            draws = self._sub_models[name].draw(len(of_sub_model), rng)
+            draws.warn_if_poor(name, self.probabilities[name])
+            accuracy[of_sub_model], off[of_sub_model] = draws.accuracy, draws.off
+            for parameter, values in draws.parameters.items():
                 parameters[parameter][of_sub_model] = values
         return SubModelDraws(accuracy, off, parameters, len(rows))
 
@@ -294,9 +294,9 @@ class ShrinkagePosterior:
 
         `probability` is that of the sub-model in the average to which the draws belong, for warnings.
         """
-        drawn = self._sub_models[sub_model].draw(count, rng)
-        drawn.warn_if_poor(sub_model, probability)
-        return drawn.accuracy
+        draws = self._sub_models[sub_model].draw(count, rng)
+        draws.warn_if_poor(sub_model, probability)
+        return draws.accuracy
 
     def ece_mean(self) -> float:
         """Posterior mean of the ECE, in [0, 1], by quadrature without random numbers (about four digits)."""
@@ -428,12 +428,12 @@ class ShrinkagePosterior:
         return ece_moments(list(matters.values()), sums, float(mass.sum()))
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
-        drawn = {
+        samples = {
             name: each.importance(DIAGNOSTIC_DRAWS)
             for name, each in self._sub_models.items()
             if isinstance(each, IndependentSubModel)
         }
-        return {name: sample for name, sample in drawn.items() if sample is not None}
+        return {name: sample for name, sample in samples.items() if sample is not None}
 
 
 def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray[Any]:

@@ -171,14 +171,14 @@ def make_prior(
     return prior
 
 
-def _named_sub_models(given: Sequence[str] | None) -> tuple[str, ...]:
+def _named_sub_models(sub_models: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of sub-models, with the name of a family replaced by those of its sub-models."""
     everything = (*NAMES, SATURATED)
-    if given is None:
+    if sub_models is None:
         return everything
-    if not isinstance(given, Iterable):
-        raise TypeError(f"`sub_models` must be a name or a list of names, not {given!r}.")
-    names = [given] if isinstance(given, str) else list(given)
+    if not isinstance(sub_models, Iterable):
+        raise TypeError(f"`sub_models` must be a name or a list of names, not {sub_models!r}.")
+    names = [sub_models] if isinstance(sub_models, str) else list(sub_models)
     for name in names:
         _checks.one_of("sub_models", name, list(dict.fromkeys([*FAMILIES, *everything])))
     chosen = {n for name in names for n in FAMILIES.get(name, {name: 1.0})}

@@ -129,23 +129,23 @@ class Segments:
         gap = np.abs(expit(self._origin[:, None] + shift) - self.confidence[:, None])
         first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
         # by [end, start], if the segment is off: posterior means of S = sum(mass gap), of S^2, and of sum(mass gap^2)
-        own = np.zeros((3, self._blocks + 1, self._blocks + 1))
+        moments = np.zeros((3, self._blocks + 1, self._blocks + 1))
         for end in range(1, self._blocks + 1):
             weight = np.exp(
                 self._shifted[end] - self._shifted[:end] + self._log_prior - self._log_slab[end, :end, None]
             )
             total = first[end] - first[:end]
-            own[0, end, :end] = (weight * total).sum(axis=1)
-            own[1, end, :end] = (weight * total**2).sum(axis=1)
-            own[2, end, :end] = (weight * (square[end] - square[:end])).sum(axis=1)
-        one, two, squares = own * self._off
+            moments[0, end, :end] = (weight * total).sum(axis=1)
+            moments[1, end, :end] = (weight * total**2).sum(axis=1)
+            moments[2, end, :end] = (weight * (square[end] - square[:end])).sum(axis=1)
+        one, two, squares = moments * self._off
         # given the segments, their shifts are independent: add the moments of each to those of the blocks before it
         mean, second = np.zeros((2, len(self._rates), self._blocks + 1))
         for end in range(1, self._blocks + 1):
-            given = self._backward[:, end, :end]
-            mean[:, end] = (given * (mean[:, :end] + one[end, :end])).sum(axis=1)
+            probability = self._backward[:, end, :end]
+            mean[:, end] = (probability * (mean[:, :end] + one[end, :end])).sum(axis=1)
             each = second[:, :end] + 2 * mean[:, :end] * one[end, :end] + two[end, :end]
-            second[:, end] = (given * each).sum(axis=1)
+            second[:, end] = (probability * each).sum(axis=1)
         average = float(self._rate_probability @ mean[:, -1])
         spread = float(self._rate_probability @ second[:, -1]) - average**2
         return GapSums(average, spread, float((self._segment_probability * squares).sum()))

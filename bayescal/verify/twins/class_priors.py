@@ -54,11 +54,11 @@ class ClassPriorTwin:
         return self._named(self.posterior.sample(n_draws, rng=rng))
 
     def _named(self, pi: Floats) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        named: dict[str, Any] = {}
         for k, points in enumerate(self.thresholds):
             name = f"pi[{k}]"
-            found |= {name: pi[:, k], **below(name, pi[:, k], points.tolist())}
-        return found
+            named |= {name: pi[:, k], **below(name, pi[:, k], points.tolist())}
+        return named
 
 
 def class_frequencies(posterior: ClassPriorPosterior) -> Any:

@@ -41,8 +41,8 @@ class LabelShiftTwin:
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return the ECE, the frequency of the event, and the position relative to the interval of the evaluation."""
-        drawn = by_name(tree, ["ece", "pi"])
-        return self._named(drawn["ece"], drawn["pi"][:, 1])
+        chains = by_name(tree, ["ece", "pi"])
+        return self._named(chains["ece"], chains["pi"][:, 1])
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Draw with the package; class frequencies are those of the evaluation."""

@@ -54,9 +54,9 @@ class RecalibrationTwin:
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return intercept, slope, calibration in the large and O/E from chains, and events at quantiles."""
-        drawn = by_name(tree, ["intercept", "slope", "rate"])
-        intercept, slope = drawn["intercept"], drawn["slope"]
-        x, rate = self.posterior.counts.logit, drawn["rate"]
+        chains = by_name(tree, ["intercept", "slope", "rate"])
+        intercept, slope = chains["intercept"], chains["slope"]
+        x, rate = self.posterior.counts.logit, chains["rate"]
         observed, expected = (
             (rate / (1 + np.exp(-eta))).sum(axis=1) for eta in (intercept[:, None] + slope[:, None] * x, x)
         )
@@ -64,9 +64,9 @@ class RecalibrationTwin:
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Return the same quantities from draws of the grid."""
-        drawn = self.posterior.sample(n_draws, rng=rng)
-        large, ratio = self.posterior.in_the_large(drawn, rng=rng), self.posterior.observed_expected(drawn, rng=rng)
-        return self._quantities(drawn[:, 0], drawn[:, 1], large, ratio)
+        draws = self.posterior.sample(n_draws, rng=rng)
+        large, ratio = self.posterior.in_the_large(draws, rng=rng), self.posterior.observed_expected(draws, rng=rng)
+        return self._quantities(draws[:, 0], draws[:, 1], large, ratio)
 
     def _quantities(self, intercept: Floats, slope: Floats, in_the_large: Floats, ratio: Floats) -> dict[str, Any]:
         events: dict[str, Any] = {}

@@ -108,26 +108,26 @@ class SmoothCurveTwin:
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return errors, event rates and probabilities of the sub-models from chains."""
-        drawn = by_name(tree, ["z", "probability", "rate"])
+        chains = by_name(tree, ["z", "probability", "rate"])
         names, _, matrix = self._components
-        probability = drawn["probability"]
+        probability = chains["probability"]
         rng = np.random.default_rng(0)
         chosen = (probability.cumsum(axis=1) < rng.random((len(probability), 1))).sum(axis=1)
         chosen = np.minimum(chosen, len(names))
         accuracy = np.tile(self.posterior.confidence, (len(chosen), 1))
         for j in np.unique(chosen[chosen > 0]):
             rows = chosen == j
-            accuracy[rows] = 1 / (1 + np.exp(-(self._x + drawn["z"][rows] @ matrix[j - 1].T)))
+            accuracy[rows] = 1 / (1 + np.exp(-(self._x + chains["z"][rows] @ matrix[j - 1].T)))
         of = np.array([EXACT, *names])
         events = {f"P({key})": probability[:, of == key].sum(axis=1) for key in SUB_MODELS}
-        mass = drawn["rate"] / drawn["rate"].sum(axis=1, keepdims=True)
+        mass = chains["rate"] / chains["rate"].sum(axis=1, keepdims=True)
         return {**quantities(accuracy, self.posterior.confidence, mass), **events}
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Return the same quantities from the Laplace approximations."""
-        drawn = self.posterior.sample(n_draws, rng=rng)
+        draws = self.posterior.sample(n_draws, rng=rng)
         events = {f"P({key})": Moments(p) for key, p in self.posterior.probabilities.items()}
-        return {**quantities(drawn.accuracy, self.posterior.confidence, drawn.mass), **events}
+        return {**quantities(draws.accuracy, self.posterior.confidence, draws.mass), **events}
 
 
 def simulated_curve(n_rows: int = 600, n_bins: int = 12) -> SmoothCurvePosterior:
