@@ -43,10 +43,15 @@ def log_ratio(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     return result
 
 
-def _ratio_by_gamma(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
+def log_beta_binomial(n: Floats, k: Floats, eta: Floats, kappa: float | Floats) -> Floats:
+    """Beta-binomial log likelihood without its coefficient; arrays broadcast."""
     alpha, beta = kappa * expit(eta), kappa * expit(-eta)
     log_gammas = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
-    return log_gammas - (gammaln(kappa + n) - gammaln(kappa)) - (k * eta + n * log_expit(-eta))
+    return log_gammas - (gammaln(kappa + n) - gammaln(kappa))
+
+
+def _ratio_by_gamma(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
+    return log_beta_binomial(n, k, eta, kappa) - (k * eta + n * log_expit(-eta))
 
 
 def ratio_by_stirling(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln, log_expit
+from scipy.special import expit, log_expit
 
-from bayescal.posterior.beta_binomial import DIRECT, ratio_by_stirling
+from bayescal.posterior.beta_binomial import DIRECT, log_beta_binomial, ratio_by_stirling
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit
@@ -128,18 +128,11 @@ def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
     if tau == 0:
         return binomial.sum(axis=-1)
     kappa, eta = kappa_of(tau), np.clip(eta, -FARTHEST, FARTHEST)
-    value = _beta_binomial(n, k, eta, kappa)
+    value = log_beta_binomial(n, k, eta, kappa)
     many = kappa + n >= DIRECT  # differences of log Gammas cancel
     if many.any():
         value = np.where(many, binomial + ratio_by_stirling(n, k, eta, np.array(kappa)), value)
     return value.sum(axis=-1)
-
-
-def _beta_binomial(n: Floats, k: Floats, eta: Floats, kappa: float) -> Floats:
-    """Beta-binomial log likelihood without its coefficient; terms that do not depend on eta are not repeated."""
-    alpha, beta = kappa * expit(eta), kappa * expit(-eta)
-    log_gammas = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
-    return log_gammas - (gammaln(kappa + n) - gammaln(kappa))
 
 
 def kappa_of[T: (float, Floats)](tau: T) -> T:
