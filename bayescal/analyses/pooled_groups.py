@@ -11,7 +11,8 @@ from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
 from bayescal.posterior.pooling.prior import COMPLETE
 from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
-from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior, compiled_form, compiled_form_pays
+from bayescal.posterior.shrinkage.model import compiled_form, compiled_form_pays
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.contract import Counts
 

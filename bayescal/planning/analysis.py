@@ -16,7 +16,7 @@ from bayescal.planning.one_classifier import Narrow, OneClassifier, WithinLimit
 from bayescal.planning.result import Plan
 from bayescal.planning.search import search
 from bayescal.planning.two_classifiers import TwoClassifiers
-from bayescal.posterior.shrinkage.posterior import compiled_form_pays
+from bayescal.posterior.shrinkage.model import compiled_form_pays
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 

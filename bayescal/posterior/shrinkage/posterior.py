@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlog1py, xlogy
 
-from bayescal import _checks, _loops
+from bayescal import _checks
 from bayescal.draws import BinDraws
-from bayescal.posterior.contract import Posterior
 from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, crowded_ends
@@ -55,8 +54,6 @@ Floats = NDArray[np.float64]
 LEAST_OF_MOMENTS = 1e-8
 #: Number of importance draws for diagnostics.
 DIAGNOSTIC_DRAWS = 1000
-#: From this number of problems the compiled form pays: it is compiled once, in up to a minute, and stored.
-MANY = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,20 +441,3 @@ def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray
     result[:] = fill
     result[:, bins] = values
     return result
-
-
-def compiled_form(posterior: Posterior) -> Posterior:
-    """Return the posterior in compiled form, which agrees to Monte Carlo error, or as it is if it has no such form."""
-    if type(posterior) is not ShrinkagePosterior:
-        return posterior
-    from bayescal.posterior.shrinkage.many import CompiledShrinkagePosterior
-
-    return CompiledShrinkagePosterior(posterior.counts, posterior.prior_options)
-
-
-def compiled_form_pays(problems: int) -> bool:
-    """Return whether so many problems are solved in compiled form: from `MANY` on, if numba can be imported.
-
-    With BAYESCAL_COMPILE=never they are not, with ``always`` from 2 on.
-    """
-    return _loops.compiles(problems > 1, problems >= MANY)

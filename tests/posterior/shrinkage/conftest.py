@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from bayescal import BinnedCounts, shrinkage_posterior
-from bayescal.posterior.shrinkage.posterior import compiled_form
+from bayescal.posterior.shrinkage.model import compiled_form
 from bayescal.posterior.shrinkage.prior import SUB_MODELS
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayescal import shrinkage_posterior
-from bayescal.posterior.shrinkage.posterior import compiled_form
+from bayescal.posterior.shrinkage.model import compiled_form
 
 pytest.importorskip("numba")
 
