@@ -34,7 +34,7 @@ def public_names(module: str, file: str) -> tuple[Callable[[str], object], Calla
                 return former(name)
             from importlib import import_module
 
-            hint = import_module(f"{PACKAGE}.estimands.names").hint
+            hint = import_module(f"{PACKAGE}.estimands.registry").hint
             of_estimand = hint(name, f"{PACKAGE}.evaluate(y_true, y_prob).{{}}") if module == PACKAGE else ""
             instead = of_estimand or import_module(f"{PACKAGE}._meant").of_module(name, module, listed)
             raise AttributeError(f"module {module!r} has no attribute {name!r}.{instead}") from problem

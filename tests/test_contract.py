@@ -24,7 +24,7 @@ from bayescal import (
 )
 from bayescal.data.matrix import ClassRows
 from bayescal.estimands.plug_in import null_bins
-from bayescal.posterior.copula import reorder
+from bayescal.posterior.joint import reorder
 from bayescal.posterior.truncated_normal import sample_truncated_normal
 from bayescal.stats.bins import make_bins
 

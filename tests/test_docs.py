@@ -63,7 +63,7 @@ def run_command(command):
         assert set(arguments) <= set(targets), command
         return
     if program == "bayescal" and arguments[0] == "verify" and "--coverage" not in arguments:
-        # samples with PyMC, which tests/verify/test_agreement_of_file.py does; here the arguments are read
+        # samples with PyMC, which tests/verify/test_checks.py does; here the arguments are read
         import typer
 
         from bayescal.app import app

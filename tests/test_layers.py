@@ -322,7 +322,7 @@ def test_modules_that_are_imported_by_their_name():
                 found.add((path, ast.unparse(node.args[0])))
     assert found == {
         ("_lazy.py", "f'{PACKAGE}._meant'"),
-        ("_lazy.py", "f'{PACKAGE}.estimands.names'"),
+        ("_lazy.py", "f'{PACKAGE}.estimands.registry'"),
         ("_lazy.py", "f'{PACKAGE}.{module}'"),
         ("_presented.py", "f'bayescal.report.{name}'"),
         ("app.py", "f'bayescal.{topic}.command'"),

@@ -17,8 +17,8 @@ from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws
 from bayescal.estimands.classwise import jointly_exact
 from bayescal.posterior.contract import HasHypotheses
-from bayescal.posterior.copula import reorder, with_common_cause
-from bayescal.posterior.many import compiled_form_pays
+from bayescal.posterior.joint import reorder, with_common_cause
+from bayescal.posterior.shrinkage.model import compiled_form_pays
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation

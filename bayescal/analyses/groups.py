@@ -13,7 +13,7 @@ from bayescal.analyses.pooled_groups import NONE, checked_pooling, evaluate_pool
 from bayescal.data.clusters import Clusters
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Predictions
-from bayescal.posterior.many import compiled_form_pays
+from bayescal.posterior.shrinkage.model import compiled_form_pays
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins

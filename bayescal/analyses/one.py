@@ -15,8 +15,7 @@ from bayescal.draws import BinDraws
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.many import compiled_form
-from bayescal.posterior.shrinkage.model import shrinkage_posterior
+from bayescal.posterior.shrinkage.model import compiled_form, shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts

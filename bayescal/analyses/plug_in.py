@@ -11,9 +11,8 @@ from bayescal._meant import public
 from bayescal.analyses.one import count_rows
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import read_rows
-from bayescal.estimands.debiased import debiased_squared_l2_error
 from bayescal.estimands.errors import ece, largest_error, lp_error
-from bayescal.estimands.plug_in import observed_bins
+from bayescal.estimands.plug_in import debiased_squared_l2_error, observed_bins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import count_classes
 

@@ -8,10 +8,10 @@ import numpy as np
 from bayescal import _checks
 from bayescal._progress import bar
 from bayescal.estimands.plug_in import null_bins
-from bayescal.posterior.many import compiled_form, compiled_form_pays
 from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
 from bayescal.posterior.pooling.prior import COMPLETE
 from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
+from bayescal.posterior.shrinkage.model import compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.contract import Counts

@@ -13,7 +13,7 @@ from bayescal.data.columns import column, numbers
 from bayescal.data.frames import to_array
 from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Columns, Predictions, read_rows
-from bayescal.estimands.isotonic import isotonic_fit
+from bayescal.estimands.decompositions import isotonic_fit
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.stats.log_odds import logit

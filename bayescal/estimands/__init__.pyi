@@ -1,6 +1,5 @@
 from .area_under_roc import auc as auc
 from .area_under_roc import auc_grid_error as auc_grid_error
-from .debiased import debiased_squared_l2_error as debiased_squared_l2_error
 from .decompositions import squared_l2_error as squared_l2_error
 from .errors import e90_bins as e90_bins
 from .errors import ece as ece
@@ -11,6 +10,7 @@ from .errors import overconfidence as overconfidence
 from .errors import signed_error as signed_error
 from .errors import underconfidence as underconfidence
 from .estimand import Estimand as Estimand
+from .plug_in import debiased_squared_l2_error as debiased_squared_l2_error
 from .registry import register as register
 from .registry import registered as registered
 from .scores import brier_score as brier_score

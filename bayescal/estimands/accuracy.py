@@ -12,18 +12,6 @@ def accuracy(bin_draws: BinDraws) -> Draws:
     accuracy without a threshold, from which on the event is predicted: bins do not determine it, because the threshold
     need not be one of their edges.
 
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
-
-    Returns
-    -------
-    Draws
-        In [0, 1].
-
-    Examples
-    --------
     The first draw of the bins of `ece`: 0.5 x 0.3 + 0.3 x 0.4 + 0.2 x 1 = 0.47.
 
     >>> from bayescal.estimands.errors import EXAMPLE
@@ -40,8 +28,6 @@ ACCURACY = Estimand("accuracy", accuracy, "accuracy", better="larger", of_total=
 def has_accuracy(target: str) -> bool:
     """Return whether outcome 1 means that the prediction is right.
 
-    Examples
-    --------
     >>> has_accuracy("top-label"), has_accuracy("event")
     (True, False)
     """

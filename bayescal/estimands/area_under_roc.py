@@ -20,13 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def ranks_of(counts: Counts) -> Ranks:
-    """Return the ranks of the rows; without a finer grid, those of the bins.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows with outcome 1, or none with outcome 0.
-    """
+    """Return the ranks of the rows (without a finer grid, those of the bins); refuse rows with one outcome."""
     ranks = _grid(counts)
     if not ranks.both_outcomes:
         zero, one = ranks.total > 0
@@ -82,16 +76,8 @@ def auc_grid_error(counts: Counts) -> float:
 def delong_variance(ranks: Ranks) -> float:
     """Estimate the variance of the observed AUC over data sets, after DeLong et al. (1988), equation 6.
 
-    Parameters
-    ----------
-    ranks : Ranks
-        The ranks of the rows.
-
-    Returns
-    -------
-    float
-        The sum over both outcomes of the variance of the placements (divisor n - 1), divided by n; n is the effective
-        number of rows of the outcome. NaN if one outcome has a single row.
+    It is the sum over both outcomes of the variance of the placements (divisor n - 1), divided by n; n is the effective
+    number of rows of the outcome. NaN if one outcome has a single row.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(ranks.rows > 1, ranks.sampling_spread / (ranks.rows - 1), np.nan)
@@ -122,36 +108,13 @@ def _require_clusters_in_ranks(counts: Counts, ranks: Ranks) -> None:
 
 
 def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
-    r"""Estimate the correlation between the AUCs of several classifiers on the same rows.
+    """Estimate the correlation between the AUCs of several classifiers on the same rows, from joint counts of pairs.
 
-    Parameters
-    ----------
-    counts : sequence of BinnedCounts
-        The counts of each classifier.
-    pairs : mapping of (int, int) to PairedCounts
-        Joint counts of the classifiers i < j.
-
-    Returns
-    -------
-    ndarray, shape (n_classifiers, n_classifiers)
-        Positive semi-definite, with a unit diagonal.
-
-    Raises
-    ------
-    ValueError
-        If the rows have only one outcome.
-
-    Notes
-    -----
     The influence of a row on the AUC is the difference between its placement and the AUC, divided by the share of rows
-    with its outcome. The correlation of the influences over rows is the correlation of two AUCs in [1]_ (with
-    covariances of divisor n). `compare` computes it from the rows. From joint counts alone, placements are those of the
-    bins, and what the bins do not show is taken as uncorrelated. Two names of one classifier have correlation 1.
-
-    References
-    ----------
-    .. [1] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988), "Comparing the areas under two or more correlated
-       receiver operating characteristic curves: a nonparametric approach", Biometrics 44, 837-845.
+    with its outcome. The correlation of the influences over rows is the correlation of two AUCs in DeLong et al.
+    (1988), see `auc`, with covariances of divisor n. `compare` computes it from the rows. From joint counts of the
+    classifiers i < j alone, placements are those of the bins, and what the bins do not show is taken as uncorrelated.
+    Two names of one classifier have correlation 1; the matrix is positive semi-definite, with a unit diagonal.
     """
     ranks = [ranks_of(each) for each in counts]
     result = np.eye(len(ranks))
@@ -277,10 +240,10 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     ranks = ranks_of(counts)
     _require_clusters_in_ranks(counts, ranks)
     generator = _checks.generator(rng)
-    drawn = generator.beta(*beta_parameters(ranks), len(bin_draws))
+    areas = generator.beta(*beta_parameters(ranks), len(bin_draws))
     if ranks.grid_error > 0:
-        drawn += generator.uniform(-ranks.grid_error, ranks.grid_error, len(bin_draws))
+        areas += generator.uniform(-ranks.grid_error, ranks.grid_error, len(bin_draws))
         return Draws(
-            np.clip(drawn, 0, 1), f"auc (to within {ranks.grid_error:.2g}, the error of the grid of its counts)"
+            np.clip(areas, 0, 1), f"auc (to within {ranks.grid_error:.2g}, the error of the grid of its counts)"
         )
-    return Draws(np.clip(drawn, 0, 1), "auc")
+    return Draws(np.clip(areas, 0, 1), "auc")

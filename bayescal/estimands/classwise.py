@@ -13,33 +13,14 @@ MOST_EXACT = 0.05
 
 
 def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> NDArray[np.bool_]:
-    r"""Choose the draws in which all classes are exactly calibrated.
+    r"""Choose the draws in which all classes are exactly calibrated, given their log Bayes factors, shape (n_classes,).
 
-    The mean over classes is 0 only if all classes are exact in the same draw. If many classes are drawn independently,
-    this has negligible probability, and no interval of the mean would contain 0.
+    They are a share :math:`0.05 \min(1, \prod_k B_k)` of the draws, to within one draw. The mean over classes is 0 only
+    if all classes are exact in the same draw. If many classes are drawn independently, this has negligible probability,
+    and no interval of the mean would contain 0. The limit of 5 % is fixed. Without it, the product of many Bayes
+    factors could leave hardly any other draws, even if all classes are slightly over-confident. With it, the lower
+    bound of an interval can be 0, and the upper bound hardly changes.
 
-    Parameters
-    ----------
-    log_bayes_factors : array-like, shape (n_classes,)
-        Log Bayes factors of exact calibration, one per class.
-    n_draws : int
-        Number of draws.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_draws,)
-        True in a share :math:`0.05 \min(1, \prod_k B_k)` of the draws, to within one draw.
-
-    Notes
-    -----
-    The limit of 5 % is fixed. Without it, the product of many Bayes factors could leave hardly any other draws, even
-    if all classes are slightly over-confident. With it, the lower bound of an interval can be 0, and the upper bound
-    hardly changes.
-
-    Examples
-    --------
     >>> [int(jointly_exact(each, 200, rng=1).sum()) for each in ([2.0, -1.5], [2.0, -9.0])]
     [10, 0]
     """
@@ -50,27 +31,11 @@ def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None
 
 
 def classwise_mean(by_class: Draws) -> Draws:
-    """Draw the unweighted mean of the ECEs of all classes (classwise ECE).
+    """Draw the unweighted mean of the ECEs of all classes (classwise ECE), given joint draws (n_draws, n_classes).
 
-    Nixon et al. [1]_ call it the static calibration error.
+    Nixon, Dusenberry, Zhang, Jerfel and Tran (2019), "Measuring calibration in deep learning", CVPR Workshops, call it
+    the static calibration error.
 
-    Parameters
-    ----------
-    by_class : Draws
-        Joint draws of the ECEs, shape (n_draws, n_classes).
-
-    Returns
-    -------
-    Draws
-        In [0, 1], shape (n_draws,).
-
-    References
-    ----------
-    .. [1] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel and D. Tran (2019), "Measuring calibration in deep learning",
-       CVPR Workshops.
-
-    Examples
-    --------
     >>> classwise_mean(Draws(np.array([[0.1, 0.3], [0.2, 0.2]]))).values
     array([0.2, 0.2])
     """
@@ -80,25 +45,10 @@ def classwise_mean(by_class: Draws) -> Draws:
 def root_mean_square(by_class: Draws) -> Draws:
     r"""Draw the root mean square of the errors of all classes, :math:`(\frac1K \sum_k e_k^2)^{1/2}`.
 
-    Of l_2 errors, it is the marginal calibration error of Kumar et al. [1]_ with equal weights of the classes.
+    It is at least the mean over classes. Of l_2 errors, it is the marginal calibration error of Kumar, Liang and Ma
+    (2019), "Verified uncertainty calibration", Advances in Neural Information Processing Systems 32, section 2, with
+    equal weights of the classes.
 
-    Parameters
-    ----------
-    by_class : Draws
-        Joint draws of the l_2 errors, shape (n_draws, n_classes).
-
-    Returns
-    -------
-    Draws
-        In [0, 1], shape (n_draws,); at least the mean over classes.
-
-    References
-    ----------
-    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
-       Processing Systems 32, section 2.
-
-    Examples
-    --------
     >>> root_mean_square(Draws(np.array([[0.1, 0.7], [0.2, 0.2]]))).values
     array([0.5, 0.2])
     """
@@ -108,27 +58,8 @@ def root_mean_square(by_class: Draws) -> Draws:
 
 
 def marginal_mean(by_class: Draws, frequency: ArrayLike) -> Draws:
-    """Draw the mean of the ECEs of all classes, weighted by class frequency (marginal error).
+    """Draw the mean of the ECEs of all classes, weighted by class frequency >= 0, which sums to 1 (marginal error).
 
-    Parameters
-    ----------
-    by_class : Draws
-        Joint draws of the ECEs, shape (n_draws, n_classes).
-    frequency : array-like, shape (n_classes,)
-        Share of each class, >= 0; sums to 1.
-
-    Returns
-    -------
-    Draws
-        In [0, 1], shape (n_draws,).
-
-    Raises
-    ------
-    ValueError
-        If `frequency` does not sum to 1 or has another length.
-
-    Examples
-    --------
     >>> marginal_mean(Draws(np.array([[0.1, 0.3], [0.2, 0.2]])), [0.75, 0.25]).values
     array([0.15, 0.2 ])
     """

@@ -1,6 +1,8 @@
 """Parts of the Brier score and of the log score: by bins (Murphy) and by isotonic regression (CORP)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +10,6 @@ from scipy.special import xlog1py, xlogy
 
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.isotonic import IsotonicFit
 from bayescal.estimands.registry import estimand
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.losses import total_without_squares
@@ -16,24 +17,50 @@ from bayescal.stats.losses import total_without_squares
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class IsotonicFit:
+    """Isotonic regression of outcomes on confidences."""
+
+    #: Distinct confidences of rows with positive weight, increasing, shape (n_levels,).
+    confidence: Floats
+    #: Sums of weights by outcome, shape (2, n_levels).
+    weight: Floats
+    #: The non-decreasing function of the confidence with the smallest Brier score, at each distinct confidence.
+    fitted: Floats
+
+
+def isotonic_fit(confidence: NDArray[Any], outcome: NDArray[Any], weight: Floats | None) -> IsotonicFit:
+    """Fit outcomes by a non-decreasing function of the confidence; rows of weight 0 are left out.
+
+    The algorithm is that of Busing (2022), "Monotone regression: a simple and fast O(n) PAVA implementation", Journal
+    of Statistical Software 102, code snippet 1. For binary outcomes, the same function minimises the log score.
+
+    The outcomes 1 and 0 at 0.3 and 0.4 are in the wrong order, so both are replaced by their mean.
+
+    >>> isotonic_fit(np.array([0.3, 0.4, 0.9]), np.array([1, 0, 1]), None).fitted
+    array([0.5, 0.5, 1. ])
+    """
+    from scipy.optimize import isotonic_regression
+
+    weight = np.ones(len(outcome)) if weight is None else weight
+    counted = weight > 0
+    confidence, outcome, weight = confidence[counted].astype(np.float64), outcome[counted] == 1, weight[counted]
+    levels, level = np.unique(confidence, return_inverse=True)
+    by_outcome = np.zeros((2, len(levels)))
+    np.add.at(by_outcome, (outcome.astype(np.intp), level), weight)
+    total = by_outcome.sum(axis=0)
+    fitted = isotonic_regression(by_outcome[1] / total, weights=total).x
+    return IsotonicFit(levels, by_outcome, np.clip(fitted, 0.0, 1.0))
+
+
 # --- parts of the observed score
 
 
 def murphy_parts(counts: BinnedCounts) -> dict[str, float]:
-    """Compute the Brier score of counts and its parts by bins.
+    """Compute the Brier score of counts with rows and its parts by bins: the fields of `MurphyDecomposition`.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Counts with at least one row.
+    The score is computed from sums over all rows, not from the parts.
 
-    Returns
-    -------
-    dict of str to float
-        The fields of `MurphyDecomposition`. The score is computed from sums over all rows, not from the parts.
-
-    Examples
-    --------
     >>> parts = murphy_parts(BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
     >>> [round(parts[name], 4) for name in ("reliability", "resolution", "uncertainty")]
     [0.04, 0.0625, 0.1875]
@@ -56,24 +83,11 @@ def murphy_parts(counts: BinnedCounts) -> dict[str, float]:
 
 
 def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -> dict[str, float]:
-    """Compute a mean score of rows and its parts by isotonic regression.
+    """Compute a mean score of rows and its parts by isotonic regression: the fields of `CorpDecomposition`.
 
-    Parameters
-    ----------
-    fit : IsotonicFit
-        Isotonic regression of the rows.
-    mean_loss : callable
-        Takes sums of weights by outcome and level, and a probability per level; `mean_squared_error` or
-        `mean_log_loss`.
+    `mean_loss` takes sums of weights by outcome and level, and a probability per level: `mean_squared_error` or
+    `mean_log_loss`.
 
-    Returns
-    -------
-    dict of str to float
-        The parts and the score, as the fields of `CorpDecomposition`.
-
-    Examples
-    --------
-    >>> from bayescal.estimands.isotonic import isotonic_fit
     >>> fit = isotonic_fit(np.array([0.2, 0.4, 0.7, 0.9]), np.array([0, 1, 1, 1]), None)
     >>> {name: round(value, 4) for name, value in corp_parts(fit, mean_squared_error).items()}
     {'miscalibration': 0.125, 'discrimination': 0.1875, 'uncertainty': 0.1875, 'score': 0.125}

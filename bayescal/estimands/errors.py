@@ -16,12 +16,12 @@ def _of_bins[**P](function: Callable[P, Draws]) -> Callable[P, Draws]:
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> Draws:
-        given = args[0] if args else kwargs.get("bin_draws", EXAMPLE)  # without any, Python names what is missing
-        given = kwargs.get("y_true", given)
-        if not isinstance(given, BinDraws):
+        argument = args[0] if args else kwargs.get("bin_draws", EXAMPLE)  # without any, Python names what is missing
+        argument = kwargs.get("y_true", argument)
+        if not isinstance(argument, BinDraws):
             name = function.__name__
             raise TypeError(
-                f"`bin_draws` must be BinDraws, not {type(given).__name__}. For labels and probabilities, call "
+                f"`bin_draws` must be BinDraws, not {type(argument).__name__}. For labels and probabilities, call "
                 f"`bayescal.evaluate(y_true, y_prob)`; its attribute `{name}` has the draws of this estimand."
             )
         return function(*args, **kwargs)

@@ -160,8 +160,8 @@ class Estimand:
         TypeError, ValueError
             If the function returns another shape, or values that are not finite.
         """
-        drawn = self.function(bin_draws, counts, rng=rng) if self.needs else self.function(bin_draws)
-        values = np.asarray(drawn)
+        result = self.function(bin_draws, counts, rng=rng) if self.needs else self.function(bin_draws)
+        values = np.asarray(result)
         shape = (len(bin_draws),) if self.coordinate is None else (len(bin_draws), len(self.coordinate[1]))
         if values.shape != shape or values.dtype.kind not in "fiu":
             each = "one number" if self.coordinate is None else f"{shape[-1]} numbers"
@@ -172,7 +172,7 @@ class Estimand:
         bad = ~np.isfinite(values)
         if bad.any():
             _checks.refuse("estimand", "must be finite in every draw", bad, values)
-        return drawn if isinstance(drawn, Draws) else Draws(values.astype(np.float64), self.name)
+        return result if isinstance(result, Draws) else Draws(values.astype(np.float64), self.name)
 
     def badness(self, values: Floats) -> Floats:
         """Transform values so that smaller is better.

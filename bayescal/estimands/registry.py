@@ -1,4 +1,4 @@
-"""The registry of estimands, which tables, comparisons, plots, options and documentation read."""
+"""The registry of estimands and their synonyms, which tables, comparisons, plots, options and documentation read."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._meant import public
+from bayescal._meant import letters, public
 from bayescal.draws import BinDraws
 from bayescal.estimands.estimand import Estimand
+
+#: The name of an estimand, its record, or a function of draws of the bins.
+EstimandLike = str | Estimand | Callable[[BinDraws], Any]
 
 #: Names in use for attributes of `Evaluation`, entries of its data tree, dimensions and table columns.
 RESERVED = frozenset(
@@ -77,11 +80,11 @@ RESERVED = frozenset(
         "window",
     }
 )
-
 #: Former names of estimands, for messages.
 FORMER = {"max_error": "e90_bins"}
-
 _REGISTRY: dict[str, Estimand] = {}
+#: Shortest beginning of a name that is completed, as "brier" is to "brier_score".
+SHORTEST = 4
 
 
 @public
@@ -146,19 +149,9 @@ def _require_own_coordinate(estimand: Estimand) -> None:
 
 
 def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F], F]:
-    """Register the decorated function as an estimand named after it.
+    """Register the decorated function as an estimand named after it; `symbol` follows "the" in a sentence.
 
-    Parameters
-    ----------
-    symbol : str
-        Words that follow "the" in a sentence.
-    **fields
-        Other fields of `Estimand`.
-
-    Returns
-    -------
-    callable
-        A decorator that returns the function unchanged.
+    `fields` are other fields of `Estimand`.
     """
 
     def decorate(function: F) -> F:
@@ -219,66 +212,31 @@ def is_registered(estimand: Estimand) -> bool:
     return registered().get(estimand.name) is estimand
 
 
-#: The name of an estimand, its record, or a function of draws of the bins.
-EstimandLike = str | Estimand | Callable[[BinDraws], Any]
+def as_estimand(quantity: EstimandLike) -> Estimand:
+    """Return the record of an estimand, given its name, its record or a function of draws of the bins.
 
-
-def as_estimand(given: EstimandLike) -> Estimand:
-    """Return the record of an estimand, given its name, its record or a function.
-
-    Parameters
-    ----------
-    given : str, Estimand or callable
-        The estimand. For an unregistered function, values nearer to zero are taken as better.
-
-    Returns
-    -------
-    Estimand
-        The record.
-
-    Raises
-    ------
-    ValueError
-        If there is no estimand of this name.
-    TypeError
-        If `given` is none of these.
+    For an unregistered function, values nearer to zero are taken as better.
     """
-    if isinstance(given, Estimand):
-        return given
-    if isinstance(given, str):
-        _checks.one_of("estimand", given, [*registered()], short=meant())
-        return registered()[given]
-    if not callable(given):
+    if isinstance(quantity, Estimand):
+        return quantity
+    if isinstance(quantity, str):
+        _checks.one_of("estimand", quantity, [*registered()], short=meant())
+        return registered()[quantity]
+    if not callable(quantity):
         raise TypeError(
-            f"`estimand` must be a name, an Estimand or a function of BinDraws, not {type(given).__name__}."
+            f"`estimand` must be a name, an Estimand or a function of BinDraws, not {type(quantity).__name__}."
         )
     for known in registered().values():
-        if known.function is given:
+        if known.function is quantity:
             return known
-    name = getattr(given, "__name__", "estimand")
+    name = getattr(quantity, "__name__", "estimand")
     words = name.replace("_", " ")
-    return Estimand(name, given, words, better="nearest zero", bounds=(-np.inf, np.inf), reported=False)
+    return Estimand(name, quantity, words, better="nearest zero", bounds=(-np.inf, np.inf), reported=False)
 
 
-def as_scalar(given: EstimandLike) -> Estimand:
-    """Return the record as `as_estimand` does, but require one value per draw.
-
-    Parameters
-    ----------
-    given : str, Estimand or callable
-        The estimand.
-
-    Returns
-    -------
-    Estimand
-        The record.
-
-    Raises
-    ------
-    ValueError
-        If the estimand is unknown or a curve.
-    """
-    known = as_estimand(given)
+def as_scalar(quantity: EstimandLike) -> Estimand:
+    """Return the record as `as_estimand` does, but raise ValueError for a curve."""
+    known = as_estimand(quantity)
     if known.coordinate is not None:
         raise ValueError(
             f"`estimand` {known.name!r} is a curve; its draws are `evaluation.{known.name}`, along "
@@ -288,25 +246,7 @@ def as_scalar(given: EstimandLike) -> Estimand:
 
 
 def as_scalars(estimands: Iterable[EstimandLike]) -> list[Estimand]:
-    """Return the records of the estimands of a table, as `as_scalar` does.
-
-    Parameters
-    ----------
-    estimands : list of str, Estimand or callable
-        The estimands, at least one.
-
-    Returns
-    -------
-    list of Estimand
-        The records, with different names.
-
-    Raises
-    ------
-    TypeError
-        If one estimand is given instead of a list.
-    ValueError
-        If there is none, an estimand is unknown or a curve, or two have the same name.
-    """
+    """Return the records of the estimands of a table, as `as_scalar` does: at least one, with different names."""
     if isinstance(estimands, str | Estimand) or callable(estimands):
         raise TypeError(f"`estimands` must be a list of estimands, as in `estimands=[{estimands!r}]`.")
     chosen = [as_scalar(each) for each in estimands]
@@ -319,3 +259,37 @@ def as_scalars(estimands: Iterable[EstimandLike]) -> list[Estimand]:
             "`Estimand` with a name of its own."
         )
     return chosen
+
+
+def estimand_called(name: str) -> Estimand | None:
+    """Return the registered estimand with this name or synonym, in any spelling; None if there is none.
+
+    >>> [estimand_called(name).name for name in ("roc_auc_score", "LogLoss", "brier", "RMSCE")]
+    ['auc', 'log_score', 'brier_score', 'l2_error']
+    """
+    asked = letters(name)
+    called = {
+        letters(word): each
+        for each in reversed(registered().values())  # of two with one synonym, the first counts
+        for word in (*each.synonyms, each.title, each.symbol, each.name)
+    }
+    called |= {letters(former): registered()[name] for former, name in FORMER.items()}
+    if asked in called:
+        return called[asked]
+    if len(asked) < SHORTEST:
+        return None
+    longer = [each for word, each in called.items() if word.startswith(asked)]
+    within = [word for word in called if len(word) >= SHORTEST and asked.startswith(word)]
+    return longer[-1] if longer else called[max(within, key=len)] if within else None
+
+
+def hint(name: str, written: str) -> str:
+    """Return a sentence after a space about how an estimand is written, if an attribute that does not exist means one.
+
+    `written` is how it is written instead, with ``{}`` for its name.
+    """
+    meant = estimand_called(name)
+    if meant is None:
+        return ""
+    title = meant.title if meant.title == meant.symbol else f"{meant.title} ({meant.symbol})"
+    return f" The {title} is `{written.format(meant.name)}`."

@@ -17,24 +17,11 @@ FEWEST = 5
 
 
 def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
-    r"""Expected loss of treating the bins from `first` on, minus the loss of the best decision in each bin.
+    r"""Expected loss of treating the bins from number `first` on, minus the loss of the best decision in each bin.
 
-    Parameters
-    ----------
-    bins : BinDraws
-        Draws of the bins.
-    threshold : float
-        Threshold t: the loss of a false positive is t, that of a false negative 1 - t.
-    first : int
-        Number of bins below the threshold.
+    The loss of a false positive is t, that of a false negative 1 - t. The regret of a draw is
+    :math:`\sum_b m_b |\theta_b - t| 1\{\theta_b \text{ and bin } b \text{ lie on different sides of } t\}`.
 
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-        :math:`\sum_b m_b |\theta_b - t| 1\{\theta_b \text{ and bin } b \text{ lie on different sides of } t\}`.
-
-    Examples
-    --------
     A third of the rows is treated at 0.5, although its accuracy is 0.4; the accuracy of the others is right.
 
     >>> mass, accuracy = np.array([[2 / 3, 1 / 3]]), np.array([[0.2, 0.4]])
@@ -81,5 +68,5 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
 
 def _effective_rows(counts: Counts, part: slice) -> float:
     """Kish's effective number of rows of a range of bins, (sum w)^2 / sum w^2."""
-    weight, own = counts.share[part], counts.effective_n[part]
-    return effective_number(weight, weight[weight > 0] ** 2 / own[weight > 0])
+    weight, rows = counts.share[part], counts.effective_n[part]
+    return effective_number(weight, weight[weight > 0] ** 2 / rows[weight > 0])

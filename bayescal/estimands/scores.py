@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.clustered import covariance_over_clusters, mean_loss_draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import _add
-from bayescal.posterior.copula import with_ranks_of
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.joint import symmetric_root
-from bayescal.stats.clusters import clusters_of
+from bayescal.posterior.joint import symmetric_root, with_ranks_of
+from bayescal.stats.clusters import ClusterSums, clusters_of, covariance_of_means
 from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.losses import KINDS, LossSums
 
@@ -26,6 +24,7 @@ Floats = NDArray[np.float64]
 LEAST_ROWS = 3
 #: Minimum squared coefficient of variation of a Gamma distribution, whose shape would otherwise be infinite.
 LEAST_VARIATION = 1e-12
+UNKNOWN = "the variance of a mean loss between clusters is unknown: one cluster has nearly all rows."
 
 
 @dataclass(frozen=True)
@@ -114,10 +113,10 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     generator = _checks.generator(rng)
 
     def of_cells(outcome: int) -> Floats:
-        drawn = generator.standard_normal(bin_draws.accuracy.shape)
-        drawn *= sd[outcome]
-        drawn += mean[outcome]
-        return np.clip(drawn, least[outcome], most[outcome], out=drawn)
+        losses = generator.standard_normal(bin_draws.accuracy.shape)
+        losses *= sd[outcome]
+        losses += mean[outcome]
+        return np.clip(losses, least[outcome], most[outcome], out=losses)
 
     return Draws(_unshrunk(_BRIER, bin_draws, counts, list(map(of_cells, (0, 1))), generator), "brier_score")
 
@@ -130,22 +129,22 @@ def _unshrunk(
     `cells` are draws of the mean losses of outcome 0 and of outcome 1, each of shape (n_draws, n_bins).
     """
     of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
-    drawn = _of_clusters(counts, score, len(of_bins), rng)
-    if drawn is None:
-        if _own_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
+    draws = _of_clusters(counts, score, len(of_bins), rng)
+    if draws is None:
+        if _stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
             return of_bins
         accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bin_draws.accuracy.shape)
-        drawn = _mean_over_cells(bin_draws.mass, accuracy, cells)
-    return with_ranks_of(of_bins, drawn)
+        draws = _mean_over_cells(bin_draws.mass, accuracy, cells)
+    return with_ranks_of(of_bins, draws)
 
 
 def _mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
     """Average draws of the mean losses of outcome 0 and of outcome 1, shape (n_draws, n_bins), over both and bins."""
     score = np.zeros(len(mass))
     for share, of_outcome in zip((1 - accuracy, accuracy), cells, strict=True):
-        drawn = of_outcome * share
-        drawn *= mass
-        score += drawn.sum(axis=-1)
+        part = of_outcome * share
+        part *= mass
+        score += part.sum(axis=-1)
     return score
 
 
@@ -217,24 +216,16 @@ def sample_mean_log_losses(counts: Counts, outcome: int, n_draws: int, rng: np.r
     mean, sd, least, most = (of_outcomes[outcome] for of_outcomes in mean_log_losses(counts))
     excess = mean - least
     variation = np.maximum(np.divide(sd, excess, out=np.zeros_like(sd), where=excess > 0) ** 2, LEAST_VARIATION)
-    drawn = rng.standard_gamma(1 / variation, (n_draws, len(mean)))
-    drawn *= excess * variation
-    drawn += least
-    return np.clip(drawn, least, most, out=drawn)
+    losses = rng.standard_gamma(1 / variation, (n_draws, len(mean)))
+    losses *= excess * variation
+    losses += least
+    return np.clip(losses, least, most, out=losses)
 
 
 def mean_log_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Compute mean, standard deviation and bounds of the mean log loss of each outcome and bin.
+    """Compute mean, standard deviation and bounds of the mean log loss of each outcome and bin, (2, n_bins) each.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        The counts.
-
-    Returns
-    -------
-    (mean, sd, least, most) : tuple of ndarray, shape (2, n_bins)
-        As described for `log_score`; `least` and `most` bound every log loss in the bin.
+    They are as described for `log_score`; the bounds are those of every log loss in the bin.
     """
     edges = counts.bins.edges
     ends = np.stack([1 - edges[::-1], edges])
@@ -254,17 +245,9 @@ def _log_loss(probability: Floats, at_0: float = np.inf) -> Floats:
 
 
 def mean_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Compute mean, standard deviation and bounds of the mean squared error of each outcome and bin.
+    """Compute mean, standard deviation and bounds of the mean squared error of each outcome and bin, (2, n_bins) each.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        The counts.
-
-    Returns
-    -------
-    (mean, sd, least, most) : tuple of ndarray, shape (2, n_bins)
-        As described for `brier_score`; `least` and `most` bound every squared error in the bin.
+    They are as described for `brier_score`; the bounds are those of every squared error in the bin.
     """
     low, high = counts.bins.edges[:-1], counts.bins.edges[1:]
     least, most = np.stack([low**2, (1 - high) ** 2]), np.stack([high**2, (1 - low) ** 2])
@@ -283,14 +266,14 @@ def _with_a_row(counts: Counts, score: _Score, mean: Floats, square: Floats) -> 
 
 def _rows_by_outcome(counts: Counts) -> Floats:
     """Return the effective rows whose losses were summed, shape (2, n_bins); other counts may have their own."""
-    own = _own_rows(counts)
-    return np.stack([counts.effective_n - counts.effective_k, counts.effective_k]) if own is None else own
+    rows = _stored_rows(counts)
+    return np.stack([counts.effective_n - counts.effective_k, counts.effective_k]) if rows is None else rows
 
 
-def _own_rows(counts: Counts) -> Floats | None:
+def _stored_rows(counts: Counts) -> Floats | None:
     """Return the rows by outcome of counts under label shift, whose effective rows are not those of the losses."""
-    own: Floats | None = getattr(counts, "rows_by_outcome", None)
-    return own
+    rows: Floats | None = getattr(counts, "rows_by_outcome", None)
+    return rows
 
 
 def _losses(counts: Counts, score: _Score) -> LossSums:
@@ -329,44 +312,18 @@ def _require_finite(losses: LossSums, n_rows: int) -> None:
 def joint_brier_scores(
     counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, *, rng: Any = None
 ) -> Floats | None:
-    r"""Draw the Brier scores of several classifiers on the same rows jointly.
+    """Draw the Brier scores of several classifiers on the same rows jointly, shape (n_draws, n_classifiers).
 
-    Parameters
-    ----------
-    counts : sequence of BinnedCounts
-        The counts of each classifier.
-    pairs : mapping of (int, int) to PairedCounts
-        Joint counts of the classifiers i < j; their `loss_difference` is used.
-    n_draws : int
-        Number of draws.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-
-    Returns
-    -------
-    ndarray, shape (n_draws, n_classifiers), or None
-        In [0, 1]; None if there are fewer than three effective rows. Two names of one classifier have equal draws.
-
-    Raises
-    ------
-    ValueError
-        If the counts have no sums of losses.
-
-    Notes
-    -----
     The mean losses are drawn from a multivariate Student t with n - 1 degrees of freedom, centred at the observed mean
     losses, with the scale matrix :math:`S / (n - 1)`. Here S is the covariance of losses over rows (divisor n) and n is
-    the effective number of rows. So every mean loss, and every difference of two, has the Student t posterior of the
-    mean of a Normal sample with a noninformative prior [1]_; draws are clipped to [0, 1]. The covariance of two
-    classifiers follows from the variances of their losses and of the difference of their losses. For rows in clusters,
-    S is that of sums over clusters (`covariance_over_clusters`), and n the effective number of clusters. Accuracies are
-    not shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
+    the effective number of rows; with fewer than three, the result is None. So every mean loss, and every difference of
+    two, has the Student t posterior of the mean of a Normal sample with a noninformative prior (Gelman et al. 2013,
+    Bayesian Data Analysis, 3rd edition, CRC Press, section 3.2); draws are clipped to [0, 1]. The covariance of two
+    classifiers i < j follows from the variances of their losses and of the difference of their losses
+    (`loss_difference` of their joint counts); two names of one classifier have equal draws. For rows in clusters, S is
+    that of sums over clusters (`covariance_over_clusters`), and n the effective number of clusters. Accuracies are not
+    shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
     difference.
-
-    References
-    ----------
-    .. [1] A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari and D. B. Rubin (2013), Bayesian Data
-       Analysis, 3rd edition, CRC Press, section 3.2.
     """
     return _joint_scores(_BRIER, counts, pairs, n_draws, rng)
 
@@ -374,23 +331,7 @@ def joint_brier_scores(
 def joint_log_scores(
     counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, *, rng: Any = None
 ) -> Floats | None:
-    """Draw the log scores of several classifiers on the same rows jointly, as `joint_brier_scores` does.
-
-    Parameters
-    ----------
-    counts, pairs, n_draws, rng
-        As for `joint_brier_scores`; `log_losses` and `log_loss_difference` are used.
-
-    Returns
-    -------
-    ndarray, shape (n_draws, n_classifiers), or None
-        At least 0; None if there are fewer than three effective rows.
-
-    Raises
-    ------
-    ValueError
-        If a row has probability 0 for the outcome that occurred, or the counts have no sums of log losses.
-    """
+    """Draw the log scores of several classifiers on the same rows jointly, as `joint_brier_scores` does."""
     return _joint_scores(_LOG, counts, pairs, n_draws, rng)
 
 
@@ -408,9 +349,9 @@ def _joint_scores(
     if clusters_of(counts[0]) is not None:
         covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
     generator = _checks.generator(rng)
-    drawn = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
-    drawn /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
-    return np.clip(mean + drawn, 0, score.largest)[:, same]
+    deviation = generator.standard_normal((n_draws, len(counts))) @ symmetric_root(covariance)
+    deviation /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
+    return np.clip(mean + deviation, 0, score.largest)[:, same]
 
 
 def _covariance(variance: Floats, pairs: Mapping[tuple[int, int], Paired], score: _Score) -> tuple[Floats, list[int]]:
@@ -446,6 +387,47 @@ def _observed_brier(counts: Counts) -> float:
 
 def _observed_log(counts: Counts) -> float:
     return float(_losses(counts, _LOG).total.sum() / counts.weight.sum())
+
+
+def mean_loss_draws(
+    clusters: ClusterSums, mean: float, sums: Floats, n_draws: int, rng: np.random.Generator, largest: float
+) -> Floats:
+    r"""Draw the mean loss of rows in clusters, from its sums over clusters, shape (2,): `losses` or `log_losses`.
+
+    It is Student t with J - 1 degrees of freedom around the observed mean loss, clipped to [0, largest]. Its scale is
+    the root of the variance over clusters (`ClusterSums.variance_of_mean`), and J is the effective number of clusters,
+    :math:`(\sum_j n_j)^2 / \sum_j n_j^2`: the posterior of the mean of a Normal sample of clusters with a
+    noninformative prior. It needs no model of the dependence within clusters. The variance is that of a ratio estimator
+    of a cluster sample: Cochran (1977), Sampling Techniques, 3rd edition, Wiley, equation 9A.5 (ratio to size).
+    """
+    variance = clusters.variance_of_mean(mean, sums)
+    if not np.isfinite(variance):
+        raise ValueError(UNKNOWN)
+    deviation = rng.standard_t(clusters.effective_number - 1, n_draws)
+    return np.clip(mean + np.sqrt(variance) * deviation, 0.0, largest)
+
+
+def covariance_over_clusters(
+    counts: Sequence[Counts], losses: Sequence[LossSums], pairs: Mapping[tuple[int, int], Paired], member: str
+) -> tuple[Floats, float]:
+    """Covariance of mean losses of several classifiers on the same rows in clusters, times J - 1; and J.
+
+    J is the effective number of clusters. Student t draws with J - 1 degrees of freedom and this scatter have the
+    variance over clusters. `member` is the kind of losses, "losses" or "log_losses".
+    """
+    clusters = [each for each in map(clusters_of, counts) if each is not None]
+    means = [float(sums.total.sum()) / float(c.weight.sum()) for c, sums in zip(clusters, losses, strict=True)]
+    number = clusters[0].effective_number
+    variance = [c.variance_of_mean(mean, getattr(c, member)) for c, mean in zip(clusters, means, strict=True)]
+    if not np.isfinite(variance).all():
+        raise ValueError(UNKNOWN)
+    covariance = np.diag(variance)
+    for (i, j), pair in pairs.items():
+        assert pair.clusters is not None
+        product = float(getattr(pair.clusters, member))
+        both = covariance_of_means(clusters[i], clusters[j], (means[i], means[j]), member, product)
+        covariance[i, j] = covariance[j, i] = both
+    return covariance * (number - 1), number
 
 
 _add(

@@ -17,7 +17,7 @@ from bayescal.planning.goal_curve import NEAR, Simulated, curve_near_answer
 from bayescal.planning.goals import checked_goal
 from bayescal.planning.result import Plan
 from bayescal.planning.studies import Narrow, OneClassifier, TwoClassifiers, WithinLimit
-from bayescal.posterior.many import compiled_form_pays
+from bayescal.posterior.shrinkage.model import compiled_form_pays
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 

@@ -21,8 +21,7 @@ from bayescal.planning.simulated import (
     effective_rows,
     shared_out,
 )
-from bayescal.posterior.copula import reorder
-from bayescal.posterior.joint import correlation
+from bayescal.posterior.joint import correlation, reorder
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation

@@ -43,17 +43,22 @@ def log_ratio(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     return result
 
 
-def _ratio_by_gamma(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
+def log_beta_binomial(n: Floats, k: Floats, eta: Floats, kappa: float | Floats) -> Floats:
+    """Beta-binomial log likelihood without its coefficient; arrays broadcast."""
     alpha, beta = kappa * expit(eta), kappa * expit(-eta)
-    own = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
-    return own - (gammaln(kappa + n) - gammaln(kappa)) - (k * eta + n * log_expit(-eta))
+    log_gammas = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
+    return log_gammas - (gammaln(kappa + n) - gammaln(kappa))
+
+
+def _ratio_by_gamma(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
+    return log_beta_binomial(n, k, eta, kappa) - (k * eta + n * log_expit(-eta))
 
 
 def ratio_by_stirling(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     """Use Stirling's formula for each log Gamma; its large terms cancel analytically."""
     h, g = expit(eta), expit(-eta)
-    own = _rising(kappa * h, k, h, n, kappa) + _rising(kappa * g, n - k, g, n, kappa)
-    return own - (0.5 * np.log1p(n / kappa) + _stirling(kappa + n) - _stirling(kappa))
+    log_gammas = _rising(kappa * h, k, h, n, kappa) + _rising(kappa * g, n - k, g, n, kappa)
+    return log_gammas - (0.5 * np.log1p(n / kappa) + _stirling(kappa + n) - _stirling(kappa))
 
 
 def _rising(alpha: Floats, k: Floats, h: Floats, n: Floats, kappa: Floats) -> Floats:
@@ -78,23 +83,11 @@ def _stirling(x: Floats) -> Floats:
 
 
 def absolute_gap(c: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
-    r"""Mean of :math:`|\theta - c|` for :math:`\theta \sim \mathrm{Beta}(a, b)`, in closed form.
+    r"""Mean of :math:`|\theta - c|` for :math:`\theta \sim \mathrm{Beta}(a, b)`, in closed form; arrays broadcast.
 
-    Parameters
-    ----------
-    c : array-like
-        Points in [0, 1].
-    a, b : array-like
-        Beta parameters, > 0; broadcast with `c`.
+    It is :math:`c (2 I_c(a, b) - 1) + \frac{a}{a + b} (1 - 2 I_c(a + 1, b))`, where I is the regularised incomplete
+    beta function.
 
-    Returns
-    -------
-    ndarray
-        :math:`c (2 I_c(a, b) - 1) + \frac{a}{a + b} (1 - 2 I_c(a + 1, b))`, where I is the regularised incomplete beta
-        function.
-
-    Examples
-    --------
     >>> float(absolute_gap(0.5, 1, 1))
     0.25
     """

@@ -3,7 +3,7 @@
 from typing import Any, Protocol, runtime_checkable
 
 from bayescal.draws import BinDraws
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws
+from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.stats.contract import Counts
 
 

@@ -1,10 +1,12 @@
-"""Correlation between the posteriors of one estimand of several classifiers on the same rows."""
+"""Joint posteriors of several quantities: correlations from joint counts, and draws that are reordered to have them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.stats.contract import Paired
 
@@ -16,27 +18,22 @@ LIKENESS_POWER = 4
 RIDGE = 1e-9
 #: Correlations above 1 minus this are set to 1, so that rounding does not separate two names of one classifier.
 SAME = 1e-9
+#: Eigenvalues below this are set to 0; rounding would otherwise separate perfectly correlated quantities.
+ROUNDING = 1e-12
+#: Draws that are made correlated at a time.
+ROWS = 512
+#: Share of the variance of the errors that all classes of a classifier have in common, besides the correlation over
+#: rows. A cause of over-confidence in one class often acts on all classes; posteriors of single classes cannot show it.
+COMMON_CAUSE = 0.3
 
 
 def correlation(values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
     r"""Estimate the correlation between the posteriors of one estimand of several classifiers, from joint counts.
 
-    Parameters
-    ----------
-    values : sequence of ndarray, shape (n_draws,)
-        Draws of the estimand of each classifier, each from its own posterior.
-    bins : sequence of BinDraws
-        The draws of the bins from which `values` were computed.
-    pairs : mapping of (int, int) to PairedCounts or PairedHorizons
-        Joint counts of the classifiers i < j.
+    `values` are draws of the estimand of each classifier, shape (n_draws,), each from its own posterior, and `bins` the
+    draws from which they were computed; `pairs` holds joint counts of the classifiers i < j. The result is positive
+    semi-definite, with a unit diagonal; for `reorder`.
 
-    Returns
-    -------
-    ndarray, shape (n_models, n_models)
-        Positive semi-definite, with a unit diagonal; for `bayescal.posterior.copula.reorder`.
-
-    Notes
-    -----
     For each classifier, the draws of the estimand are regressed on the bins: :math:`\ell = \sum_b \beta_b m_b g_b
     + \gamma_b m_b` with masses m and gaps g. The fit explains a share :math:`R^2` of the variance. The correlation of
     two classifiers A and B has two parts.
@@ -115,8 +112,6 @@ def symmetric_root(matrix: Floats) -> Floats:
 
     Unlike the signs of eigenvectors, it does not depend on the last digits of sums.
 
-    Examples
-    --------
     >>> symmetric_root(np.array([[2.0, 0.0], [0.0, 9.0]])).round(3)
     array([[1.414, 0.   ],
            [0.   , 3.   ]])
@@ -124,3 +119,46 @@ def symmetric_root(matrix: Floats) -> Floats:
     values, vectors = np.linalg.eigh(matrix)
     root: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     return root
+
+
+def with_common_cause(correlation: Floats) -> Floats:
+    """Add a common factor to a correlation matrix, which explains 0.3 of the variance of every quantity."""
+    return (1 - COMMON_CAUSE) * correlation + COMMON_CAUSE
+
+
+def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
+    """Reorder the draws of each quantity, shape (n_draws, n_quantities), so that they have a Gaussian copula.
+
+    Columns take the ranks of Normal draws with the given correlation, which is positive semi-definite, with a unit
+    diagonal. This is the reordering of Iman and Conover (1982), "A distribution-free approach to inducing rank
+    correlation among input variables", Communications in Statistics - Simulation and Computation 11, 311-334, but with
+    random Normals in place of fixed scores, so that the rank correlation varies as in a sample.
+
+    >>> both = reorder(np.array([[1.0, 10.0], [2.0, 30.0], [3.0, 20.0]]), np.ones((2, 2)), rng=1)
+    >>> both[both[:, 0].argsort()]
+    array([[ 1., 10.],
+           [ 2., 20.],
+           [ 3., 30.]])
+    """
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.where(values > ROUNDING, values, 0.0))
+    # some rows, then one quantity at a time: with a thousand classes, each further array of all draws would be 32 MB
+    generator, normals = _checks.generator(rng), np.empty(draws.shape)
+    for start in range(0, len(draws), ROWS):
+        rows = normals[start : start + ROWS]
+        np.matmul(generator.standard_normal(rows.shape), root.T, out=rows)
+    for normal, column in zip(normals.T, draws.T, strict=True):
+        # perfectly correlated Normals differ by rounding errors only: round them, so that their ranks agree
+        normal[:] = with_ranks_of(np.round(normal, 9), column)
+    return normals
+
+
+def with_ranks_of(others: Floats, draws: Floats) -> Floats:
+    """Reorder `draws` so that the smallest is at the place of the smallest of `others`, and so on.
+
+    >>> with_ranks_of(np.array([0.3, 0.1, 0.2]), np.array([10.0, 20.0, 30.0]))
+    array([30., 10., 20.])
+    """
+    result = np.empty_like(draws)
+    result[others.argsort(kind="stable")] = np.sort(draws)
+    return result

@@ -98,19 +98,8 @@ class RandomEffectsPosterior:
     def sample(self, n_draws: int, rng: np.random.Generator, *, common: bool = False) -> tuple[Floats, Floats, Floats]:
         """Draw the mean, the standard deviation between data sets, and the difference on a new data set.
 
-        Parameters
-        ----------
-        n_draws : int
-            Number of draws.
-        rng : Generator
-            Randomness.
-        common : bool, default False
-            Whether all problems use the same random numbers, so that draws of one do not depend on the others.
-
-        Returns
-        -------
-        (mean, spread, new) : tuple of ndarray, shape (n_draws, n_problems)
-            Joint draws.
+        Each has shape (n_draws, n_problems); draws are joint. If `common`, all problems use the same random numbers, so
+        that draws of one do not depend on the others.
         """
         n_problems = len(self.estimate)
         between = (self.probabilities[:, 1:] + self.probabilities[:, :-1]) / 2
@@ -129,5 +118,5 @@ class RandomEffectsPosterior:
         spread = np.exp(log_spread[cell] + within * (log_spread[1] - log_spread[0]))
         center = mean[row, cell] + within * (mean[row, cell + 1] - mean[row, cell])
         width = sd[row, cell] + within * (sd[row, cell + 1] - sd[row, cell])
-        drawn = center + width * rng.standard_normal(size)
-        return drawn, spread, drawn + spread * rng.standard_normal(size)
+        population = center + width * rng.standard_normal(size)
+        return population, spread, population + spread * rng.standard_normal(size)

@@ -14,29 +14,13 @@ Floats = NDArray[np.float64]
 def truncated_normal_quantile(
     u: ArrayLike, loc: ArrayLike, scale: ArrayLike, low: ArrayLike, high: ArrayLike
 ) -> Floats:
-    r"""Compute quantiles of Normal(loc, scale^2) truncated to [low, high].
+    r"""Compute the quantiles at probabilities u of Normal(loc, scale^2) truncated to [low, high]; all broadcast.
 
-    Parameters
-    ----------
-    u : array-like
-        Probabilities in [0, 1].
-    loc, scale, low, high : array-like
-        Mean and standard deviation before truncation, and the bounds; all broadcast together.
-
-    Returns
-    -------
-    ndarray
-        x in [low, high] with P(X <= x) = u.
-
-    Notes
-    -----
     If the interval contains the mean, :math:`x = \Phi^{-1}(\Phi(a) + u (\Phi(b) - \Phi(a)))`, where a and b are the
     standardised bounds. If it lies in one tail, the same formula is evaluated with logarithms of tail probabilities
     (`scipy.special.ndtri_exp`) to avoid underflow. Newton steps then refine the distance from the bound nearer to the
     mean, which avoids cancellation.
 
-    Examples
-    --------
     >>> float(truncated_normal_quantile(0.5, loc=0, scale=1, low=10_000, high=10_001))
     10000.00006931471
     """
@@ -78,24 +62,8 @@ def _log_tail_ratio(near: Floats, distance: Floats) -> Floats:
 def sample_truncated_normal(
     loc: ArrayLike, scale: ArrayLike, low: ArrayLike, high: ArrayLike, n_draws: int, *, rng: Any = None
 ) -> Floats:
-    """Draw from Normal(loc, scale^2) truncated to [low, high], by inversion.
+    """Draw from Normals(loc, scale^2) truncated to [low, high], all of which broadcast; draws are on a new axis 0.
 
-    Parameters
-    ----------
-    loc, scale, low, high : array-like, shape (...)
-        Mean and standard deviation before truncation, and the bounds; all broadcast together.
-    n_draws : int
-        Number of draws.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-
-    Returns
-    -------
-    ndarray, shape (n_draws, ...)
-        Draws, all in [low, high].
-
-    Examples
-    --------
     >>> sample_truncated_normal(-1.0, 0.01, 0.0, 0.1, 3, rng=1)
     array([7.170e-05, 3.004e-04, 1.557e-05])
     """
@@ -107,26 +75,12 @@ def sample_truncated_normal(
 def truncated_normal_rule(
     loc: Floats, scale: Floats, low: Floats, high: Floats, breaks: Floats | None = None, order: int = 16
 ) -> tuple[Floats, Floats]:
-    """Compute nodes and weights of quadrature rules for expectations under truncated Normals.
+    """Compute nodes and weights, shape (n_bins, n_nodes), of rules for expectations under truncated Normals.
 
-    Parameters
-    ----------
-    loc, scale, low, high : ndarray, shape (n_bins,)
-        Mean and standard deviation before truncation, and the bounds.
-    breaks : ndarray, shape (n_bins, n_breaks), optional
-        Points between which the integrand is smooth; panels end there.
-    order : int, default 16
-        Number of Gauss-Legendre nodes per panel.
-
-    Returns
-    -------
-    (nodes, weights) : ndarray, shape (n_bins, n_nodes)
-        The weights of each row sum to 1, up to rounding.
-
-    Notes
-    -----
-    Panels end at distances of 0, 1/2, 1, 2, 4, ... units from the mode of the density. The unit is the standard
-    deviation, divided by a if the mode is a > 1 standard deviations away from the mean.
+    The parameters have shape (n_bins,); the weights of each row sum to 1. Panels of `order` Gauss-Legendre nodes end at
+    `breaks`, shape (n_bins, n_breaks), between which the integrand is smooth, and at distances of 0, 1/2, 1, 2, 4, ...
+    units from the mode of the density. The unit is the standard deviation, divided by a if the mode is a > 1 standard
+    deviations away from the mean.
     """
     peak = np.clip(loc, low, high)
     steepness = np.abs(peak - loc) / scale
@@ -151,20 +105,10 @@ def truncated_normal_rule(
 def truncated_normal_moments(
     loc: ArrayLike, scale: ArrayLike, low: ArrayLike, high: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Compute the mean and the variance of Normal(loc, scale^2) truncated to [low, high], by quadrature.
+    """Compute mean and variance of Normal(loc, scale^2) truncated to [low, high], by quadrature; all broadcast.
 
-    Parameters
-    ----------
-    loc, scale, low, high : array-like
-        Mean and standard deviation before truncation, and the bounds; all broadcast together.
+    They are accurate to about 12 digits, also in the tails, where the closed forms would cancel.
 
-    Returns
-    -------
-    (mean, variance) : ndarray
-        Accurate to about 12 digits, also in the tails, where the closed forms would cancel.
-
-    Examples
-    --------
     >>> mean, variance = truncated_normal_moments(0.5, 10.0, 0.4, 0.6)
     >>> float(mean), float(variance)
     (0.5, 0.0033332888891)

@@ -17,7 +17,7 @@ from bayescal.estimands import errors
 from bayescal.estimands.classwise import classwise_mean, marginal_mean, root_mean_square
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, registered
-from bayescal.posterior.copula import reorder
+from bayescal.posterior.joint import reorder
 from bayescal.results import wording
 from bayescal.results.comparable import order_rng, values_of
 from bayescal.results.evaluation import Evaluation

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from bayescal.estimands.estimand import EVENTS, OWN_EVENT, OWN_EVENT_WORDS, Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
 from bayescal.posterior.contract import Pooled
-from bayescal.posterior.copula import reorder
-from bayescal.posterior.joint import correlation
+from bayescal.posterior.joint import correlation, reorder
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import FROM_ROWS
 from bayescal.stats.contract import Paired

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks
-from bayescal.estimands.names import estimand_called, hint
-from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand, estimand_called, hint
 from bayescal.results.comparable import common_estimands, different_events, joint_values
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations

@@ -13,14 +13,21 @@ from bayescal._meant import no_attribute, public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand, UnavailableError
-from bayescal.estimands.names import hint
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, as_scalars, is_registered, registered
+from bayescal.estimands.registry import (
+    EstimandLike,
+    as_estimand,
+    as_scalar,
+    as_scalars,
+    hint,
+    is_registered,
+    registered,
+)
 from bayescal.estimands.regret import regret_of
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Pooled, Posterior
-from bayescal.posterior.copula import with_ranks_of
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws
+from bayescal.posterior.joint import with_ranks_of
+from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.results import wording
 from bayescal.results.evaluation_tree import datatree
 from bayescal.results.remarks import grid_remarks, remarks_of

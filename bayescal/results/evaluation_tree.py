@@ -10,7 +10,7 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import registered
 from bayescal.posterior.contract import HasHypotheses, Posterior
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws
+from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:

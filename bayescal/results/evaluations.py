@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal._meant import no_attribute
 from bayescal.draws import Draws
-from bayescal.estimands.names import hint
-from bayescal.estimands.registry import EstimandLike, as_scalar, is_registered
+from bayescal.estimands.registry import EstimandLike, as_scalar, hint, is_registered
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.joint import Joint
 

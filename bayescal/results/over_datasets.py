@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _arviz, _checks, _render
 from bayescal._meant import public
 from bayescal.draws import Draws
-from bayescal.estimands.names import hint
-from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand, hint
 from bayescal.results.joint import decided
 from bayescal.results.of_estimand import OfEstimand
 from bayescal.results.over_datasets_draws import OverDatasets, Population

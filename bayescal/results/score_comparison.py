@@ -13,8 +13,7 @@ from bayescal import _arviz, _checks, _render
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
-from bayescal.estimands.names import estimand_called
-from bayescal.estimands.registry import EstimandLike
+from bayescal.estimands.registry import EstimandLike, estimand_called
 from bayescal.posterior.joint import symmetric_root
 from bayescal.results.joint import Joint
 from bayescal.results.mean_score import MultiClassScore

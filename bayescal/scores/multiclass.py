@@ -22,25 +22,16 @@ CONVENTIONS = {"sum": "sum over {K} classes", "mean": "mean over {K} classes", "
 
 @dataclass(frozen=True)
 class ProperScore:
-    """A proper score of all classes: its words, the bounds of a loss, and its losses.
-
-    Parameters
-    ----------
-    name, convention : str
-        Words.
-    prior_loss, largest : float
-        Loss of the second half row of the prior, and the largest loss; see `MultiClassScore`.
-    of_rows : callable
-        Takes validated rows; returns the loss of each, shape (n_rows,).
-    of_classes : callable
-        Takes a block of probabilities; returns the loss of every row if its label were each class, of the same shape.
-    """
+    """A proper score of all classes: its words, the bounds of a loss, and its losses."""
 
     name: str
     convention: str
+    #: Loss of the second half row of the prior, and the largest loss; see `MultiClassScore`.
     prior_loss: float
     largest: float
+    #: Takes validated rows; returns the loss of each, shape (n_rows,).
     of_rows: Callable[[ClassRows], Floats]
+    #: Takes a block of probabilities; returns the loss of every row if its label were each class, of the same shape.
     of_classes: Callable[[Floats], Floats]
 
     def posterior(self, rows: ClassRows, losses: Floats) -> MultiClassScore:
@@ -202,13 +193,13 @@ def multiclass_log(
 
 def _log_losses(rows: ClassRows) -> Floats:
     """Return -log of the probability of the class of each row; raise if a row of positive weight has probability 0."""
-    own = np.take_along_axis(rows.matrix, rows.label[:, None], axis=1)[:, 0].astype(np.float64)
-    impossible = own == 0 if rows.weight is None else (own == 0) & (rows.weight > 0)
+    probability = np.take_along_axis(rows.matrix, rows.label[:, None], axis=1)[:, 0].astype(np.float64)
+    impossible = probability == 0 if rows.weight is None else (probability == 0) & (rows.weight > 0)
     if impossible.any():
         rule = "must exceed 0 for the class of the row, because the log score is infinite otherwise"
         hint = "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report the limits."
-        _checks.refuse("y_prob", rule, impossible, own, hint)
-    losses: Floats = -np.log(np.where(own == 0, 1.0, own))  # rows of weight 0 may have probability 0
+        _checks.refuse("y_prob", rule, impossible, probability, hint)
+    losses: Floats = -np.log(np.where(probability == 0, 1.0, probability))  # rows of weight 0 may have probability 0
     return losses
 
 

@@ -21,8 +21,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.posterior.copula import reorder
-from bayescal.posterior.joint import nearest_correlation
+from bayescal.posterior.joint import nearest_correlation, reorder
 from bayescal.results.comparison import Comparison
 from bayescal.results.joint import checked_rope
 from bayescal.results.wording import with_interval

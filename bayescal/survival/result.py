@@ -14,7 +14,7 @@ from bayescal._presented import Presented
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.registry import EstimandLike, as_scalar
-from bayescal.posterior.copula import with_ranks_of
+from bayescal.posterior.joint import with_ranks_of
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several

@@ -47,7 +47,7 @@ def verify(
     if not coverage:
         raise ValueError("give FILE or --coverage; see `bayescal verify --help`.")
     refuse(columns.given() | posterior.given(), "with --coverage, only with FILE")
-    from bayescal.verify.coverage_study import run_study
+    from bayescal.verify.checks import run_study
 
     return Job(lambda: run_study(study, options), outputs.given())
 
@@ -55,7 +55,7 @@ def verify(
 def _verify_file(
     file: Path, columns: ColumnOptions, posterior: AgreementOptions, options: VerifyOptions, outputs: JsonOptions
 ) -> Job:
-    from bayescal.verify.agreement_of_file import check_posterior
+    from bayescal.verify.checks import check_posterior
 
     return Job(lambda: check_posterior(file, columns, posterior, options), outputs.given(), [file])
 

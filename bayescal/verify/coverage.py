@@ -27,17 +27,10 @@ Averages = Mapping[str, Callable[[dict[str, Any]], float]]
 
 @dataclass(frozen=True)
 class CoverageResults:
-    """Results of a coverage study: one row per cell and method. A cell is a population and a number of rows.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Values by column.
-    prob : float
-        Nominal probability of the intervals.
-    """
+    """Results of a coverage study: one row per cell and method. A cell is a population and a number of rows."""
 
     rows: list[dict[str, Any]]
+    #: Nominal probability of the intervals.
     prob: float
 
     #: Columns of a row.
@@ -76,45 +69,29 @@ class CoverageResults:
 
 @dataclass(frozen=True)
 class Scenario[Data]:
-    """A population with a known truth, from which data sets of any size can be drawn.
+    """A population with a known truth, from which data sets of any size can be drawn."""
 
-    Parameters
-    ----------
-    columns : dict of str to str
-        Columns that name it.
-    truth : float
-        True value of the estimand.
-    draw : callable
-        ``(n_rows, rng) -> data``. With more than one process it must be picklable.
-    """
-
+    #: Columns that name it.
     columns: dict[str, str]
+    #: True value of the estimand.
     truth: float
+    #: ``(n_rows, rng) -> data``. With more than one process it must be picklable.
     draw: Callable[[int, np.random.Generator], Data]
 
 
 @dataclass(frozen=True)
 class Setup[Data]:
-    """Settings of a study that are the same in all cells; made by `checked_setup`.
+    """Settings of a study that are the same in all cells; made by `checked_setup`."""
 
-    Parameters
-    ----------
-    methods : mapping of str to callable
-        ``(data, prob, draws, rng) -> (low, high, estimate)`` by name.
-    sizes : list of int
-        Numbers of rows.
-    repeats : int
-        Data sets per cell.
-    prob : float
-        Nominal probability of the intervals.
-    draws : int
-        Posterior draws, or bootstrap resamples.
-    """
-
+    #: ``(data, prob, draws, rng) -> (low, high, estimate)`` by name.
     methods: Mapping[str, Callable[[Data, float, int, np.random.Generator], Interval]]
+    #: Numbers of rows.
     sizes: list[int]
+    #: Data sets per cell.
     repeats: int
+    #: Nominal probability of the intervals.
     prob: float
+    #: Posterior draws, or bootstrap resamples.
     draws: int
 
 
@@ -130,30 +107,12 @@ def checked_setup(
 ) -> Setup[Any]:
     """Check the arguments that all studies have.
 
-    Parameters
-    ----------
-    available : mapping of str to callable
-        Methods that can be given by name.
-    methods : sequence of str or mapping of str to callable, optional
-        Names out of `available` (default: all), or functions by name.
-    sizes, repeats, prob, draws
-        See `Setup`.
-    **others
-        Further sequences that must not be empty.
-
-    Returns
-    -------
-    Setup
-        The arguments.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For an unknown method, an empty sequence, or numbers that are not valid.
+    `methods` are names out of `available` (default: all), or functions by name; `others` are further sequences that
+    must not be empty.
     """
     chosen = methods if isinstance(methods, Mapping) else _by_name(available if methods is None else methods, available)
-    for argument, given in {"sizes": sizes, **others, "methods": chosen}.items():
-        if not len(given):
+    for argument, values in {"sizes": sizes, **others, "methods": chosen}.items():
+        if not len(values):
             raise ValueError(f"`{argument}` must name at least one.")
     return Setup(
         chosen,
@@ -184,20 +143,8 @@ class Cell[Data]:
 def cells_of[Data](setup: Setup[Data], scenarios: Sequence[Scenario[Data]], *, rng: Any = None) -> list[Cell[Data]]:
     """List the cells of a study: each size with each scenario.
 
-    Parameters
-    ----------
-    setup : Setup
-        Methods, sizes and settings.
-    scenarios : sequence of Scenario
-        Populations.
-    rng : None, int, SeedSequence or Generator
-        Randomness. Every cell has a stream of its own for data and one for methods, so that results depend neither on
-        which other methods are run nor on the order of the cells.
-
-    Returns
-    -------
-    list of Cell
-        Arguments of `run_cell`.
+    Every cell has a stream of its own for data and one for methods, so that results depend neither on which other
+    methods are run nor on the order of the cells.
     """
     places = [(size, scenario) for size in setup.sizes for scenario in scenarios]
     seeds = _checks.generator(rng).spawn(len(places))
@@ -207,15 +154,7 @@ def cells_of[Data](setup: Setup[Data], scenarios: Sequence[Scenario[Data]], *, r
 def run_cell(cell: Cell[Any]) -> list[dict[str, Any]]:
     """Run every method on the same data sets.
 
-    Parameters
-    ----------
-    cell : Cell
-        One cell of a study.
-
-    Returns
-    -------
-    list of dict
-        One row per method: n_rows, columns of the scenario, truth, method, values of `score`, repeats.
+    The rows, one per method, have n_rows, columns of the scenario, truth, method, values of `score`, and repeats.
     """
     setup, scenario = cell.setup, cell.scenario
     for_data, for_methods = cell.rng.spawn(2)
@@ -238,18 +177,6 @@ def run_cell(cell: Cell[Any]) -> list[dict[str, Any]]:
 def stacked[Key: Hashable](results: Iterable[Mapping[Key, tuple[float, ...]]]) -> dict[Key, Floats]:
     """Collect results of many data sets: per method, an array with one row per data set.
 
-    Parameters
-    ----------
-    results : iterable of mapping
-        For each data set, a tuple of numbers by method; the same methods for all data sets.
-
-    Returns
-    -------
-    dict of ndarray, shape (n_data_sets, n_numbers)
-        In the order of the methods.
-
-    Examples
-    --------
     >>> stacked([{"narrow": (0.4, 0.5)}, {"narrow": (0.3, 0.6)}])
     {'narrow': array([[0.4, 0.5],
            [0.3, 0.6]])}
@@ -267,22 +194,8 @@ def contains(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> NDArray[np.bo
 
 
 def score(intervals: Floats, truth: float) -> dict[str, float]:
-    """Compute coverage, bias, root mean square error and mean width.
+    """Compute coverage, bias, root mean square error and mean width of intervals, rows (low, high, estimate).
 
-    Parameters
-    ----------
-    intervals : ndarray, shape (n, 3)
-        Rows (low, high, estimate).
-    truth : float
-        The true value.
-
-    Returns
-    -------
-    dict of str to float
-        Keys coverage, bias, rmse and width.
-
-    Examples
-    --------
     >>> score(np.array([[0.1, 0.3, 0.2], [0.3, 0.7, 0.5]]), 0.2)
     {'coverage': 0.5, 'bias': 0.15, 'rmse': 0.2121, 'width': 0.3}
     """
@@ -297,22 +210,8 @@ def score(intervals: Floats, truth: float) -> dict[str, float]:
 
 
 def standard_error(prob: float, repeats: int) -> float:
-    """Return the standard error of a measured coverage.
+    """Return the standard error of a coverage measured on so many data sets, ``sqrt(prob (1 - prob) / repeats)``.
 
-    Parameters
-    ----------
-    prob : float
-        Probability that an interval contains the truth.
-    repeats : int
-        Data sets on which it is measured.
-
-    Returns
-    -------
-    float
-        ``sqrt(prob (1 - prob) / repeats)``.
-
-    Examples
-    --------
     >>> standard_error(0.95, 100)
     0.0218
     """

@@ -70,8 +70,8 @@ def _model_interval(model: str, estimand: Estimand) -> Method:
     """Return the method that takes the equal-tailed interval and the mean of a model's posterior."""
 
     def interval(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
-        drawn = estimand.draw(MODELS[model](counts).sample(draws, rng=rng), counts, rng=rng)
-        return (*drawn.interval(prob), drawn.mean())
+        values = estimand.draw(MODELS[model](counts).sample(draws, rng=rng), counts, rng=rng)
+        return (*values.interval(prob), values.mean())
 
     return interval
 
@@ -157,8 +157,8 @@ def bootstrap_bins(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None
     0.10
     """
     rng = _checks.generator(rng)
-    drawn = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
-    cells = drawn.reshape(n_draws, *counts.cells.shape)
+    resampled = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
+    cells = resampled.reshape(n_draws, *counts.cells.shape)
     n, k = cells.sum(axis=1), cells[:, 1]
     # in wide bins confidence and outcome are correlated, so each cell has a mean of its own
     offset = counts.deviation / np.maximum(counts.cells, 1)
@@ -170,28 +170,11 @@ def bootstrap_bins(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None
 
 
 def percentile_interval(plug_in: float, resampled: Draws, prob: float) -> Interval:
-    r"""Return the percentile interval of a bootstrap, with the plug-in value as its estimate.
+    """Return the percentile interval of a bootstrap, with the plug-in value as its estimate.
 
-    Parameters
-    ----------
-    plug_in : float
-        Estimate :math:`\hat\theta` from the data themselves.
-    resampled : Draws
-        Estimates :math:`\hat\theta^*` from resamples.
-    prob : float
-        Nominal probability.
+    Its ends are quantiles of the estimates from resamples: Efron and Tibshirani (1993), An Introduction to the
+    Bootstrap, section 13.3.
 
-    Returns
-    -------
-    (low, high, estimate) : tuple of float
-        Quantiles of :math:`\hat\theta^*`, and :math:`\hat\theta`.
-
-    References
-    ----------
-    Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3.
-
-    Examples
-    --------
     >>> percentile_interval(0.2, Draws(np.array([0.1, 0.2, 0.3, 0.4, 0.5])), 0.5)
     (0.2, 0.4, 0.2)
     """
@@ -201,28 +184,10 @@ def percentile_interval(plug_in: float, resampled: Draws, prob: float) -> Interv
 def basic_interval(plug_in: float, resampled: Draws, prob: float) -> Interval:
     r"""Return the basic interval of a bootstrap: the percentile interval, reflected at the plug-in value.
 
-    Parameters
-    ----------
-    plug_in : float
-        Estimate :math:`\hat\theta` from the data themselves.
-    resampled : Draws
-        Estimates :math:`\hat\theta^*` from resamples.
-    prob : float
-        Nominal probability.
+    Interval and estimate are :math:`2 \hat\theta` less the upper quantile, the lower quantile and the mean of the
+    estimates :math:`\hat\theta^*` from resamples: Davison and Hinkley (1997), Bootstrap Methods and their Application,
+    equation 5.6; for the last, the bias-corrected estimate, Efron and Tibshirani (1993), section 10.6.
 
-    Returns
-    -------
-    (low, high, estimate) : tuple of float
-        :math:`2 \hat\theta` less the upper quantile, the lower quantile and the mean of :math:`\hat\theta^*`. The last
-        is the bias-corrected estimate.
-
-    References
-    ----------
-    Davison and Hinkley (1997), Bootstrap Methods and their Application, equation 5.6. Bias-corrected estimate: Efron
-    and Tibshirani (1993), An Introduction to the Bootstrap, section 10.6.
-
-    Examples
-    --------
     >>> basic_interval(0.2, Draws(np.array([0.1, 0.2, 0.3, 0.4, 0.5])), 0.5)
     (0.0, 0.2, 0.1)
     """

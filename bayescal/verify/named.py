@@ -38,42 +38,13 @@ class Twin(Protocol):
 
 
 def by_name(tree: "xr.DataTree", names: Sequence[str]) -> dict[str, Any]:
-    """Return variables of the chains of a PyMC model, one chain after another.
-
-    Parameters
-    ----------
-    tree : DataTree
-        Result of `pymc.sample`.
-    names : sequence of str
-        Variables of the model.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (n_draws, ...)
-        Draws on axis 0.
-    """
+    """Return variables of the chains of a PyMC model, one chain after another: draws on axis 0."""
     return {name: np.concatenate(tree.posterior[name].values) for name in names}
 
 
 def below(name: str, values: Any, thresholds: Sequence[float]) -> dict[str, NDArray[np.bool_]]:
     """Make the events that a quantity is at most each threshold, which compare its distribution function.
 
-    Parameters
-    ----------
-    name : str
-        Name of the quantity.
-    values : ndarray
-        Draws.
-    thresholds : sequence of float
-        Points of the distribution function.
-
-    Returns
-    -------
-    dict of str to ndarray of bool
-        One event per threshold.
-
-    Examples
-    --------
     >>> below("slope", np.array([0.9, 1.1]), [1.0])
     {'P(slope <= 1)': array([ True, False])}
     """

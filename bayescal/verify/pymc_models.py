@@ -37,7 +37,15 @@ from bayescal.posterior.shrinkage.prior import (
     ShrinkagePrior,
 )
 from bayescal.stats.contract import Counts, require_counts
-from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
+from bayescal.verify.pymc_sub_models import (
+    DIM,
+    BinRows,
+    categorical,
+    is_crowded,
+    is_saturated,
+    saturated_bins,
+    sub_models,
+)
 
 Floats = NDArray[np.float64]
 #: A symbolic value in the graph of a model.
@@ -286,7 +294,7 @@ def _shrinkage(
         chosen: Any = 0
         if len(graphs) > 1:
             probability = pm.Deterministic("p_sub_model", pt.special.softmax(joint), dims="hypothesis")
-            chosen = pm.Deterministic("sub_model", drawn(probability, pm.Uniform("u_sub_model")))
+            chosen = pm.Deterministic("sub_model", categorical(probability, pm.Uniform("u_sub_model")))
         else:
             for name, value in next(iter(graphs.values())).parameters.items():
                 pm.Deterministic(name, value)
@@ -347,39 +355,25 @@ def _effective(counts: Counts) -> tuple[Floats, Floats, Floats]:
 
 
 def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 3.0) -> pm.Model:
-    """Write the posterior of outcome and score cells of one or several models in PyMC.
+    """Write the posterior of outcome and score cells of one or several classifiers in PyMC; counts have no weights.
 
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        Counts without weights.
-    pseudo_rows : float, default 3
-        Weight of the prior in rows.
+    Free: ``rate`` (outcome, cell). Deterministic: ``q``, the probabilities of outcome and joint score cell, of shape
+    (2, n_bins, ..., n_bins) with one axis per classifier.
 
-    Returns
-    -------
-    pymc.Model
-        Free: ``rate`` (outcome, cell). Deterministic: ``q``, the probabilities of outcome and joint score cell, of
-        shape (2, n_bins, ..., n_bins) with one axis per model.
+    All joint cells are written out, those without rows too, so that the Dirichlet process of the prior, which has the
+    weight of `pseudo_rows` rows, is a Dirichlet with one parameter per joint cell: the product of its shares of the
+    base distribution, in which a score is 0 or 1 with probability 0.45 each, and uniform with probability 0.1. Rates
+    are Gamma and counts Poisson, as in `dirichlet_model`.
 
-    Notes
-    -----
-    All joint cells are written out, those without rows too, so that the Dirichlet process of the prior is a Dirichlet
-    with one parameter per joint cell: the product of its shares of the base distribution, in which a score is 0 or 1
-    with probability 0.45 each, and uniform with probability 0.1. Rates are Gamma and counts Poisson, as in
-    `dirichlet_model`.
-
-    Examples
-    --------
     >>> model = score_cells_model(ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5]))
     >>> [v.name for v in model.free_RVs]
     ['rate']
     """
-    n_models, shape = len(counts.models), (2, *[counts.n_bins] * len(counts.models))
+    n_classifiers, shape = len(counts.models), (2, *[counts.n_bins] * len(counts.models))
     share = 0.1 * np.diff(np.concatenate([[0.0], counts.thresholds, [1.0]]))
     share[[0, -1]] += 0.45
     base = np.full((2, 1), 0.5)
-    for _ in range(n_models):
+    for _ in range(n_classifiers):
         base = (base[:, :, None] * share).reshape(2, -1)
     rows = np.zeros(shape, dtype=np.int64)
     rows[counts.outcome, *counts.cells[:, :-1].T] = counts.n

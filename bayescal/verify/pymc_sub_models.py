@@ -85,22 +85,7 @@ class Centre(NamedTuple):
 
 
 def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, SubModelGraph]:
-    """Write sub-models in the model on the context stack.
-
-    Parameters
-    ----------
-    rows : BinRows
-        Bins that are not saturated.
-    prior : ShrinkagePrior
-        Constants of the prior.
-    names : collection of str
-        Keys of the sub-models.
-
-    Returns
-    -------
-    dict of str to SubModelGraph
-        Graphs in the order of `names`.
-    """
+    """Write the named sub-models of bins that are not saturated in the model on the context stack."""
     if not len(rows.n):
         return dict.fromkeys(names, SubModelGraph(pt.as_tensor(0.0), pt.zeros(0), pt.zeros(0), {}))
     others: dict[str, Callable[[], SubModelGraph]] = {
@@ -116,7 +101,7 @@ def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> 
     return {name: independent[name] if name in independent else others[name]() for name in names}
 
 
-def drawn(probability: Tensor, uniform: Tensor) -> Tensor:
+def categorical(probability: Tensor, uniform: Tensor) -> Tensor:
     """Draw an index with these probabilities from a Uniform, by the inverse distribution function."""
     return pt.sum(pt.cumsum(probability)[:-1] < uniform)
 
@@ -200,7 +185,7 @@ def _some_bins_off(on: Tensor, off: Tensor, rhos: Floats) -> tuple[Tensor, Tenso
     u_off, u_rho = _uniform("u_off", DIM), _uniform("u_rho")
     each = pt.logaddexp(log_on[:, None] + on, log_off[:, None] + off)
     by_rho = pt.sum(each, axis=1) - np.log(len(rhos))
-    chosen = drawn(pt.special.softmax(by_rho), u_rho)
+    chosen = categorical(pt.special.softmax(by_rho), u_rho)
     odds = pt.as_tensor(log_off - log_on)[chosen]
     return pt.logsumexp(by_rho), u_off < pt.sigmoid(odds + off - on), pt.as_tensor(rhos)[chosen]
 
@@ -246,20 +231,20 @@ def _runs(rows: BinRows) -> SubModelGraph:
     log_likelihood = pt.logsumexp(after[0]) - np.log(len(rates)) + pt.sum(stated)
 
     # from the left, for a segment that begins at s: where it ends, and whether it is off
-    rate = drawn(pt.special.softmax(after[0]), u_changes)
+    rate = categorical(pt.special.softmax(after[0]), u_changes)
     ends, offs = [], []
     for s in range(count):
         by_end = either[s] + pt.as_tensor(prior[s])[rate] + pt.stack(after[s + 1 :], axis=1)[rate]
-        length = drawn(pt.special.softmax(by_end), u_end[s])
+        length = categorical(pt.special.softmax(by_end), u_end[s])
         ends.append(s + 1 + length)
         odds = np.log(SEGMENT_OFF) - np.log1p(-SEGMENT_OFF) + off[s][length]
         offs.append(u_segment[s] < pt.sigmoid(odds))
-    end, is_off, own, bins = ends[0], offs[0], shift[0], [(offs[0], shift[0])]
+    end, is_off, shift_here, bins = ends[0], offs[0], shift[0], [(offs[0], shift[0])]
     for b in range(1, count):
         begins = pt.eq(end, b)
         end, is_off = pt.switch(begins, ends[b], end), pt.switch(begins, offs[b], is_off)
-        own = pt.switch(begins, shift[b], own)
-        bins.append((is_off, own))
+        shift_here = pt.switch(begins, shift[b], shift_here)
+        bins.append((is_off, shift_here))
     which, by = (pt.stack(values) for values in zip(*bins, strict=True))
     accuracy = pt.switch(which, pt.sigmoid(origin + by), rows.confidence)
     return SubModelGraph(log_likelihood, accuracy, pt.cast(which, "float64"), {})
@@ -350,16 +335,6 @@ def saturated_bins(rows: BinRows) -> Saturated:
     The state in which all of them are exactly as stated has no prior probability. Its odds are a function of the
     outcomes: 0.05 / 0.95 times the likelihood ratio of the stated against the observed shares. This model repeats the
     formula and draws the state from a Uniform, so it checks the implementation but not the formula.
-
-    Parameters
-    ----------
-    rows : BinRows
-        Rows of the saturated bins.
-
-    Returns
-    -------
-    Saturated
-        Log-likelihoods and accuracies; zero and empty without saturated bins.
     """
     if not len(rows.n):
         return Saturated(0.0, 0.0, pt.zeros(0), pt.zeros(0))

@@ -52,120 +52,84 @@ PARAMETERS_OF: dict[str, tuple[str, ...]] = {
 def of_pymc(
     tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, ...], *, with_calibrated: bool = False
 ) -> dict[str, Any]:
-    """Compute every quantity from draws of the PyMC model, one chain after another.
+    """Compute every quantity from draws of the PyMC model, one chain after another, shape (n_draws,).
 
-    Parameters
-    ----------
-    tree : DataTree
-        Result of `pymc.sample`.
-    posterior : DirichletPosterior or ShrinkagePosterior
-        The closed form, for its counts and prior.
-    thresholds : tuple of float
-        Points at which the distribution function of the ECE is evaluated.
-    with_calibrated : bool, default False
-        Whether to return the probability of exact calibration only; see `agreement`.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (n_draws,)
-        ``ece``, ``P(ece <= 0.04)``, ``accuracy[14]``, ``P(off)[3]``, ...; events as booleans.
+    They are ``ece``, ``P(ece <= 0.04)`` for the thresholds, ``accuracy[14]``, ``P(off)[3]``, ...; events are booleans.
+    If `with_calibrated`, return the probability of exact calibration only; see `agreement`.
     """
-    drawn = {name: np.concatenate(values.values) for name, values in tree.posterior.items()}
+    variables = {name: np.concatenate(values.values) for name, values in tree.posterior.items()}
     labels = tree.posterior["bin"].values
     if isinstance(posterior, ShrinkagePosterior):
         shares = (
-            dict(zip(tree.posterior["hypothesis"].values, drawn["p_sub_model"].T, strict=True))
-            if ("p_sub_model" in drawn)
+            dict(zip(tree.posterior["hypothesis"].values, variables["p_sub_model"].T, strict=True))
+            if ("p_sub_model" in variables)
             else {}
         )
         if with_calibrated:
             return {CALIBRATED: shares[EXACT]}
-        extra = _parameters_of_pymc(drawn, posterior)
+        extra = _parameters_of_pymc(variables, posterior)
         extra |= {probability_of(name): share for name, share in shares.items()}
-        confidence, weight = posterior.confidence[None, labels], drawn["mass"]
+        confidence, weight = posterior.confidence[None, labels], variables["mass"]
     else:
         assert isinstance(posterior, DirichletPosterior)  # others have no PyMC model
-        extra, confidence, weight = {}, drawn["confidence"], drawn["mass"]
+        extra, confidence, weight = {}, variables["confidence"], variables["mass"]
         if posterior.formula == "original":
-            weight = drawn["q"][:, 1] / drawn["q"][:, 1].sum(axis=-1, keepdims=True)
+            weight = variables["q"][:, 1] / variables["q"][:, 1].sum(axis=-1, keepdims=True)
     occupied = posterior.counts.occupied[labels]
-    bins = BinDraws(drawn["mass"], drawn["accuracy"], confidence, occupied | ~occupied.any(), weight)
-    return _labelled({**_common(bins, drawn["ece"], thresholds), **extra}, labels)
+    bins = BinDraws(variables["mass"], variables["accuracy"], confidence, occupied | ~occupied.any(), weight)
+    return _labelled({**_common(bins, variables["ece"], thresholds), **extra}, labels)
 
 
-def _parameters_of_pymc(drawn: Mapping[str, Any], posterior: ShrinkagePosterior) -> dict[str, Any]:
+def _parameters_of_pymc(variables: Mapping[str, Any], posterior: ShrinkagePosterior) -> dict[str, Any]:
     names = sub_models_of(posterior)
-    off: dict[str, Any] = {"off": drawn["off"] > 0} if _may_be_on_or_off(posterior) else {}
+    off: dict[str, Any] = {"off": variables["off"] > 0} if _may_be_on_or_off(posterior) else {}
     if len(names) == 1:
-        return off | {name: drawn[name] for name in PARAMETERS_OF[names[0]]}
+        return off | {name: variables[name] for name in PARAMETERS_OF[names[0]]}
     if not set(names) & {*DRIFTING, SMALL}:
         return off
     # under the average, parameters that a sub-model does not use are drawn from their prior
-    chosen = np.array(names)[drawn["sub_model"].astype(int)]
+    chosen = np.array(names)[variables["sub_model"].astype(int)]
     intercept, slope = np.zeros(len(chosen)), np.ones(len(chosen))
     for of, prefix in ((DRIFTING, ""), ((SMALL,), "small_")):
         which = np.isin(chosen, of)
         if which.any():
-            intercept[which] = drawn[f"{prefix}intercept"][which]
-            slope[which] = np.exp(drawn[f"{prefix}log_slope"][which])
+            intercept[which] = variables[f"{prefix}intercept"][which]
+            slope[which] = np.exp(variables[f"{prefix}log_slope"][which])
     return off | {"intercept": intercept, "slope": slope}
 
 
 def of_closed_form(
     posterior: Posterior, thresholds: tuple[float, ...], n_draws: int, *, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Compute every quantity from draws of the closed form; exact probabilities are single numbers.
+    """Compute the quantities of `of_pymc` from draws of the closed form, and the probability of exact calibration.
 
-    Parameters
-    ----------
-    posterior : DirichletPosterior or ShrinkagePosterior
-        The closed form.
-    thresholds : tuple of float
-        As for `of_pymc`.
-    n_draws : int
-        Number of draws.
-    rng : Generator
-        Randomness.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (n_draws,) or (1,)
-        The quantities of `of_pymc`, and the probability of exact calibration.
+    Arrays have shape (n_draws,); exact probabilities are single numbers, shape (1,).
     """
     if isinstance(posterior, DirichletPosterior):
         bins = posterior.sample(n_draws, rng=rng)
         return _labelled(_common(bins, ece(bins).values, thresholds), np.arange(len(posterior.counts.bins)))
     assert isinstance(posterior, ShrinkagePosterior)  # others have no PyMC model
-    drawn = posterior.sample_all(n_draws, rng=rng)
-    used = drawn.bin_draws.mass.any(axis=0)
-    fields = (drawn.bin_draws.mass, drawn.bin_draws.accuracy, drawn.bin_draws.confidence, drawn.bin_draws.weight)
+    draws = posterior.sample_all(n_draws, rng=rng)
+    used = draws.bin_draws.mass.any(axis=0)
+    fields = (draws.bin_draws.mass, draws.bin_draws.accuracy, draws.bin_draws.confidence, draws.bin_draws.weight)
     mass, accuracy, confidence, weight = (values[:, used] for values in fields)
-    bins = BinDraws(mass, accuracy, confidence, drawn.bin_draws.occupied[used], weight)
+    bins = BinDraws(mass, accuracy, confidence, draws.bin_draws.occupied[used], weight)
     names = sub_models_of(posterior)
-    extra: dict[str, Any] = {"off": drawn.off[:, used]} if _may_be_on_or_off(posterior) else {}
+    extra: dict[str, Any] = {"off": draws.off[:, used]} if _may_be_on_or_off(posterior) else {}
     if len(names) == 1:
-        extra |= {name: getattr(drawn, name) for name in PARAMETERS_OF[names[0]]}
+        extra |= {name: getattr(draws, name) for name in PARAMETERS_OF[names[0]]}
     else:
         if set(names) & {*DRIFTING, SMALL}:
-            extra |= {"intercept": drawn.intercept, "slope": drawn.slope}
+            extra |= {"intercept": draws.intercept, "slope": draws.slope}
         extra |= {probability_of(name): np.array([posterior.probabilities[name]]) for name in names}
         extra |= {CALIBRATED: np.array([posterior.p_calibrated])}
     return _labelled({**_common(bins, ece(bins).values, thresholds), **extra}, np.flatnonzero(used))
 
 
 def sub_models_of(posterior: ShrinkagePosterior) -> list[str]:
-    """List the sub-models that take part in a posterior.
+    """List the keys of the sub-models that take part in a posterior with a weight above 0.
 
-    Parameters
-    ----------
-    posterior : ShrinkagePosterior
-        The posterior.
-
-    Returns
-    -------
-    list of str
-        Keys of those with a weight above 0. If all bins are saturated, no sub-model describes a bin, and the list holds
-        exact calibration alone.
+    If all bins are saturated, no sub-model describes a bin, and the list holds exact calibration alone.
     """
     if all_saturated(posterior):
         return [EXACT]

@@ -16,7 +16,7 @@ from studies import about, coverage_rows, errors_near, jobs_of, rows_of_jobs, ru
 
 from bayescal import BinDraws, BinnedCounts, PairedCounts, Predictions, auc
 from bayescal.estimands.area_under_roc import correlation_of_aucs, delong_variance, ranks_of
-from bayescal.posterior.copula import reorder
+from bayescal.posterior.joint import reorder
 from bayescal.stats.ranks import Ranks
 from bayescal.verify.coverage import stacked
 

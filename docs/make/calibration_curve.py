@@ -33,7 +33,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.draws import Draws
 from bayescal.estimands.errors import ece, largest_error
-from bayescal.posterior.many import compiled_form, compiled_form_pays
+from bayescal.posterior.shrinkage.model import compiled_form, compiled_form_pays
 from bayescal.stats.ordered import OrderedSums
 from bayescal.verify.coverage import stacked
 

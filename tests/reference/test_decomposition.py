@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.estimands.isotonic import isotonic_fit
+from bayescal.estimands.decompositions import isotonic_fit
 
 #: Records that are not offered -> why.
 NOT_OFFERED = {

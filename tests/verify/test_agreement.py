@@ -9,13 +9,19 @@ import pytest
 from pytensor.compile.mode import Mode
 
 from bayescal import BinnedCounts, datasets, dirichlet_posterior, evaluate, shrinkage_posterior
-from bayescal.verify import references
-from bayescal.verify.agreement import LARGEST_Z, agreement, agreement_with_reference
+from bayescal.verify import agreement as module
+from bayescal.verify.agreement import (
+    LARGEST_R_HAT,
+    LARGEST_Z,
+    Reference,
+    agreement,
+    agreement_with_reference,
+    pymc_model,
+    reference,
+)
 from bayescal.verify.pymc_models import shrinkage_model
-from bayescal.verify.references import LARGEST_R_HAT, Reference, pymc_model, reference
 
 pytestmark = pytest.mark.slow
-
 #: Graphs that are computed once, in Python: to rewrite them would take longer.
 AS_WRITTEN = Mode(linker="py", optimizer=None)
 STORED = sorted((Path(__file__).parents[1] / "reference" / "posteriors").glob("*.json"))
@@ -149,8 +155,8 @@ def made_up(monkeypatch):
                 coords={"bin": np.arange(len(posterior.counts.bins))},
             )
 
-        monkeypatch.setattr(references, "_chains", chains)
-        monkeypatch.setattr(references, "pymc_model", lambda posterior, with_calibrated: None)
+        monkeypatch.setattr(module, "_chains", chains)
+        monkeypatch.setattr(module, "pymc_model", lambda posterior, with_calibrated: None)
         return asked
 
     return install
@@ -214,24 +220,6 @@ def test_earlier_attempts_are_told(counts, made_up):
     assert agreement(posterior, rng=1).reference.earlier == ("3 divergent transitions",)
 
 
-def test_the_original_weights_are_taken_from_the_cells(counts):
-    """P(bin | outcome 1) for the mass, by hand, for chains of two draws."""
-    import arviz as az
-
-    from bayescal.verify.quantities import of_pymc
-
-    rng = np.random.default_rng(3)
-    q = rng.dirichlet(np.ones(6), (1, 2)).reshape(1, 2, 2, 3)
-    mass, confidence = q.sum(axis=2), np.array([[[0.2, 0.5, 0.8], [0.1, 0.6, 0.9]]])
-    accuracy = q[:, :, 1] / mass
-    values = {"q": q, "mass": mass, "accuracy": accuracy, "confidence": confidence, "ece": np.zeros((1, 2))}
-    dims = {name: ["bin"] for name in ("mass", "accuracy", "confidence")} | {"q": ["outcome", "bin"]}
-    tree = az.from_dict({"posterior": values}, dims=dims, coords={"bin": [0, 1, 2], "outcome": [0, 1]})
-    found = of_pymc(tree, dirichlet_posterior(counts, formula="original"), ())
-    by_hand = (q[0, :, 1] / q[0, :, 1].sum(axis=1, keepdims=True) * (accuracy - confidence)[0]).sum(axis=1)
-    np.testing.assert_allclose(found["signed_error"], by_hand)
-
-
 def test_only_the_average_can_take_in_exact_calibration(counts):
     for posterior in (dirichlet_posterior(counts), shrinkage_posterior(counts, sub_models=["logistic"])):
         with pytest.raises(ValueError, match="`with_calibrated` needs"):
@@ -292,12 +280,12 @@ def test_the_mirror_of_the_pool_divides_weights_by_the_evidences(counts):
     two = (evidence["runs"] + 0.5 * evidence["offset"]) / 1.5
     small = evidence["small_errors"]
     expected = {"independent": 0.0, "shared": np.log(two / five), "small_errors": np.log(small / five)}
-    assert references.family_evidence(posterior) == pytest.approx(expected)
-    assert references.family_evidence(shrinkage_posterior(counts, sub_models=["shared"])) == {"shared": 0.0}
+    assert module.family_evidence(posterior) == pytest.approx(expected)
+    assert module.family_evidence(shrinkage_posterior(counts, sub_models=["shared"])) == {"shared": 0.0}
     # the PyMC model has these weights: at each point the shares of the families differ by that ratio
     few = ["logistic", "offset"]
     posterior = shrinkage_posterior(counts, sub_models=few)
-    ratio = references.family_evidence(posterior)["shared"]
+    ratio = module.family_evidence(posterior)["shared"]
     for with_calibrated, expected in ((False, ratio), (True, 0.0)):
         model = pymc_model(posterior, with_calibrated=with_calibrated)
         found, plain = (
@@ -366,10 +354,10 @@ def test_the_segments_model_has_equal_prior_weights_in_pymc():
 
     counts = BinnedCounts.from_arrays([0, 1, 1, 0, 1], [0.2, 0.7, 0.8, 0.9, 0.4], bins=3)
     posterior = segments_posterior(counts)
-    assert references.family_evidence(posterior) == {}
+    assert module.family_evidence(posterior) == {}
     assert _log_weights(posterior.prior_options, False, {}) == {"logistic": 0.0, "runs": 0.0}
     pooled = shrinkage_posterior(counts, sub_models=["logistic", "runs"])
-    assert references.family_evidence(pooled)["shared"] == pytest.approx(
+    assert module.family_evidence(pooled)["shared"] == pytest.approx(
         pooled.log_evidence["runs"] - pooled.log_evidence["logistic"], rel=1e-12
     )
 

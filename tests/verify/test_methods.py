@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from bayescal.datasets.simulate import simulate
-from bayescal.estimands.debiased import debiased_squared_l2_error
+from bayescal.estimands.plug_in import debiased_squared_l2_error
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.coverage import coverage_study
 from bayescal.verify.methods import _calibrated_variance, _Sums, l2_interval, squared_l2_interval

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from bayescal.verify import references
+from bayescal.verify import agreement as module
 from bayescal.verify.agreement import agreement
 from bayescal.verify.named import Moments, below, by_name
 
@@ -42,7 +42,7 @@ def chains(monkeypatch):
             flags = np.zeros(mean.shape, bool)
             return az.from_dict({"posterior": {"mean": mean}, "sample_stats": {"diverging": flags}})
 
-        monkeypatch.setattr(references, "_chains", drawn)
+        monkeypatch.setattr(module, "_chains", drawn)
 
     return install
 

@@ -16,9 +16,8 @@ from bayescal.clinical.curve.knots import AT_END
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
-from bayescal.posterior.shrinkage.pool import allot
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import EXACT
+from bayescal.posterior.shrinkage.prior import EXACT, allot
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit

@@ -1,16 +1,21 @@
-"""Deviations of groups under one scale: mode, Laplace approximation and marginal likelihood, all groups at once."""
+"""Sums of several groups, and their deviations under one scale: mode, Laplace approximation, marginal likelihood."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln, log_expit
+from scipy.special import expit, log_expit
 
-from bayescal.posterior.beta_binomial import DIRECT, ratio_by_stirling
+from bayescal.posterior.beta_binomial import DIRECT, log_beta_binomial, ratio_by_stirling
+from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
+from bayescal.stats.contract import Counts
+from bayescal.stats.log_odds import logit
 
 Floats = NDArray[np.float64]
 
+_COLUMNS = ("effective_n", "effective_k", "share")
 #: Nodes and weights of the Gauss-Hermite rule.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)
 #: Points of the rule in two dimensions.
@@ -25,22 +30,86 @@ FARTHEST = 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Binomial observations of several problems: groups, or groups beside several centres.
+class GroupBins:
+    """Bins of several groups, one row of the arrays per group; only bins with rows in some group."""
 
-    Parameters
-    ----------
-    n, k : ndarray, shape (n_problems, n_bins)
-        Rows, and rows with outcome 1.
-    offset : ndarray, shape (n_problems, n_bins)
-        Logits of the accuracies without deviation.
-    lever : ndarray, shape (n_problems, n_bins)
-        What the slope multiplies.
-    """
-
+    #: Effective rows, and effective rows with outcome 1, shape (n_groups, n_used).
     n: Floats
     k: Floats
+    #: Effective rows of the masses: the effective number of a group's rows, divided among bins by weight.
+    rows: Floats
+    #: Mean confidences; of bins that are empty in a group, those of all rows.
+    confidence: Floats
+    #: Shares of all rows around which masses vary, shape (n_used,); positive.
+    share: Floats
+    #: Effective number of rows from which the shares were estimated; infinite if they are known.
+    share_rows: float = np.inf
+    #: Mean confidences of all rows, shape (n_used,); by default those of all groups are equal to them.
+    of_all: Floats | None = None
+
+    @classmethod
+    def of(cls, counts: Sequence[Counts], overall: Counts) -> "GroupBins":
+        """Stack the counts of the groups; half a row is added to each share of all rows."""
+        used = overall.occupied
+        n, k, share = (np.stack([getattr(c, name)[used] for c in counts]) for name in _COLUMNS)
+        effective = np.array([c.effective_rows for c in counts])
+        seen = np.stack([c.mean_confidence[used] for c in counts])
+        of_all = np.clip(overall.mean_confidence[used], 0.0, 1.0)
+        confidence = np.where(np.isfinite(seen), np.clip(seen, 0.0, 1.0), of_all)
+        total = overall.effective_rows * overall.share[used] + 0.5
+        rows = effective[:, None] * np.where(effective[:, None] > 0, share, 0.0)
+        shares = total / total.sum()
+        return cls(n, np.clip(k, 0.0, n), rows, confidence, shares, float(total.sum()), of_all)
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    @cached_property
+    def start(self) -> Floats:
+        """Logits of the mean confidences, shape (n_groups, n_used)."""
+        return logit(self.confidence)
+
+    @cached_property
+    def lever(self) -> Floats:
+        """Logits of the mean confidences around their centre in the group, which the slope multiplies."""
+        x = logit(self.confidence, LEVERAGE_FLOOR)
+        c = self.confidence
+        information = self.n * c * (1 - c) + 1e-9
+        return x - ((information * x).sum(axis=1) / information.sum(axis=1))[:, None]
+
+    def take(self, groups: NDArray[np.intp]) -> "GroupBins":
+        """Return some groups, or groups several times."""
+        by_group = {name: getattr(self, name)[groups] for name in ("n", "k", "rows", "confidence")}
+        return replace(self, **by_group)
+
+    def shifts(self, curves: Floats) -> Floats:
+        r"""Shifts of the logits of the confidences by common curves, (n_curves, n_used): (n_curves, n_groups, n_used).
+
+        Curves are logits of the accuracies minus logits of the mean confidences, of all rows. The mean confidence c of
+        a group in a bin may differ from that of all rows, :math:`\bar c`, whose accuracy is :math:`\theta`. The group
+        has the same shift of the logit, or the same gap, the accuracy :math:`\theta + c - \bar c`: the one that is
+        nearer to :math:`\theta`. Logits of confidences near 0 and 1 can differ by any amount within a bin, the gaps by
+        no more than its width.
+        """
+        same = np.broadcast_to(curves[:, None], (len(curves), *self.n.shape))
+        if self.of_all is None:
+            return same
+        accuracy = expit(logit(self.of_all) + same)
+        difference = self.confidence - self.of_all
+        nearer = np.abs(difference) < np.abs(expit(self.start + same) - accuracy)
+        return np.where(nearer & (same != 0), logit(accuracy + difference) - self.start, same)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Binomial rows of several problems: groups, or groups beside several centres; shape (n_problems, n_bins)."""
+
+    #: Rows, and rows with outcome 1.
+    n: Floats
+    k: Floats
+    #: Logits of the accuracies without deviation.
     offset: Floats
+    #: What the slope multiplies.
     lever: Floats
 
     def take(self, part: slice) -> "Rows":
@@ -59,18 +128,11 @@ def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
     if tau == 0:
         return binomial.sum(axis=-1)
     kappa, eta = kappa_of(tau), np.clip(eta, -FARTHEST, FARTHEST)
-    value = _beta_binomial(n, k, eta, kappa)
+    value = log_beta_binomial(n, k, eta, kappa)
     many = kappa + n >= DIRECT  # differences of log Gammas cancel
     if many.any():
         value = np.where(many, binomial + ratio_by_stirling(n, k, eta, np.array(kappa)), value)
     return value.sum(axis=-1)
-
-
-def _beta_binomial(n: Floats, k: Floats, eta: Floats, kappa: float) -> Floats:
-    """Beta-binomial log likelihood without its coefficient; terms that do not depend on eta are not repeated."""
-    alpha, beta = kappa * expit(eta), kappa * expit(-eta)
-    own = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
-    return own - (gammaln(kappa + n) - gammaln(kappa))
 
 
 def kappa_of[T: (float, Floats)](tau: T) -> T:
@@ -80,20 +142,13 @@ def kappa_of[T: (float, Floats)](tau: T) -> T:
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """Laplace approximation of the intercept and slope of each problem, and marginal likelihoods.
+    """Laplace approximation of the intercept and slope of each problem, and marginal likelihoods."""
 
-    Parameters
-    ----------
-    mode : ndarray, shape (n_problems, 2)
-        Mode of intercept and slope; 0 where the scale has none.
-    chol : ndarray, shape (n_problems, 3)
-        Lower Cholesky factor of their covariance: first row, and second row.
-    log_evidence : ndarray, shape (n_problems,)
-        Log marginal likelihood, by an adaptive Gauss-Hermite rule around the mode.
-    """
-
+    #: Mode of intercept and slope, shape (n_problems, 2); 0 where the scale has none.
     mode: Floats
+    #: Lower Cholesky factor of their covariance, first row and second row, shape (n_problems, 3).
     chol: Floats
+    #: Log marginal likelihood, by an adaptive Gauss-Hermite rule around the mode, shape (n_problems,).
     log_evidence: Floats
 
 

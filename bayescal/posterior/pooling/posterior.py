@@ -1,26 +1,40 @@
-"""PooledPosterior: the joint posterior of the bins of many groups under partial pooling."""
+"""PooledPosterior: the joint posterior of the bins of many groups under partial pooling.
+
+`mixture` gives the weights of the components, given the marginal likelihood of every group under every component.
+Groups that are evaluated alone (`Alone`) are one more component, whose evidence competes with the others.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import digamma, gammaln, softmax
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
-from bayescal.posterior.pooling.alone import Alone, AveragesModels, SeparateGroups
-from bayescal.posterior.pooling.evidence import Deviations, Rows, deviations
-from bayescal.posterior.pooling.group_bins import GroupBins
-from bayescal.posterior.pooling.masses import draw_masses
-from bayescal.posterior.pooling.prior import ALONE, COMMON, DEVIATING, Component, PoolingPrior
-from bayescal.posterior.pooling.sampling import Approximations, Chosen, draw_accuracies, draw_deviations
-from bayescal.posterior.pooling.weights import Mixture, mixture
+from bayescal.posterior.contract import HasHypotheses, Posterior
+from bayescal.posterior.pooling.evidence import Deviations, GroupBins, Rows, deviations
+from bayescal.posterior.pooling.prior import ALONE, COMMON, DEVIATING, REFUTED, Component, PoolingPrior
+from bayescal.posterior.pooling.sampling import Approximations, Chosen, draw_accuracies, draw_deviations, draw_masses
+from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit
 
+Ints = NDArray[np.intp]
 Floats = NDArray[np.float64]
+
+#: Steps of the variational approximation, and the change of expected groups below which they end.
+STEPS, TOLERANCE = 200, 1e-4
+#: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
+PARTICLES, TEMPER = 1000, 0.5
+#: Gibbs sweeps after resampling; how many weights are kept: for each centre at least, for all centres together at most,
+#: and numbers that the shares of one centre take.
+SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 1000, 300_000
+#: Smallest weight.
+LEAST = 1e-300
 #: Draws of the common curve.
 CENTRES = 10
 #: Seed of the draws of the weights.
@@ -28,22 +42,189 @@ WEIGHTS_SEED = 1
 
 
 @dataclass(frozen=True, eq=False)
-class PooledDraws:
-    """Joint draws of all groups.
+class Mixture:
+    """Posterior of the weights for one centre."""
 
-    Parameters
-    ----------
-    mass, accuracy : ndarray, shape (n_groups, n_draws, n_used)
-        Masses and accuracies of the bins with rows in some group.
-    chosen : Chosen
-        Component of every group and centre of every draw.
-    deviation : ndarray, shape (n_groups, n_draws, 2)
-        Intercepts and slopes.
+    #: Marginal likelihoods, relative to the largest one of each group, shape (n_groups, n_components).
+    evidence: Floats
+    #: Draws of the weights, if each group has its own component, shape (n_kept, n_components).
+    weights: Floats
+    #: Probabilities of the component that all groups have, if they have the same, shape (n_components,).
+    same: Floats
+    #: Share of the draws in which all groups have the same component, among those that are not apart.
+    together: float
+    #: Share of the draws in which all groups have the last component: they are evaluated alone.
+    apart: float = 0.0
+
+    def shares(self) -> Floats:
+        """Probability of every component for every group, shape (n_groups, n_components)."""
+        separate = self.evidence[None] * self.weights[:, None]
+        separate = (separate / separate.sum(axis=2, keepdims=True)).mean(axis=0)
+        pooled = self.together * self.same + (1 - self.together) * separate
+        return (1 - self.apart) * pooled + self.apart * (np.arange(len(self.same)) == len(self.same) - 1)
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> Ints:
+        """Draw the component of every group, jointly over groups: shape (n_groups, n_draws)."""
+        apart = np.arange(n_draws) >= n_draws - _stratified(self.apart * n_draws, rng)
+        together = np.arange(n_draws) < _stratified(self.together * float((~apart).sum()), rng)
+        separate = ~(together | apart)
+        n_separate = int(separate.sum())
+        component = np.full((len(self.evidence), n_draws), len(self.same) - 1, np.intp)
+        component[:, together] = rng.choice(len(self.same), int(together.sum()), p=self.same)
+        if n_separate:
+            of = np.resize(rng.permutation(len(self.weights)), n_separate)
+            component[:, separate] = assigned(self.evidence, self.weights, of, rng)
+        return component
+
+
+def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator, *, n_centres: int = 1) -> Mixture:
+    r"""Posterior of the weights of the components, given log marginal likelihoods, shape (n_groups, n_components).
+
+    Two families have fixed shares among each other. In one, all groups have the same component c, which has the prior
+    probability :math:`p_c` and the marginal likelihood :math:`\prod_g e_{gc}`. In the other, weights are :math:`w \sim
+    \mathrm{Dirichlet}(A p)` with the prior weights p and their total A in groups; each group has its own component, and
+    the likelihood is :math:`\prod_g \sum_c w_c e_{gc}`. Weights are drawn by importance sampling from a Dirichlet whose
+    parameters come from a variational approximation (Bishop 2006, Pattern Recognition and Machine Learning, Springer,
+    section 10.2), and moved by Gibbs sweeps. The draws are divided among the centres.
+
+    In a third family all groups have the last component, which evaluates them alone. Its share of the draws is
+    ``prior.apart``, or less if the marginal likelihood E of another family is much larger: it is multiplied by
+    :math:`\exp(-\max(0, \log E - \sum_g \log e_{gc} - 3) / 2)`. The three form a linear pool, not a Bayesian average.
     """
+    largest = log_evidence.max(axis=1, keepdims=True)
+    evidence = np.exp(log_evidence - largest)
+    with np.errstate(divide="ignore"):
+        of_all = np.log(prior.weights) + (log_evidence - largest).sum(axis=0)
+    alpha = prior.pseudo_groups * prior.weights
+    weights, log_own = _importance_sample(evidence, alpha, MOST_KEPT // n_centres, rng)
+    for _ in range(SWEEPS):
+        chosen = assigned(evidence, weights, np.arange(len(weights)), rng)
+        place = np.arange(len(weights)) * len(alpha) + chosen
+        groups = np.bincount(place.ravel(), minlength=weights.size).reshape(weights.shape)
+        weights = _dirichlet(alpha + groups, rng)
+    apart = 0.0
+    if prior.apart > 0:
+        best = max(log_own, float(np.logaddexp.reduce(of_all)))
+        ratio = best - float((log_evidence - largest)[:, -1].sum())
+        apart = prior.apart * float(np.exp(-max(ratio - REFUTED, 0.0) / 2))
+    return Mixture(evidence, weights, softmax(of_all), prior.together, apart)
 
+
+def _importance_sample(evidence: Floats, alpha: Floats, most: int, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Draw weights of groups with own components, by importance resampling; also the log marginal likelihood."""
+    expected = TEMPER * expected_groups(evidence, alpha)
+    weights = _dirichlet(np.broadcast_to(alpha + expected, (PARTICLES, len(alpha))), rng)
+    log_weight = np.log(np.maximum(weights @ evidence.T, LEAST)).sum(axis=1) - np.log(weights) @ expected
+    share = softmax(log_weight)
+    kept = max(min(BUDGET // evidence.size, most), LEAST_KEPT)
+    at = (np.arange(kept) + rng.random()) / kept
+    chosen = np.minimum(np.searchsorted(share.cumsum(), at), PARTICLES - 1)
+    log_constant = (gammaln(alpha + expected) - gammaln(alpha)).sum()
+    log_constant += gammaln(alpha.sum()) - gammaln((alpha + expected).sum())
+    return weights[chosen], float(np.logaddexp.reduce(log_weight) - np.log(PARTICLES) + log_constant)
+
+
+def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
+    """Expected number of groups of each component under the variational approximation."""
+    groups = np.full(len(alpha), len(evidence) / len(alpha))
+    for _ in range(STEPS):
+        weight = np.exp(digamma(alpha + groups) - digamma(alpha.sum() + len(evidence)))
+        joint = evidence * weight
+        moved = (joint / np.maximum(joint.sum(axis=1, keepdims=True), LEAST)).sum(axis=0)
+        done = np.abs(moved - groups).max() < TOLERANCE
+        groups = moved
+        if done:
+            break
+    return groups
+
+
+def assigned(evidence: Floats, weights: Floats, of: Ints, rng: np.random.Generator) -> Ints:
+    """Draw a component of every group given weights number ``of[i]``, shape (n_groups, len(of))."""
+    cumulated = (evidence[:, None] * weights).cumsum(axis=2)  # (n_groups, n_kept, n_components)
+    level = rng.random((len(evidence), len(of))) * cumulated[:, of, -1]
+    group = np.arange(len(evidence))[:, None]
+    component = np.zeros(level.shape, np.intp)
+    size = cumulated.shape[2]
+    for step in 2 ** np.arange(int(size).bit_length())[::-1]:  # bisection of all at once
+        last = component + step - 1
+        passed = (last < size) & (cumulated[group, of, np.minimum(last, size - 1)] <= level)
+        component += step * passed
+    return np.minimum(component, size - 1)
+
+
+def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
+    gamma = np.maximum(rng.standard_gamma(alpha), LEAST)
+    return np.maximum(gamma / gamma.sum(axis=-1, keepdims=True), LEAST)
+
+
+def _stratified(expected: float, rng: np.random.Generator) -> int:
+    """Round an expected number at random, to the integer below or above."""
+    return int(np.floor(expected + rng.random()))
+
+
+class SeparateGroups(Protocol):
+    """Posteriors of groups that know nothing of each other, on the bins with rows in some group."""
+
+    @property
+    def log_evidence(self) -> Floats:
+        """Log marginal likelihoods of the outcomes, shape (n_groups,)."""
+
+    def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[Floats | None, Floats]:
+        """Draw masses, or None for those of the pooled posterior, and accuracies: shapes (count, n_used)."""
+
+
+class AveragesModels(Posterior, HasHypotheses, Protocol):
+    """A posterior that averages sub-models and has their evidences, as `ShrinkagePosterior`."""
+
+    @property
+    def log_evidence(self) -> dict[str, float]:
+        """Log marginal likelihood of each sub-model, and of exact calibration."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """The posteriors that groups have without pooling."""
+
+    #: Posterior of each group, given its counts.
+    posteriors: Sequence[AveragesModels]
+    #: Bins with rows in some group, shape (n_bins,).
+    used: NDArray[np.bool_]
+    #: Mean confidences from which the pooled posterior measures gaps, shape (n_groups, n_used).
+    confidence: Floats
+
+    @cached_property
+    def log_evidence(self) -> Floats:
+        """Log marginal likelihoods of the outcomes, shape (n_groups,).
+
+        The prior weight of exact calibration, 2 %, is neglected: it would change the logarithms by at most 0.02.
+        """
+        return np.array([_log_evidence(each) for each in self.posteriors])
+
+    def draw(self, group: int, count: int, rng: np.random.Generator) -> tuple[Floats | None, Floats]:
+        """Draw masses and accuracies: those without pooling, or, of a group without rows, those of the prior."""
+        posterior, confidence = self.posteriors[group], self.confidence[group]
+        bins: BinDraws = posterior.sample(count, rng=rng)
+        occupied = posterior.counts.occupied[self.used]
+        if not occupied.any():
+            return None, np.clip(confidence + bins.gap[:, self.used], 0.0, 1.0)
+        return bins.mass[:, self.used], np.where(occupied, bins.accuracy[:, self.used], confidence)
+
+
+def _log_evidence(posterior: AveragesModels) -> float:
+    exact, probability = posterior.log_evidence[EXACT], posterior.probabilities.get(EXACT, 0.0)
+    return exact if probability == 1 else exact - posterior.log_bayes_factor - float(np.log1p(-probability))
+
+
+@dataclass(frozen=True, eq=False)
+class PooledDraws:
+    """Joint draws of all groups."""
+
+    #: Masses and accuracies of the bins with rows in some group, shape (n_groups, n_draws, n_used).
     mass: Floats
     accuracy: Floats
+    #: Component of every group and centre of every draw.
     chosen: Chosen
+    #: Intercepts and slopes, shape (n_groups, n_draws, 2).
     deviation: Floats
 
 
@@ -101,7 +282,7 @@ class PooledPosterior:
         cls,
         counts: Sequence[Counts],
         overall: Counts,
-        drawn: BinDraws,
+        bin_draws: BinDraws,
         prior: PoolingPrior = DEVIATING,
         alone: Sequence[AveragesModels] = (),
     ) -> "PooledPosterior":
@@ -110,10 +291,10 @@ class PooledPosterior:
         `alone` holds the posterior of each group without pooling, if the prior has groups alone.
         """
         used = overall.occupied
-        confidence = np.broadcast_to(drawn.confidence, drawn.accuracy.shape)[:, used]
-        at = (2 * np.arange(CENTRES) + 1) * len(drawn) // (2 * CENTRES)
-        chosen = np.argsort((drawn.weight * np.abs(drawn.gap)).sum(axis=1), kind="stable")[at]
-        delta = logit(drawn.accuracy[chosen][:, used]) - logit(confidence[chosen])
+        confidence = np.broadcast_to(bin_draws.confidence, bin_draws.accuracy.shape)[:, used]
+        at = (2 * np.arange(CENTRES) + 1) * len(bin_draws) // (2 * CENTRES)
+        chosen = np.argsort((bin_draws.weight * np.abs(bin_draws.gap)).sum(axis=1), kind="stable")[at]
+        delta = logit(bin_draws.accuracy[chosen][:, used]) - logit(confidence[chosen])
         bins = GroupBins.of(counts, overall)
         return cls(bins, delta, prior, Alone(alone, used, bins.confidence) if prior.alone else None)
 
@@ -158,20 +339,7 @@ class PooledPosterior:
         return [mixture(of, self.prior, rng, n_centres=n_centres) for of, rng in each]
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> PooledDraws:
-        """Draw all groups jointly.
-
-        Parameters
-        ----------
-        n_draws : int, default 4000
-            Number of draws.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
-
-        Returns
-        -------
-        PooledDraws
-            Draw number i of all groups has the same draw of the common curve and the same weights.
-        """
+        """Draw all groups jointly: draw i of all groups has the same draw of the common curve and the same weights."""
         n_draws = _checks.whole_number("draws", n_draws)
         for_choice, for_deviations, for_accuracies, for_masses, for_alone = _checks.generator(rng).spawn(5)
         chosen = self._choose(n_draws, for_choice)
@@ -187,12 +355,12 @@ class PooledPosterior:
         self, alone: SeparateGroups, chosen: Chosen, mass: Floats, accuracy: Floats, rng: np.random.Generator
     ) -> None:
         """Replace the draws in which a group is evaluated alone."""
-        own = np.array([c.centre == ALONE for c in self.components])[chosen.component]
-        for group, stream in enumerate(rng.spawn(len(own))):
-            if count := int(own[group].sum()):
-                masses, accuracy[group, own[group]] = alone.draw(group, count, stream)
+        separate = np.array([c.centre == ALONE for c in self.components])[chosen.component]
+        for group, stream in enumerate(rng.spawn(len(separate))):
+            if count := int(separate[group].sum()):
+                masses, accuracy[group, separate[group]] = alone.draw(group, count, stream)
                 if masses is not None:
-                    mass[group, own[group]] = masses
+                    mass[group, separate[group]] = masses
 
     def _choose(self, n_draws: int, rng: np.random.Generator) -> Chosen:
         """Draw components, the same number of draws for every centre, in random order."""
@@ -240,9 +408,9 @@ class GroupPosterior:
         """Draw the bins of this group; the other groups, which are drawn too, are left out."""
         return self.of_draws(self.pooled.sample(n_draws, rng=rng))
 
-    def of_draws(self, drawn: PooledDraws) -> BinDraws:
+    def of_draws(self, joint: PooledDraws) -> BinDraws:
         """Return the bins of this group among joint draws."""
-        mass, accuracy = drawn.mass[self.place], drawn.accuracy[self.place]
+        mass, accuracy = joint.mass[self.place], joint.accuracy[self.place]
         confidence = self.counts.bins.midpoints.copy()
         confidence[self.used] = self.pooled.bins.confidence[self.place]
         if not self.used.all():

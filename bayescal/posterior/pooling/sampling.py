@@ -1,13 +1,17 @@
-"""Draws of the accuracies of all groups, given the component of every group in every draw."""
+"""Draws of the accuracies of all groups, given the component of every group in every draw, and of the masses.
+
+Masses of each group are Dirichlet around draws of the shares of all rows, with a common precision.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, gammaln, softmax
 
 from bayescal.posterior.pooling.evidence import (
     Deviations,
+    GroupBins,
     kappa_of,
     log_likelihood,
     log_prior,
@@ -15,7 +19,6 @@ from bayescal.posterior.pooling.evidence import (
     parts,
     placed,
 )
-from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
@@ -24,21 +27,17 @@ Ints = NDArray[np.intp]
 
 #: Steps of the independence sampler that corrects the Laplace approximation.
 STEPS = 2
+#: Smallest parameter of a Gamma variable.
+LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Component and centre of every draw.
+    """Component and centre of every draw."""
 
-    Parameters
-    ----------
-    component : ndarray of int, shape (n_groups, n_draws)
-        Index into the components of the prior.
-    centre : ndarray of int, shape (n_draws,)
-        Index of the draw of the common curve.
-    """
-
+    #: Index into the components of the prior, shape (n_groups, n_draws).
     component: Ints
+    #: Index of the draw of the common curve, shape (n_draws,).
     centre: Ints
 
 
@@ -99,7 +98,7 @@ def draw_deviations(
     around = np.array([c.centre == COMMON for c in prior.components])
     normal = rng.standard_normal((STEPS, *chosen.component.shape, 2))
     uniform = rng.random((STEPS - 1, *chosen.component.shape))
-    found = np.zeros((*chosen.component.shape, 2))
+    deviation = np.zeros((*chosen.component.shape, 2))
     live = sds.any(axis=1)
     for tau in prior.taus:
         groups, draws = np.nonzero(live[chosen.component] & (taus[chosen.component] == tau))
@@ -115,8 +114,8 @@ def draw_deviations(
                 accepted = np.log(uniform[step - 1, g, i]) < other_weight - log_weight
                 at = np.where(accepted[:, None], other, at)
                 log_weight = np.where(accepted, other_weight, log_weight)
-            found[g, i] = at
-    return found
+            deviation[g, i] = at
+    return deviation
 
 
 def draw_accuracies(
@@ -148,3 +147,29 @@ def draw_accuracies(
         curve[g, i] = rng.beta(kappa * h + k, kappa * (1 - h) + n - k)
         accuracy[part] = curve
     return accuracy
+
+
+def precision_probabilities(bins: GroupBins, precisions: Floats) -> Floats:
+    """Posterior probability of each precision by the Dirichlet-multinomial likelihood; equally probable before."""
+    alpha = precisions[:, None] * bins.share
+    by_bin = gammaln(alpha + bins.rows[:, None]) - gammaln(alpha)
+    by_group = gammaln(precisions) - gammaln(precisions + bins.rows.sum(axis=1)[:, None])
+    return softmax(by_bin.sum(axis=(0, 2)) + by_group.sum(axis=0))
+
+
+def draw_masses(bins: GroupBins, precisions: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw masses, shape (n_groups, n_draws, n_used); the groups of one draw share its precision and its shares."""
+    chosen = precisions[rng.choice(len(precisions), n_draws, p=precision_probabilities(bins, precisions))]
+    alpha = chosen[:, None] * _draw_shares(bins, n_draws, rng)
+    mass = np.empty((len(bins), *alpha.shape))
+    for part in parts(len(bins), *alpha.shape):
+        gamma = rng.standard_gamma(np.maximum(alpha + bins.rows[part, None], LEAST), out=mass[part])
+        gamma /= gamma.sum(axis=2, keepdims=True)
+    return mass
+
+
+def _draw_shares(bins: GroupBins, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw the shares of all rows, shape (n_draws, n_used): groups that are alike are as uncertain as all rows."""
+    if np.isinf(bins.share_rows):
+        return np.broadcast_to(bins.share, (n_draws, len(bins.share)))
+    return rng.dirichlet(bins.share_rows * bins.share, n_draws)

@@ -107,13 +107,13 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
         # the loops take the sub-models in their own order
         places = sorted(range(len(names)), key=lambda i: ORDER.index(names[i]))
         order = rows[np.concatenate([np.flatnonzero(chosen == i) for i in places])]
-        drawn, effective = self._compiled.draw(dict(zip(names, number.tolist(), strict=True)), order, rng)
+        result, effective = self._compiled.draw(dict(zip(names, number.tolist(), strict=True)), order, rng)
         for i, name in enumerate(names):
-            unfinished = dict(zip(DRIFTING, self._compiled.found.unfinished, strict=True)).get(name, 0.0)
-            of_sub_model = SubModelDraws(drawn.accuracy[: number[i]], drawn.off[:0], {}, effective[name], unfinished)
+            unfinished = dict(zip(DRIFTING, self._compiled.integrated.unfinished, strict=True)).get(name, 0.0)
+            of_sub_model = SubModelDraws(result.accuracy[: number[i]], result.off[:0], {}, effective[name], unfinished)
             if number[i]:
                 of_sub_model.warn_if_poor(name, self.probabilities[name])
-        return drawn
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
@@ -122,19 +122,9 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
 class CompiledProblem:
     """One problem, integrated: evidences of all sub-models, and draws.
 
-    Parameters
-    ----------
-    n, k, confidence : ndarray, shape (n_bins,)
-        (Effective) rows, positives and mean confidences of the bins that the sub-models describe.
-    crowded : ndarray of bool, shape (n_bins,)
-        Bins that have a share of noise of their own under "label_noise_ends".
-    prior : ShrinkagePrior
-        Constants of the prior.
-
-    Raises
-    ------
-    NoRoomError
-        If a table or a list of nodes does not fit.
+    Arguments are (effective) rows, positives and mean confidences of the bins that the sub-models describe, shape
+    (n_bins,), and which of them have a share of noise of their own under "label_noise_ends". Raise NoRoomError if a
+    table or a list of nodes does not fit.
     """
 
     def __init__(
@@ -149,18 +139,18 @@ class CompiledProblem:
         best = xlogy(k, share) + xlog1py(n - k, -share)
         self.problem = Problem(n, k, confidence, bins.logit, bins.x, best, bins.best_logit, crowded)
         self.bucket = int(np.ceil(2 * np.log2(max(float(n.max()), 4.0))))
-        log_evidence, self.found = self._integrate(_room(len(n)))
+        log_evidence, self.integrated = self._integrate(_room(len(n)))
         self.log_evidence: dict[str, float] = dict(zip(ORDER, log_evidence.tolist(), strict=True))
 
     def _integrate(self, room: "_Room") -> tuple[Floats, Found]:
         """Integrate all sub-models; the tables then belong to this problem, until another one uses them."""
         room.owner = None
         tables = room.tables(self.problem, self.prior, self.bucket)
-        log_evidence, found = integrate(self.problem, *tables)
-        if min(found.smooth, found.dense, found.sparse, found.small, found.cells) < 0:
+        log_evidence, integrated = integrate(self.problem, *tables)
+        if min(integrated.smooth, integrated.dense, integrated.sparse, integrated.small, integrated.cells) < 0:
             raise NoRoomError
         room.owner = self
-        return log_evidence, found
+        return log_evidence, integrated
 
     def draw(
         self, number: dict[str, int], rows: NDArray[np.intp], rng: np.random.Generator
@@ -178,10 +168,10 @@ class CompiledProblem:
         each = np.array([number.get(name, 0) for name in ORDER])
         tables = room.tables(self.problem, self.prior, self.bucket)
         scratch = room.scratch(int(each.max()), len(self.prior.rho))
-        effective = draw(rng, each, rows, self.problem, *tables, self.found, scratch, out)
+        effective = draw(rng, each, rows, self.problem, *tables, self.integrated, scratch, out)
         parameters["slope"] = np.exp(out.log_slope)
-        drawn = SubModelDraws(out.accuracy, out.off, parameters, float(effective.sum()))
-        return drawn, dict(zip(ORDER, effective.tolist(), strict=True))
+        result = SubModelDraws(out.accuracy, out.off, parameters, float(effective.sum()))
+        return result, dict(zip(ORDER, effective.tolist(), strict=True))
 
 
 @lru_cache(maxsize=256)

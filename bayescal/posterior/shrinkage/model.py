@@ -1,13 +1,18 @@
-"""Assumptions and options of the shrinkage model, which is the default."""
+"""Assumptions and options of the shrinkage model, which is the default; and its compiled form for many problems."""
 
 from collections.abc import Sequence
 
+from bayescal import _loops
 from bayescal._meant import public
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws as ShrinkageDraws
+from bayescal.posterior.contract import Posterior
 from bayescal.posterior.shrinkage.posterior import SamplerWarning as SamplerWarning
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior as ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ENDS, make_prior
+from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws as ShrinkageDraws
 from bayescal.stats.contract import Counts
+
+#: From this number of problems the compiled form pays: it is compiled once, in up to a minute, and stored.
+MANY = 100
 
 
 @public
@@ -183,3 +188,20 @@ def shrinkage_posterior(
             "there is none. Add another sub-model."
         )
     return posterior
+
+
+def compiled_form(posterior: Posterior) -> Posterior:
+    """Return the posterior in compiled form, which agrees to Monte Carlo error, or as it is if it has no such form."""
+    if type(posterior) is not ShrinkagePosterior:
+        return posterior
+    from bayescal.posterior.shrinkage.many import CompiledShrinkagePosterior
+
+    return CompiledShrinkagePosterior(posterior.counts, posterior.prior_options)
+
+
+def compiled_form_pays(problems: int) -> bool:
+    """Return whether so many problems are solved in compiled form: from `MANY` on, if numba can be imported.
+
+    With BAYESCAL_COMPILE=never they are not, with ``always`` from 2 on.
+    """
+    return _loops.compiles(problems > 1, problems >= MANY)

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
-from bayescal.posterior.shrinkage.gap_moments import GapSums
 from bayescal.posterior.shrinkage.independent.sampling import systematic
-from bayescal.posterior.shrinkage.sub_model import SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
 from bayescal.stats.log_odds import VALUE_FLOOR
 from bayescal.stats.sums import effective_number
 
@@ -43,12 +42,7 @@ class LabelNoise:
 
     .. math:: \theta_b = (1 - \lambda) \bar c_b + \lambda \pi
 
-    Parameters
-    ----------
-    n, k, confidence : ndarray, shape (n_bins,)
-        (Effective) rows, positives and mean confidences.
-    free_rate : bool
-        Whether the rate of outcome 1 among noisy labels is uniform on (0, 1); otherwise it is 1/2.
+    The rate is uniform on (0, 1) if `free_rate`, otherwise 1/2. Rows and positives may be effective ones.
     """
 
     n: Floats
@@ -123,14 +117,7 @@ class NoiseAtEnds:
 
     .. math:: \theta_1 = \bar c_1 + \lambda_1 (1 - \bar c_1), \quad \theta_M = \bar c_M - \lambda_M \bar c_M
 
-    with :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)`, on a grid of :math:`\sqrt{\lambda_b}`.
-
-    Parameters
-    ----------
-    n, k, confidence : ndarray, shape (n_bins,)
-        (Effective) rows, positives and mean confidences.
-    crowded : ndarray of bool, shape (n_bins,)
-        Which bins have a share of replaced labels; see `crowded_ends`.
+    with :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)`, on a grid of :math:`\sqrt{\lambda_b}`; see `crowded_ends`.
     """
 
     n: Floats
@@ -200,20 +187,7 @@ class NoiseAtEnds:
 
 
 def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
-    """Mark the first and last bin if crowded: their mean confidence is within a tenth of the bin width of 0 or 1.
-
-    Parameters
-    ----------
-    edges : ndarray, shape (n_bins + 1,)
-        Edges of the bins.
-    confidence : ndarray, shape (n_bins,)
-        Mean confidences.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_bins,)
-        True for crowded bins; False for all bins between the first and the last.
-    """
+    """Mark the first and last bin if crowded: their mean confidence is within a tenth of the bin width of 0 or 1."""
     crowded = np.zeros(len(confidence), bool)
     crowded[0] = confidence[0] - edges[0] < CROWDED * (edges[1] - edges[0])
     crowded[-1] |= edges[-1] - confidence[-1] < CROWDED * (edges[-1] - edges[-2])

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.sub_model import SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
 from bayescal.stats.log_odds import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
@@ -21,18 +20,12 @@ HOPELESS = 18.0
 
 
 class OffsetPrior(NamedTuple):
-    """Constants of the prior of equal offsets.
+    """Constants of the prior of equal offsets."""
 
-    Parameters
-    ----------
-    least, largest : float
-        Range of the amount delta; its logarithm has a uniform prior.
-    rho : tuple of float
-        Equally probable values of the probability that a bin is off.
-    """
-
+    #: Range of the amount delta, to `largest`; its logarithm has a uniform prior.
     least: float = 1e-4
     largest: float = 0.7
+    #: Equally probable values of the probability that a bin is off.
     rho: tuple[float, ...] = (0.25, 0.5, 1.0)
 
 
@@ -46,13 +39,6 @@ class EqualOffsets:
     Offsets are equal on the arcsine scale, which stabilises the variance of a binomial: a bin that is off has
     :math:`\theta_b = \sin^2(\arcsin\sqrt{\bar c_b} \pm \delta)`, where :math:`\delta` is the amount. Its gap is about
     :math:`2 \delta \sqrt{\bar c_b (1 - \bar c_b)}`, proportional to the standard deviation of an outcome.
-
-    Parameters
-    ----------
-    n, k, confidence : ndarray, shape (n_bins,)
-        (Effective) rows, positives and mean confidences.
-    prior : OffsetPrior
-        Constants of the prior.
     """
 
     n: Floats

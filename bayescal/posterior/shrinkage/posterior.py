@@ -17,14 +17,10 @@ from scipy.special import expit, xlog1py, xlogy
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
-from bayescal.posterior.shrinkage import gap_moments
-from bayescal.posterior.shrinkage.bins_in_use import BinsInUse
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
-from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
+from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, crowded_ends
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
-from bayescal.posterior.shrinkage.pool import allot, alternatives, posterior_probabilities
 from bayescal.posterior.shrinkage.prior import (
     ENDS,
     EXACT,
@@ -33,20 +29,74 @@ from bayescal.posterior.shrinkage.prior import (
     SMALL,
     SUB_MODELS,
     ShrinkagePrior,
+    allot,
+    alternatives,
+    posterior_probabilities,
 )
-from bayescal.posterior.shrinkage.saturated import SaturatedBins
+from bayescal.posterior.shrinkage.saturated import SaturatedBins, is_saturated
 from bayescal.posterior.shrinkage.segments import Segments
-from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel, SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import (
+    PARAMETERS,
+    Exact,
+    ShrinkageDraws,
+    SubModel,
+    SubModelDraws,
+    ece_moments,
+)
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 #: Sub-models with a smaller probability are left out of moments.
 LEAST_OF_MOMENTS = 1e-8
 #: Number of importance draws for diagnostics.
 DIAGNOSTIC_DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class BinsInUse:
+    """Partition of the bins by the model that describes them: masks of shape (n_bins,).
+
+    If not `apart`, saturated bins have no separate model, and `saturated` marks no bin.
+    """
+
+    counts: Counts
+    apart: bool
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """Mean confidence of each bin; the midpoint if it is empty."""
+        counts = self.counts
+        return np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)
+
+    @cached_property
+    def used(self) -> Bools:
+        """Bins in use: those with rows, or all bins if there are no rows."""
+        occupied = self.counts.occupied
+        return occupied if occupied.any() else np.ones_like(occupied)
+
+    @cached_property
+    def saturated(self) -> Bools:
+        """Saturated bins, which have a separate model."""
+        return self.used & is_saturated(self.confidence) & self.apart
+
+    @cached_property
+    def described(self) -> Bools:
+        """Bins that the sub-models describe."""
+        return self.used & ~self.saturated
+
+    @cached_property
+    def crowded(self) -> Bools:
+        """Bins that have a share of noise of their own under "label_noise_ends"."""
+        return self.described & self.counts.occupied & crowded_ends(self.counts.bins.edges, self.confidence)
+
+    def rows(self, which: Bools) -> tuple[Floats, Floats, Floats]:
+        """Return effective rows, effective positives and mean confidences of the bins in a mask."""
+        n = self.counts.effective_n[which]
+        return n, np.clip(self.counts.effective_k[which], 0.0, n), self.confidence[which]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +175,8 @@ class ShrinkagePosterior:
         inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
         saturated = self._saturated.log_evidence
-        given = {name: exact + relative + saturated for name, relative in self._evidence.items()}
-        return given | {EXACT: exact + self._saturated.log_exact}
+        evidence = {name: exact + relative + saturated for name, relative in self._evidence.items()}
+        return evidence | {EXACT: exact + self._saturated.log_exact}
 
     @property
     def log_bayes_factor(self) -> float:
@@ -205,14 +255,14 @@ class ShrinkagePosterior:
         order = rng.permutation(n_draws)
         rows = np.empty(n_draws, np.intp)
         rows[order] = np.arange(n_draws)
-        drawn = self._draw_described(chosen, rows, rng)
+        draws = self._draw_described(chosen, rows, rng)
         used, described, saturated = self._bins.used, self._bins.described, self._bins.saturated
         mass = _spread(self._draw_mass(self.mass_parameters[used], n_draws, rng), used, 0.0)
-        accuracy, off = _spread(drawn.accuracy, described, self.confidence), _spread(drawn.off, described, False)
+        accuracy, off = _spread(draws.accuracy, described, self.confidence), _spread(draws.off, described, False)
         if saturated.any():
             accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
         bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
-        return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **drawn.parameters)
+        return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **draws.parameters)
 
     def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw the masses of the bins in use."""
@@ -229,10 +279,10 @@ class ShrinkagePosterior:
             of_sub_model = rows[np.flatnonzero(chosen == i)]
             if not len(of_sub_model):
                 continue
-            drawn = self._sub_models[name].draw(len(of_sub_model), rng)
-            drawn.warn_if_poor(name, self.probabilities[name])
-            accuracy[of_sub_model], off[of_sub_model] = drawn.accuracy, drawn.off
-            for parameter, values in drawn.parameters.items():
+            draws = self._sub_models[name].draw(len(of_sub_model), rng)
+            draws.warn_if_poor(name, self.probabilities[name])
+            accuracy[of_sub_model], off[of_sub_model] = draws.accuracy, draws.off
+            for parameter, values in draws.parameters.items():
                 parameters[parameter][of_sub_model] = values
         return SubModelDraws(accuracy, off, parameters, len(rows))
 
@@ -241,9 +291,9 @@ class ShrinkagePosterior:
 
         `probability` is that of the sub-model in the average to which the draws belong, for warnings.
         """
-        drawn = self._sub_models[sub_model].draw(count, rng)
-        drawn.warn_if_poor(sub_model, probability)
-        return drawn.accuracy
+        draws = self._sub_models[sub_model].draw(count, rng)
+        draws.warn_if_poor(sub_model, probability)
+        return draws.accuracy
 
     def ece_mean(self) -> float:
         """Posterior mean of the ECE, in [0, 1], by quadrature without random numbers (about four digits)."""
@@ -372,15 +422,15 @@ class ShrinkagePosterior:
         mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
         beside = self._saturated.gap_sums(mass[self._bins.saturated])
         sums = [self._sub_models[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]
-        return gap_moments.ece_moments(list(matters.values()), sums, float(mass.sum()))
+        return ece_moments(list(matters.values()), sums, float(mass.sum()))
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
-        drawn = {
+        samples = {
             name: each.importance(DIAGNOSTIC_DRAWS)
             for name, each in self._sub_models.items()
             if isinstance(each, IndependentSubModel)
         }
-        return {name: sample for name, sample in drawn.items() if sample is not None}
+        return {name: sample for name, sample in samples.items() if sample is not None}
 
 
 def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray[Any]:

@@ -1,6 +1,6 @@
-"""Constants of the shrinkage prior; names and descriptions of its sub-models."""
+"""The shrinkage prior: its constants, names of sub-models, and their probabilities given marginal likelihoods."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from bayescal import _checks
 
 Floats = NDArray[np.float64]
+#: Prior weights of sub-models by family.
+Families = Mapping[str, Mapping[str, float]]
 
 #: Sub-models of independent bins: whether the sub-model has a drift, and its kind of residual.
 SUB_MODELS = {
@@ -60,44 +62,33 @@ WORDS = {
 #: Smallest `sparse_shape` c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from
 #: none.
 LEAST_SHAPE = 0.05
+#: The share of small errors in the pool is multiplied by exp(-FADE (d - TOLERATED)) if the log marginal likelihood of
+#: another family is larger by d > TOLERATED.
+FADE, TOLERATED = 0.5, 8.0
 
 
 @dataclass(frozen=True)
 class ShrinkagePrior:
-    """Constants of the shrinkage prior; `shrinkage_posterior` describes their implications.
+    """Constants of the shrinkage prior; `shrinkage_posterior` describes them and their implications."""
 
-    Parameters
-    ----------
-    intercept_sd, log_slope_sd : float
-        Prior standard deviations of the drift's intercept and log slope.
-    dense_scale : float
-        Scale of the half-Normal prior of tau under a dense residual.
-    sparse_shape : float
-        Shape c of the prior density c tau^(c - 1) under a sparse residual, where each bin that is off has its own tau.
-    rho : tuple of float
-        Equally probable values of the probability that a bin is off under a sparse residual.
-    sub_model_weights : tuple of float
-        Prior weights of the five sub-models of independent bins, in the order of `SUB_MODELS`.
-    prior_odds : float
-        Prior odds of exact calibration against all other sub-models.
-    mass_alpha : float or None
-        Dirichlet parameter of each bin mass; None means 2 / M.
-    sub_models : tuple of str
-        Names of the sub-models that take part.
-    pool : bool
-        Whether the families of `POOLED` form a linear pool; otherwise, all sub-models are averaged by their marginal
-        likelihoods.
-    """
-
+    #: Prior standard deviations of the drift's intercept and log slope.
     intercept_sd: float = 0.5
     log_slope_sd: float = 0.5
+    #: Scale of the half-Normal prior of tau under a dense residual.
     dense_scale: float = 0.2
+    #: Shape c of the prior density c tau^(c - 1) under a sparse residual, where each bin that is off has its own tau.
     sparse_shape: float = 0.5
+    #: Equally probable values of the probability that a bin is off under a sparse residual.
     rho: tuple[float, ...] = (0.05, 0.15, 0.3, 0.5)
+    #: Prior weights of the five sub-models of independent bins, in the order of `SUB_MODELS`.
     sub_model_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
+    #: Prior odds of exact calibration against all other sub-models.
     prior_odds: float = 1.0
+    #: Dirichlet parameter of each bin mass; None means 2 / M.
     mass_alpha: float | None = None
+    #: Names of the sub-models that take part.
     sub_models: tuple[str, ...] = (*NAMES, SATURATED)
+    #: Whether the families of `POOLED` form a linear pool; otherwise sub-models are averaged by marginal likelihood.
     pool: bool = True
 
     def __str__(self) -> str:
@@ -180,14 +171,14 @@ def make_prior(
     return prior
 
 
-def _named_sub_models(given: Sequence[str] | None) -> tuple[str, ...]:
+def _named_sub_models(sub_models: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of sub-models, with the name of a family replaced by those of its sub-models."""
     everything = (*NAMES, SATURATED)
-    if given is None:
+    if sub_models is None:
         return everything
-    if not isinstance(given, Iterable):
-        raise TypeError(f"`sub_models` must be a name or a list of names, not {given!r}.")
-    names = [given] if isinstance(given, str) else list(given)
+    if not isinstance(sub_models, Iterable):
+        raise TypeError(f"`sub_models` must be a name or a list of names, not {sub_models!r}.")
+    names = [sub_models] if isinstance(sub_models, str) else list(sub_models)
     for name in names:
         _checks.one_of("sub_models", name, list(dict.fromkeys([*FAMILIES, *everything])))
     chosen = {n for name in names for n in FAMILIES.get(name, {name: 1.0})}
@@ -206,3 +197,65 @@ def _five_weights(weights: Sequence[float]) -> tuple[float, ...]:
     if not values.any():
         raise ValueError("`sub_model_weights` must not all be 0.")
     return tuple(values.tolist())
+
+
+def posterior_probabilities(
+    families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED
+) -> dict[str, float]:
+    """Compute the posterior probability of each sub-model, from prior weights by family and log marginal likelihoods.
+
+    The families in `pooled` have the shares of the pool that `pool_shares` returns; the marginal likelihood of the pool
+    is the average over its families, weighted by these shares. Giving families fixed shares regardless of their
+    marginal likelihoods is a linear opinion pool: Stone (1961), "The opinion pool", Annals of Mathematical Statistics
+    32, 1339-1342. Other sub-models are averaged by their marginal likelihoods.
+
+    >>> families = {"independent": {"a": 1.0, "b": 1.0}, "shared": {"c": 1.0}}
+    >>> probability = posterior_probabilities(families, {"a": 0.0, "b": np.log(3.0), "c": -5.0})
+    >>> {name: round(p, 3) for name, p in probability.items()}
+    {'a': 0.125, 'b': 0.375, 'c': 0.5}
+    """
+    inside, joint = {}, {}
+    for family, weights in families.items():
+        each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
+        total = np.logaddexp.reduce(each)
+        inside[family] = dict(zip(weights, np.exp(each - total).tolist(), strict=True))
+        joint[family] = total - np.log(sum(weights.values())) if family in pooled else total
+    pool = [family for family in pooled if family in joint]
+    if pool:
+        shares = pool_shares({family: joint[family] for family in pool})
+        average = np.logaddexp.reduce([joint[family] + share for family, share in shares.items()])
+        joint |= {family: np.log(POOL_WEIGHT) + average + share for family, share in shares.items()}
+    total = np.logaddexp.reduce(list(joint.values()))
+    return {name: float(np.exp(joint[family] - total)) * p for family, of in inside.items() for name, p in of.items()}
+
+
+def pool_shares(log_evidence: Mapping[str, float]) -> dict[str, float]:
+    """Compute the log share of each family in the pool, from log marginal likelihoods.
+
+    Shares are equal unless the data refute small errors: if the log marginal likelihood of another family is d > 8
+    larger, the share of small errors is multiplied by exp(-(d - 8) / 2), and the others divide the rest equally.
+
+    >>> shares = pool_shares({"independent": 0.0, "shared": -30.0, "small_errors": -10.0})
+    >>> {family: round(float(np.exp(share)), 3) for family, share in shares.items()}
+    {'independent': 0.439, 'shared': 0.439, 'small_errors': 0.123}
+    """
+    others = [value for family, value in log_evidence.items() if family != SMALL]
+    equal = -np.log(len(log_evidence))
+    if not others or SMALL not in log_evidence:
+        return dict.fromkeys(log_evidence, equal)
+    small = equal - FADE * max(max(others) - log_evidence[SMALL] - TOLERATED, 0.0)
+    rest = np.log1p(-np.exp(small)) - np.log(len(others))
+    return {family: small if family == SMALL else rest for family in log_evidence}
+
+
+def alternatives(families: Families, pooled: Collection[str] = POOLED) -> dict[str, float]:
+    """Compute the prior probabilities of all sub-models except exact calibration, given that it does not hold."""
+    others = {family: of for family, of in families.items() if family != EXACT}
+    even = {name: 0.0 for of in others.values() for name in of}
+    return posterior_probabilities(others, even, pooled) if others else {}
+
+
+def allot(probability: NDArray[np.float64], n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Assign a sub-model to each draw, sorted; each sub-model gets ``n_draws * probability`` draws to within one."""
+    edges = np.cumsum(probability)
+    return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, expit, softmax, xlog1py, xlogy
 
 from bayescal.posterior.beta_binomial import absolute_gap, squared_gap
-from bayescal.posterior.shrinkage.gap_moments import GapSums
+from bayescal.posterior.shrinkage.sub_model import GapSums
 from bayescal.stats.log_odds import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
@@ -40,11 +40,6 @@ class SaturatedBins:
     posterior is the mixture of :math:`\mathrm{Beta}(a_j + r, b_j + n - r)`, with weights proportional to
     :math:`w_j\, \mathrm{B}(a_j + r, b_j + n - r) / \mathrm{B}(a_j, b_j)`. The odds that all bins are exact are
     0.05 / 0.95 times the likelihood ratio of the shares implied by the confidences against the observed shares.
-
-    Parameters
-    ----------
-    n, k, confidence : ndarray, shape (n_bins,)
-        (Effective) rows, positives and mean confidences.
     """
 
     n: Floats

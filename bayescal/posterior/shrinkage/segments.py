@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, ndtr
 
-from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.sub_model import SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -43,23 +42,15 @@ LARGEST_RATE = 0.9
 
 
 class SegmentPrior(NamedTuple):
-    """Constants of the prior of segments.
+    """Constants of the prior of segments."""
 
-    Parameters
-    ----------
-    changes : tuple of float
-        Equally probable values of the expected number of changes over all bins.
-    off : float
-        Prior probability that a segment is off.
-    shape : float
-        The shift of a segment that is off is Normal(0, tau^2); the density of tau is proportional to tau^(shape - 1).
-    largest_scale : float
-        Upper bound of tau.
-    """
-
+    #: Equally probable values of the expected number of changes over all bins.
     changes: tuple[float, ...] = (1.0, 4.0, 16.0)
+    #: Prior probability that a segment is off.
     off: float = 0.5
+    #: The shift of a segment that is off is Normal(0, tau^2); the density of tau is proportional to tau^(shape - 1).
     shape: float = 0.5
+    #: Upper bound of tau.
     largest_scale: float = 2.5
 
 
@@ -68,27 +59,14 @@ SEGMENT_PRIOR = SegmentPrior()
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    r"""Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some segments.
+    """Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some segments.
 
     Given the rate of changes, the starts of successive segments form a Markov chain. A forward recursion over segments
-    gives the marginal likelihood, and a backward recursion gives independent draws [1]_. The approximations are the
-    grids of shifts and of tau and, with more than 128 bins, the blocks.
-
-    Parameters
-    ----------
-    n, k : ndarray, shape (n_bins,)
-        (Effective) rows and positives.
-    logit, confidence : ndarray, shape (n_bins,)
-        Mean confidences and their logits; shifts are added to the logits, which are clipped at `FARTHEST_ORIGIN`.
-    prior : SegmentPrior
-        Constants of the prior.
-    fineness : float
-        Spacing of the grid of shifts, as a multiple of 1 / sqrt(1 + I); see `FINENESS`.
-
-    References
-    ----------
-    .. [1] P. Fearnhead (2006), "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics
-       and Computing 16, 203-213.
+    gives the marginal likelihood, and a backward recursion gives independent draws: P. Fearnhead (2006), "Exact and
+    efficient Bayesian inference for multiple changepoint problems", Statistics and Computing 16, 203-213. The
+    approximations are the grids of shifts and of tau and, with more than 128 bins, the blocks. Shifts are added to the
+    logits of the mean confidences, which are clipped at `FARTHEST_ORIGIN`; `fineness` is the spacing of their grid as a
+    multiple of 1 / sqrt(1 + I), see `FINENESS`.
     """
 
     n: Floats
@@ -151,23 +129,23 @@ class Segments:
         gap = np.abs(expit(self._origin[:, None] + shift) - self.confidence[:, None])
         first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
         # by [end, start], if the segment is off: posterior means of S = sum(mass gap), of S^2, and of sum(mass gap^2)
-        own = np.zeros((3, self._blocks + 1, self._blocks + 1))
+        moments = np.zeros((3, self._blocks + 1, self._blocks + 1))
         for end in range(1, self._blocks + 1):
             weight = np.exp(
                 self._shifted[end] - self._shifted[:end] + self._log_prior - self._log_slab[end, :end, None]
             )
             total = first[end] - first[:end]
-            own[0, end, :end] = (weight * total).sum(axis=1)
-            own[1, end, :end] = (weight * total**2).sum(axis=1)
-            own[2, end, :end] = (weight * (square[end] - square[:end])).sum(axis=1)
-        one, two, squares = own * self._off
+            moments[0, end, :end] = (weight * total).sum(axis=1)
+            moments[1, end, :end] = (weight * total**2).sum(axis=1)
+            moments[2, end, :end] = (weight * (square[end] - square[:end])).sum(axis=1)
+        one, two, squares = moments * self._off
         # given the segments, their shifts are independent: add the moments of each to those of the blocks before it
         mean, second = np.zeros((2, len(self._rates), self._blocks + 1))
         for end in range(1, self._blocks + 1):
-            given = self._backward[:, end, :end]
-            mean[:, end] = (given * (mean[:, :end] + one[end, :end])).sum(axis=1)
+            probability = self._backward[:, end, :end]
+            mean[:, end] = (probability * (mean[:, :end] + one[end, :end])).sum(axis=1)
             each = second[:, :end] + 2 * mean[:, :end] * one[end, :end] + two[end, :end]
-            second[:, end] = (given * each).sum(axis=1)
+            second[:, end] = (probability * each).sum(axis=1)
         average = float(self._rate_probability @ mean[:, -1])
         spread = float(self._rate_probability @ second[:, -1]) - average**2
         return GapSums(average, spread, float((self._segment_probability * squares).sum()))

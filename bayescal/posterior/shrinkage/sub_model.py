@@ -1,6 +1,7 @@
-"""The interface of the sub-models (evidence, draws, moments), and the sub-model of exact calibration."""
+"""What the sub-models return (moments of gaps, draws), their interface, and the sub-model of exact calibration."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.posterior.shrinkage.gap_moments import GapSums
+from bayescal.draws import BinDraws
 
 Floats = NDArray[np.float64]
 
@@ -22,8 +23,6 @@ PARAMETERS = {
     "noise": np.nan,
     "noise_rate": np.nan,
 }
-
-
 #: An importance sample is poor if its effective size is below POOR_SHARE of its draws. Samples of fewer than
 #: FEWEST_JUDGED draws are not judged.
 POOR_SHARE = 0.1
@@ -32,29 +31,51 @@ FEWEST_JUDGED = 50
 NEGLIGIBLE = 1e-3
 
 
+class GapSums(NamedTuple):
+    """Posterior moments of the absolute gaps g_b under one sub-model; a_b are the Dirichlet parameters of the masses.
+
+    `mean` and `variance` are those of S = sum_b a_b g_b; `squares` is the mean of sum_b a_b g_b^2.
+    """
+
+    mean: float
+    variance: float
+    squares: float
+
+    def beside(self, other: "GapSums") -> "GapSums":
+        """Return the moments for the union of these bins and other bins, which are independent of them."""
+        return GapSums(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+def ece_moments(probability: Sequence[float], sums: Sequence[GapSums], total: float) -> tuple[float, float]:
+    """Compute the posterior mean and standard deviation of the ECE, averaged over sub-models by their probabilities.
+
+    The ECE is sum_b m_b g_b. The masses m ~ Dirichlet(a), whose parameters have the sum `total`, are independent of the
+    gaps, and E[m_b m_c] = a_b (a_c + [b = c]) / (total (total + 1)). Under one sub-model, the mean of the ECE is
+    therefore mean / total, and its variance ((variance + squares) / total - (mean / total)^2) / (total + 1).
+    """
+    weights = np.array(probability) / np.sum(probability)
+    means = np.array([s.mean for s in sums]) / total
+    variances = (np.array([s.variance + s.squares for s in sums]) / total - means**2) / (total + 1)
+    centre = float(weights @ means)
+    return centre, float(np.sqrt(weights @ np.maximum(variances, 0) + weights @ (means - centre) ** 2))
+
+
 class SamplerWarning(UserWarning):
     """Warns that a sub-model whose probability is not negligible could not be integrated or sampled accurately."""
 
 
 class SubModelDraws(NamedTuple):
-    """Draws of one sub-model.
+    """Draws of one sub-model."""
 
-    Parameters
-    ----------
-    accuracy, off : ndarray, shape (n_draws, n_bins)
-        Accuracies, and whether bins are off, that is, deviate from what the sub-model prescribes for all bins.
-    parameters : dict of str to ndarray, shape (n_draws,)
-        The parameters of the sub-model, with names from `PARAMETERS`.
-    effective : float
-        Kish's effective number of importance draws.
-    unfinished : float
-        Share of the posterior mass that the integration did not resolve.
-    """
-
+    #: Accuracies, shape (n_draws, n_bins).
     accuracy: Floats
+    #: Whether bins are off, that is, deviate from what the sub-model prescribes for all bins; of the same shape.
     off: NDArray[np.bool_]
+    #: The parameters of the sub-model, shape (n_draws,), with names from `PARAMETERS`.
     parameters: dict[str, Floats]
+    #: Kish's effective number of importance draws.
     effective: float
+    #: Share of the posterior mass that the integration did not resolve.
     unfinished: float = 0.0
 
     def warn_if_poor(self, name: str, probability: float) -> None:
@@ -118,3 +139,45 @@ class Exact:
     def parameter_means(self) -> dict[str, float]:
         """Return an empty mapping: there are no parameters."""
         return {}
+
+
+@dataclass(frozen=True, eq=False)
+class ShrinkageDraws:
+    """Joint posterior draws of the bins, the sub-model and its parameters.
+
+    Parameters
+    ----------
+    bin_draws : BinDraws
+        The bins, as returned by `ShrinkagePosterior.sample`.
+    sub_model : ndarray of int, shape (n_draws,)
+        Index of the sub-model, in the order of `ShrinkagePosterior.probabilities`.
+    intercept, slope : ndarray, shape (n_draws,)
+        Calibration intercept a and slope exp(s); 0 and 1 under sub-models without drift.
+    tau : ndarray, shape (n_draws,)
+        Standard deviation of accuracies around their centres h, in units of sqrt(h (1 - h)), under a dense residual.
+        Values are on a grid; NaN under other sub-models.
+    rho : ndarray, shape (n_draws,)
+        Prior probability that a bin is off under "sparse", "logistic_sparse" and "offset"; NaN under other sub-models.
+    amount : ndarray, shape (n_draws,)
+        Common offset of the bins under "offset", on the scale of arcsin(sqrt(accuracy)); NaN under other sub-models.
+    noise, noise_rate : ndarray, shape (n_draws,)
+        Share of noisy labels, and the rate of outcome 1 among them, under "label_noise" and "label_noise_any_rate"; NaN
+        under other sub-models.
+    off : ndarray of bool, shape (n_draws, n_bins)
+        Whether each bin is off: deviates from what its sub-model prescribes (exact calibration, drift or label noise).
+    """
+
+    bin_draws: BinDraws
+    sub_model: NDArray[np.intp]
+    intercept: Floats
+    slope: Floats
+    tau: Floats
+    rho: Floats
+    amount: Floats
+    noise: Floats
+    noise_rate: Floats
+    off: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        n_draws, n_bins = self.off.shape
+        return f"ShrinkageDraws({n_draws} draws of {n_bins} bins and of the parameters behind them)"

@@ -33,23 +33,13 @@ class CellShiftTwin:
 
     In PyMC the common distribution m and the distributions of both sides are parameters, and the eight concentrations
     are summed out; nothing is integrated out. Without a difference between the sides, the rows of both sides are
-    Multinomial(m), and the two distributions are not used. They then have a pseudo-prior [1]_,
-    :math:`\mathrm{Dirichlet}(c_4 m)`, which affects the chains and not the posterior.
-
-    Parameters
-    ----------
-    posterior : CellShiftPosterior
-        The posterior.
-    thresholds : mapping of str to ndarray
-        For some quantities, points of their distribution function.
-
-    References
-    ----------
-    .. [1] B. P. Carlin and S. Chib (1995), "Bayesian model choice via Markov chain Monte Carlo methods", Journal of the
-       Royal Statistical Society B 57, 473-484.
+    Multinomial(m), and the two distributions are not used. They then have a pseudo-prior, :math:`\mathrm{Dirichlet}(c_4
+    m)`, which affects the chains and not the posterior: Carlin and Chib (1995), "Bayesian model choice via Markov chain
+    Monte Carlo methods", Journal of the Royal Statistical Society B 57, 473-484.
     """
 
     posterior: CellShiftPosterior
+    #: For some quantities, points of their distribution function.
     thresholds: Mapping[str, Floats]
 
     def model(self) -> "pm.Model":
@@ -64,50 +54,50 @@ class CellShiftTwin:
             common = pm.Dirichlet("common", np.full(n_cells, 1 / n_cells))
             # flat on the simplex: the potential adds the densities that depend on the concentration
             sides = pm.Dirichlet("sides", np.ones((2, n_cells)))
-            given = pm.logp(pm.Dirichlet.dist(concentrations[:, None, None] * common), sides[None]).sum(axis=1)
+            log_density = pm.logp(pm.Dirichlet.dist(concentrations[:, None, None] * common), sides[None]).sum(axis=1)
             apart, equal = (
                 pm.logp(pm.Multinomial.dist(n=rows.sum(axis=1), p=shares), rows).sum()
                 for shares in (sides, pt.stack([common, common]))
             )
-            joint = pt.concatenate([given + apart, given[PSEUDO : PSEUDO + 1] + equal])
+            joint = pt.concatenate([log_density + apart, log_density[PSEUDO : PSEUDO + 1] + equal])
             pm.Potential("rows", pt.logsumexp(joint))
             pm.Deterministic("probability", pt.special.softmax(joint))
         return model
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Draw the concentration given the chains, and return the quantities of both distributions."""
-        drawn = by_name(tree, ["common", "sides", "probability"])
-        level = np.random.default_rng(0).random(len(drawn["common"]))
-        equal = drawn["probability"][:, :-1].sum(axis=1) < level
-        sides = np.where(equal[:, None, None], drawn["common"][:, None], drawn["sides"])
-        return self._named(sides, drawn["probability"])
+        chains = by_name(tree, ["common", "sides", "probability"])
+        level = np.random.default_rng(0).random(len(chains["common"]))
+        equal = chains["probability"][:, :-1].sum(axis=1) < level
+        sides = np.where(equal[:, None, None], chains["common"][:, None], chains["sides"])
+        return self._named(sides, chains["probability"])
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Draw with the package, with new proposals for every `DRAWS_PER_SET` draws."""
         sets = range(-(-n_draws // DRAWS_PER_SET))
-        drawn = np.concatenate([self.posterior.sample(DRAWS_PER_SET, rng=rng) for _ in sets])
+        sides = np.concatenate([self.posterior.sample(DRAWS_PER_SET, rng=rng) for _ in sets])
         evidence = np.stack([self.posterior.log_evidence(rng) for _ in sets])
         relative = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-        return self._named(drawn, relative / relative.sum(axis=1, keepdims=True))
+        return self._named(sides, relative / relative.sum(axis=1, keepdims=True))
 
-    def _named(self, drawn: Floats, probability: Floats) -> dict[str, Any]:
+    def _named(self, sides: Floats, probability: Floats) -> dict[str, Any]:
         """Name the quantities; `probability` has one column per concentration, the last one for no difference."""
-        found: dict[str, Any] = {f"P(concentration {i})": each for i, each in enumerate(probability.T)}
-        for name, values in quantities(drawn).items():
-            found |= {name: values} if values.ndim == 1 else {f"{name}[{j}]": each for j, each in enumerate(values.T)}
+        named: dict[str, Any] = {f"P(concentration {i})": each for i, each in enumerate(probability.T)}
+        for name, values in quantities(sides).items():
+            named |= {name: values} if values.ndim == 1 else {f"{name}[{j}]": each for j, each in enumerate(values.T)}
         for name, points in self.thresholds.items():
-            found |= below(name, found[name], points.tolist())
-        return found
+            named |= below(name, named[name], points.tolist())
+        return named
 
 
-def quantities(drawn: Floats) -> dict[str, Floats]:
+def quantities(sides: Floats) -> dict[str, Floats]:
     """Return the quantities of pairs of distributions, shape (n_draws, 2, n_cells), that are compared and ranked."""
-    source, target = drawn[:, 0], drawn[:, 1]
+    source, target = sides[:, 0], sides[:, 1]
     return {
         "source": source,
         "target": target,
         "difference": target - source,
-        "total variation": total_variation(drawn),
+        "total variation": total_variation(sides),
     }
 
 
@@ -120,6 +110,6 @@ def four_cells() -> CellShiftTwin:
     [30, 22, 6, 2]
     """
     posterior = CellShiftPosterior(np.array([30, 22, 6, 2]), np.array([14, 20, 12, 4]))
-    drawn = quantities(posterior.sample(4000, rng=1))
-    points = {"total variation": drawn["total variation"], "difference[0]": drawn["difference"][:, 0]}
+    samples = quantities(posterior.sample(4000, rng=1))
+    points = {"total variation": samples["total variation"], "difference[0]": samples["difference"][:, 0]}
     return CellShiftTwin(posterior, {name: np.quantile(values, LEVELS) for name, values in points.items()})

@@ -30,16 +30,10 @@ class ClassPriorTwin:
 
     In PyMC the classes of the target rows are summed out: class frequencies and cells are parameters, and the rows of
     the target are Multinomial.
-
-    Parameters
-    ----------
-    posterior : ClassPriorPosterior
-        The posterior.
-    thresholds : ndarray, shape (n_classes, n_thresholds)
-        Points of the distribution function of each frequency.
     """
 
     posterior: ClassPriorPosterior
+    #: Points of the distribution function of each frequency, shape (n_classes, n_thresholds).
     thresholds: Floats
 
     def model(self) -> "pm.Model":
@@ -60,26 +54,15 @@ class ClassPriorTwin:
         return self._named(self.posterior.sample(n_draws, rng=rng))
 
     def _named(self, pi: Floats) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        named: dict[str, Any] = {}
         for k, points in enumerate(self.thresholds):
             name = f"pi[{k}]"
-            found |= {name: pi[:, k], **below(name, pi[:, k], points.tolist())}
-        return found
+            named |= {name: pi[:, k], **below(name, pi[:, k], points.tolist())}
+        return named
 
 
 def class_frequencies(posterior: ClassPriorPosterior) -> Any:
-    """Write class frequencies, cells, and rows of both sides in the PyMC model on the context stack.
-
-    Parameters
-    ----------
-    posterior : ClassPriorPosterior
-        The closed form.
-
-    Returns
-    -------
-    TensorVariable, shape (n_classes,)
-        The class frequencies ``pi``.
-    """
+    """Write class frequencies, cells, and rows of both sides in the PyMC model on the context stack; return ``pi``."""
     _packages.require("pymc")
     import pymc as pm
 

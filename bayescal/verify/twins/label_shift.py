@@ -28,12 +28,8 @@ class LabelShiftTwin:
     """An evaluation of an event under label shift, and a model of all its rows in PyMC; for `agreement`.
 
     The two posteriors differ. The evaluation computes class frequencies first, from rows by cell. It approximates the
-    posterior of the bins given draws of the frequencies, and pools; `agreement` measures the difference.
-
-    Parameters
-    ----------
-    evaluation : LabelShiftEvaluation
-        The evaluation of an event, with ``sub_models=[SUB_MODEL]`` and rows of the target in every bin.
+    posterior of the bins given draws of the frequencies, and pools; `agreement` measures the difference. The evaluation
+    has ``sub_models=[SUB_MODEL]`` and rows of the target in every bin.
     """
 
     evaluation: LabelShiftEvaluation
@@ -45,8 +41,8 @@ class LabelShiftTwin:
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return the ECE, the frequency of the event, and the position relative to the interval of the evaluation."""
-        drawn = by_name(tree, ["ece", "pi"])
-        return self._named(drawn["ece"], drawn["pi"][:, 1])
+        chains = by_name(tree, ["ece", "pi"])
+        return self._named(chains["ece"], chains["pi"][:, 1])
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Draw with the package; class frequencies are those of the evaluation."""
@@ -59,22 +55,8 @@ class LabelShiftTwin:
 
 
 def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
-    r"""Write one model of all rows by class and bin, which uses each row once.
+    r"""Write one model of all rows by class and bin, which uses each row once; every bin has rows of the target.
 
-    Parameters
-    ----------
-    rows : ShiftedBins
-        Rows of an event in bins, with rows of the target in each bin.
-    prior : ShrinkagePrior
-        Constants of the prior of the accuracies.
-
-    Returns
-    -------
-    pymc.Model
-        With ``pi``, ``accuracy``, ``mass`` and ``ece``, all of the target.
-
-    Notes
-    -----
     The masses m and accuracies :math:`\theta` of the target imply its class frequencies,
     :math:`\pi_1 = \sum_b m_b \theta_b`, and the bins of each class, :math:`m_b \theta_b / \pi_1` and
     :math:`m_b (1 - \theta_b) / (1 - \pi_1)`. The rows of the target, and the labelled rows of each class, are
@@ -98,8 +80,6 @@ def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
 def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
     r"""Write accuracies with the prior of the sub-model "logistic_dense" in the model on the context stack.
 
-    Notes
-    -----
     Logits are :math:`\mathrm{logit}\, h_b + s_b z_b` with :math:`s_b^{-2} = (\kappa + n_b) h_b (1 - h_b)`, and the
     potential gives accuracies their Beta density: chains mix well whether the prior or the rows determine an accuracy.
     """

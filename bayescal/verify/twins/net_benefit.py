@@ -1,4 +1,4 @@
-"""Net benefit of several models again in PyMC."""
+"""Net benefit of several classifiers again in PyMC."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,25 +20,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def margins_of(q: Floats, n_models: int) -> Floats:
-    """Sum joint cells, (n_draws, 2, n_bins, ..., n_bins), to those of each model, (n_draws, n_models, 2, n_bins)."""
-    axes = range(2, 2 + n_models)
+def margins_of(q: Floats, n_classifiers: int) -> Floats:
+    """Sum joint cells (n_draws, 2, n_bins, ...) to those of each classifier, (n_draws, n_classifiers, 2, n_bins)."""
+    axes = range(2, 2 + n_classifiers)
     return np.stack([q.sum(axis=tuple(a for a in axes if a != axis)) for axis in axes], axis=1)
 
 
 @dataclass(frozen=True)
 class NetBenefitTwin:
-    """The posterior of net benefits, in closed form and in PyMC.
-
-    Parameters
-    ----------
-    counts : ThresholdCounts
-        Counts without weights.
-    prevalence : float or None
-        As for `net_benefit`.
-    """
+    """The posterior of net benefits of counts without weights, in closed form and in PyMC."""
 
     counts: ThresholdCounts
+    #: As for `net_benefit`.
     prevalence: float | None = None
 
     def model(self) -> "pm.Model":
@@ -54,33 +47,33 @@ class NetBenefitTwin:
         mass = margins_of(q, len(self.counts.models))
         if self.prevalence is not None:
             mass = mass / mass.sum(axis=-1, keepdims=True)
-        models = net_benefit_of(share_treated(mass), gain_of_treating(self.counts.thresholds, self.prevalence))
+        classifiers = net_benefit_of(share_treated(mass), gain_of_treating(self.counts.thresholds, self.prevalence))
         share = q.reshape(len(q), 2, -1)[:, 1].sum(axis=1, keepdims=True)
         share = share if self.prevalence is None else np.full_like(share, self.prevalence)
-        return self._named(models, share - odds(self.counts.thresholds) * (1 - share))
+        return self._named(classifiers, share - odds(self.counts.thresholds) * (1 - share))
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Floats | Moments]:
         """Draw with the package, with exact moments of net benefits."""
-        found = net_benefit_counts(self.counts, prevalence=self.prevalence, draws=n_draws, rng=rng)
-        models = np.stack([found.net_benefit[name].values for name in found.models], axis=1)
-        drawn: dict[str, Any] = self._named(models, found.treat_all.values)
-        for name, (mean, sd) in found.moments.items():
+        result = net_benefit_counts(self.counts, prevalence=self.prevalence, draws=n_draws, rng=rng)
+        classifiers = np.stack([result.net_benefit[name].values for name in result.models], axis=1)
+        named: dict[str, Any] = self._named(classifiers, result.treat_all.values)
+        for name, (mean, sd) in result.moments.items():
             for t, m, s in zip(self.counts.thresholds, mean, sd, strict=True):
-                drawn[f"net benefit of {name} at {t:g}"] = Moments(float(m), float(s))
-        return drawn
+                named[f"net benefit of {name} at {t:g}"] = Moments(float(m), float(s))
+        return named
 
-    def _named(self, models: Floats, treat_all: Floats) -> dict[str, Any]:
-        """Net benefits, differences from the first model, and draws in which a model is useful or the best."""
-        drawn: dict[str, Any] = {}
+    def _named(self, classifiers: Floats, treat_all: Floats) -> dict[str, Any]:
+        """Net benefits, differences from the first classifier, and draws in which one is useful or the best."""
+        named: dict[str, Any] = {}
         default = np.maximum(treat_all, 0.0)
         for k, t in enumerate(self.counts.thresholds):
-            best = np.maximum(models[:, :, k].max(axis=1), default[:, k])
+            best = np.maximum(classifiers[:, :, k].max(axis=1), default[:, k])
             for i, name in enumerate(self.counts.models):
-                drawn[f"net benefit of {name} at {t:g}"] = models[:, i, k]
-                drawn[f"P({name} useful at {t:g})"] = models[:, i, k] > default[:, k]
-                drawn[f"P({name} best at {t:g})"] = models[:, i, k] >= best
+                named[f"net benefit of {name} at {t:g}"] = classifiers[:, i, k]
+                named[f"P({name} useful at {t:g})"] = classifiers[:, i, k] > default[:, k]
+                named[f"P({name} best at {t:g})"] = classifiers[:, i, k] >= best
                 if i:
-                    drawn[f"difference of {name} at {t:g}"] = models[:, i, k] - models[:, 0, k]
+                    named[f"difference of {name} at {t:g}"] = classifiers[:, i, k] - classifiers[:, 0, k]
             if self.prevalence is None:
-                drawn[f"net benefit of treating all at {t:g}"] = treat_all[:, k]
-        return drawn
+                named[f"net benefit of treating all at {t:g}"] = treat_all[:, k]
+        return named

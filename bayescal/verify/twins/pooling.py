@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, softmax
 
 from bayescal import _packages
-from bayescal.posterior.pooling.group_bins import GroupBins
+from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
 from bayescal.verify.named import by_name
@@ -48,17 +48,7 @@ def lever(bins: GroupBins) -> Floats:
 def named(accuracy: Floats, mass: Floats, confidence: Floats) -> dict[str, Any]:
     """Name the quantities that are compared: ECE of each group, and its standard deviation and maximum over groups.
 
-    Parameters
-    ----------
-    accuracy, mass : ndarray, shape (n_groups, n_draws, n_bins)
-        Draws.
-    confidence : ndarray, shape (n_groups, n_bins)
-        Mean confidences.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (n_draws,) or (n_draws, k)
-        Quantities.
+    Accuracies and masses have shape (n_groups, n_draws, n_bins), quantities (n_draws,) or (n_draws, k).
     """
     ece = (mass * np.abs(accuracy - confidence[:, None])).sum(axis=2).T
     return {
@@ -104,19 +94,12 @@ class PoolingTwin:
     In PyMC, intercepts and slopes of each group are standard Normal numbers times the scale of a component, and the
     likelihood sums over components: of each group, or of all groups together. Components, accuracies and masses are
     drawn given the chains.
-
-    Parameters
-    ----------
-    bins : GroupBins
-        Sums of the groups.
-    prior : PoolingPrior
-        One family: ``together`` is 0 or 1.
-    curve : tuple of float, default CURVE
-        The common curve, which is known.
     """
 
     bins: GroupBins
+    #: One family: ``together`` is 0 or 1.
     prior: PoolingPrior
+    #: The common curve, which is known.
     curve: tuple[float, ...] = CURVE
 
     def _offset(self, centre: str) -> Floats:
@@ -160,10 +143,10 @@ class PoolingTwin:
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Draw components, accuracies and masses given the chains."""
-        drawn, rng, bins = by_name(tree, ["z", "probability"]), np.random.default_rng(0), self.bins
-        size, x = len(drawn["z"]), lever(bins)
+        chains, rng, bins = by_name(tree, ["z", "probability"]), np.random.default_rng(0), self.bins
+        size, x = len(chains["z"]), lever(bins)
         level = rng.random((size, 1 if self.prior.together else len(bins)))
-        chosen = (drawn["probability"].cumsum(axis=2) < level[..., None]).sum(axis=2)
+        chosen = (chains["probability"].cumsum(axis=2) < level[..., None]).sum(axis=2)
         chosen = np.minimum(np.broadcast_to(chosen, (size, len(bins))), len(self.prior.components) - 1)
         accuracy = np.empty((len(bins), size, bins.n.shape[1]))
         for j, (centre, intercept_sd, slope_sd, tau) in enumerate(self.prior.components):
@@ -173,7 +156,7 @@ class PoolingTwin:
                     size_of = int(rows.sum()), bins.n.shape[1]
                     accuracy[g, rows] = rng.beta(1 + bins.k[g], 1 + bins.n[g] - bins.k[g], size_of)
                     continue
-                z = drawn["z"][rows, g]
+                z = chains["z"][rows, g]
                 h = 1 / (1 + np.exp(-(self._offset(centre)[g] + intercept_sd * z[:, :1] + slope_sd * z[:, 1:] * x[g])))
                 if tau > 0:
                     kappa = 1 / tau**2 - 1
@@ -196,18 +179,18 @@ class PoolingTwin:
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Draw the same quantities with the package."""
-        drawn = posterior_of(self.bins, self.curve, self.prior).sample(n_draws, rng=rng)
-        return self._named(drawn.accuracy, drawn.mass)
+        draws = posterior_of(self.bins, self.curve, self.prior).sample(n_draws, rng=rng)
+        return self._named(draws.accuracy, draws.mass)
 
     def _named(self, accuracy: Floats, mass: Floats) -> dict[str, Any]:
         """Split vectors, and add the event that a group is worse than all others, by more than rounding."""
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for name, values in named(accuracy, mass, self.bins.confidence).items():
             columns = values[:, None] if values.ndim == 1 else values
-            found |= {f"{name}[{i}]": column for i, column in enumerate(columns.T)}
-        ece = np.stack([found[f"ece[{g}]"] for g in range(len(self.bins))], axis=1)
+            entries |= {f"{name}[{i}]": column for i, column in enumerate(columns.T)}
+        ece = np.stack([entries[f"ece[{g}]"] for g in range(len(self.bins))], axis=1)
         others = [np.delete(ece, g, axis=1).max(axis=1) for g in range(len(self.bins))]
-        return found | {f"P(group {g} is the worst)": ece[:, g] > of + ROUNDING for g, of in enumerate(others)}
+        return entries | {f"P(group {g} is the worst)": ece[:, g] > of + ROUNDING for g, of in enumerate(others)}
 
 
 def few_groups() -> GroupBins:

@@ -23,18 +23,11 @@ POINTS = (-0.5, 0.0, 0.25, 0.5, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class RandomEffectsTwin:
-    """The posterior of one random-effects problem, in closed form and in PyMC; for `agreement`.
-
-    Parameters
-    ----------
-    estimate, error : ndarray, shape (n_sets,)
-        Estimates and standard errors.
-    scale : float
-        Scale of the prior of the standard deviation between data sets.
-    """
+    """The posterior of one random-effects problem, estimates and standard errors, in closed form and in PyMC."""
 
     estimate: Floats
     error: Floats
+    #: Scale of the prior of the standard deviation between data sets.
     scale: float
 
     def model(self) -> "pm.Model":
@@ -53,20 +46,20 @@ class RandomEffectsTwin:
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return mean, standard deviation between data sets and new difference from chains, and events."""
-        drawn = by_name(tree, ["mean", "spread", "new"])
-        return {**drawn, **self._events(drawn)}
+        chains = by_name(tree, ["mean", "spread", "new"])
+        return {**chains, **self._events(chains)}
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Floats | Moments]:
         """Draw with the package, with the exact moments of the mean."""
         posterior = RandomEffectsPosterior(self.estimate[None], self.error[None], self.scale)
         mean, spread, new = (values[:, 0] for values in posterior.sample(n_draws, rng))
         center, sd = posterior.mean_moments
-        drawn = {"mean": mean, "spread": spread, "new": new}
-        return {**drawn, **self._events(drawn), "mean": Moments(float(center[0]), float(sd[0]))}
+        draws = {"mean": mean, "spread": spread, "new": new}
+        return {**draws, **self._events(draws), "mean": Moments(float(center[0]), float(sd[0]))}
 
-    def _events(self, drawn: Mapping[str, Any]) -> dict[str, Any]:
+    def _events(self, draws: Mapping[str, Any]) -> dict[str, Any]:
         events: dict[str, Any] = {}
-        for name, values in drawn.items():
+        for name, values in draws.items():
             points = [point for point in POINTS if point > 0 or name != "spread"]
             events |= below(name, values, [self.scale * point for point in points])
         return events

@@ -23,15 +23,10 @@ PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 @dataclass(frozen=True, eq=False)
 class RecalibrationTwin:
-    """The posterior of intercept and slope, and the same model in PyMC; for `agreement`.
+    """The posterior of intercept and slope under a Normal prior, and the same model in PyMC; for `agreement`.
 
     Both share the counts by logit and the constants of the prior. The calibration in the large of the chains comes from
     a bisection of its equation, with the mean logits of all cells.
-
-    Parameters
-    ----------
-    posterior : RecalibrationPosterior
-        The posterior, under a Normal prior.
     """
 
     posterior: RecalibrationPosterior
@@ -59,9 +54,9 @@ class RecalibrationTwin:
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return intercept, slope, calibration in the large and O/E from chains, and events at quantiles."""
-        drawn = by_name(tree, ["intercept", "slope", "rate"])
-        intercept, slope = drawn["intercept"], drawn["slope"]
-        x, rate = self.posterior.counts.logit, drawn["rate"]
+        chains = by_name(tree, ["intercept", "slope", "rate"])
+        intercept, slope = chains["intercept"], chains["slope"]
+        x, rate = self.posterior.counts.logit, chains["rate"]
         observed, expected = (
             (rate / (1 + np.exp(-eta))).sum(axis=1) for eta in (intercept[:, None] + slope[:, None] * x, x)
         )
@@ -69,9 +64,9 @@ class RecalibrationTwin:
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Return the same quantities from draws of the grid."""
-        drawn = self.posterior.sample(n_draws, rng=rng)
-        large, ratio = self.posterior.in_the_large(drawn, rng=rng), self.posterior.observed_expected(drawn, rng=rng)
-        return self._quantities(drawn[:, 0], drawn[:, 1], large, ratio)
+        draws = self.posterior.sample(n_draws, rng=rng)
+        large, ratio = self.posterior.in_the_large(draws, rng=rng), self.posterior.observed_expected(draws, rng=rng)
+        return self._quantities(draws[:, 0], draws[:, 1], large, ratio)
 
     def _quantities(self, intercept: Floats, slope: Floats, in_the_large: Floats, ratio: Floats) -> dict[str, Any]:
         events: dict[str, Any] = {}
@@ -88,21 +83,9 @@ class RecalibrationTwin:
 
 
 def bisected(x: Floats, rate: Floats, intercept: Floats, slope: Floats) -> Floats:
-    """Find the shifts s with sum rate expit(x + s) = sum rate expit(intercept + slope x), by bisection.
+    """Find the shifts s with sum rate expit(x + s) = sum rate expit(intercept + slope x), by bisection to 1e-9.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n_cells,)
-        Logits.
-    rate : ndarray, shape (n_draws, n_cells)
-        Weights of the cells.
-    intercept, slope : ndarray, shape (n_draws,)
-        Draws.
-
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-        Shifts, to 1e-9.
+    Logits x have shape (n_cells,), the rates (weights of the cells) (n_draws, n_cells), intercept and slope (n_draws,).
     """
     goal = (rate / (1 + np.exp(-(intercept[:, None] + slope[:, None] * x)))).sum(axis=1)
     low, high = np.full(len(goal), -50.0), np.full(len(goal), 50.0)

@@ -42,17 +42,8 @@ FLOOR, FAR = 1e-4, 8
 def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Floats]:
     """Return sub-models, prior probabilities within them, and matrices L so that deviations are L times Normal numbers.
 
-    The definitions of `smooth_curve_posterior`, written again: a drift has two parameters, not a covariance.
-
-    Parameters
-    ----------
-    confidence, rank : ndarray, shape (n_bins,)
-        Mean scores and ranks of the bins.
-
-    Returns
-    -------
-    (sub_model, share, matrix) : list of str, ndarray, ndarray of shape (n_components, n_bins, n_bins + 2)
-        The last two columns belong to intercept and slope.
+    The definitions of `smooth_curve_posterior`, written again: a drift has two parameters, not a covariance. Matrices
+    have shape (n_components, n_bins, n_bins + 2); the last two columns belong to intercept and slope.
     """
     inside = np.clip(confidence, FLOOR, 1 - FLOOR)
     x = np.log(inside / (1 - inside))
@@ -73,16 +64,11 @@ def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Flo
 
 @dataclass(frozen=True, eq=False)
 class SmoothCurveTwin:
-    """The posterior of a smooth curve, and the same model in PyMC; for `agreement`.
+    """The posterior of a smooth curve, all of whose bins have rows, and the same model in PyMC; for `agreement`.
 
     The PyMC model has standard Normal numbers, from which each component makes deviations, and the likelihood averages
     the components: sub-models, and all sigmas and ranges. No Gaussian approximation is made. Each chain draw gives the
     probabilities of the components, from which one is drawn.
-
-    Parameters
-    ----------
-    posterior : SmoothCurvePosterior
-        The posterior; all bins have rows.
     """
 
     posterior: SmoothCurvePosterior
@@ -122,41 +108,30 @@ class SmoothCurveTwin:
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return errors, event rates and probabilities of the sub-models from chains."""
-        drawn = by_name(tree, ["z", "probability", "rate"])
+        chains = by_name(tree, ["z", "probability", "rate"])
         names, _, matrix = self._components
-        probability = drawn["probability"]
+        probability = chains["probability"]
         rng = np.random.default_rng(0)
         chosen = (probability.cumsum(axis=1) < rng.random((len(probability), 1))).sum(axis=1)
         chosen = np.minimum(chosen, len(names))
         accuracy = np.tile(self.posterior.confidence, (len(chosen), 1))
         for j in np.unique(chosen[chosen > 0]):
             rows = chosen == j
-            accuracy[rows] = 1 / (1 + np.exp(-(self._x + drawn["z"][rows] @ matrix[j - 1].T)))
+            accuracy[rows] = 1 / (1 + np.exp(-(self._x + chains["z"][rows] @ matrix[j - 1].T)))
         of = np.array([EXACT, *names])
         events = {f"P({key})": probability[:, of == key].sum(axis=1) for key in SUB_MODELS}
-        mass = drawn["rate"] / drawn["rate"].sum(axis=1, keepdims=True)
+        mass = chains["rate"] / chains["rate"].sum(axis=1, keepdims=True)
         return {**quantities(accuracy, self.posterior.confidence, mass), **events}
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Return the same quantities from the Laplace approximations."""
-        drawn = self.posterior.sample(n_draws, rng=rng)
+        draws = self.posterior.sample(n_draws, rng=rng)
         events = {f"P({key})": Moments(p) for key, p in self.posterior.probabilities.items()}
-        return {**quantities(drawn.accuracy, self.posterior.confidence, drawn.mass), **events}
+        return {**quantities(draws.accuracy, self.posterior.confidence, draws.mass), **events}
 
 
 def simulated_curve(n_rows: int = 600, n_bins: int = 12) -> SmoothCurvePosterior:
-    """Make the posterior of simulated rows whose sub-models are all possible, for `SmoothCurveTwin`.
-
-    Parameters
-    ----------
-    n_rows, n_bins : int
-        Rows, and bins of equal mass.
-
-    Returns
-    -------
-    SmoothCurvePosterior
-        The same for every call.
-    """
+    """Make the posterior of simulated rows in bins of equal mass whose sub-models are all possible; always the same."""
     rows = simulate(n_rows, population="flat", curve="temperature", strength=1.15, rng=5)
     steps = OrderedSums.from_rows(Predictions.from_outcomes(rows.outcome, rows.confidence))
     return smooth_curve_posterior(merge_scores(steps, n_bins))

@@ -25,37 +25,16 @@ Floats = NDArray[np.float64]
 def beta_stacy_moments(time: Any, event: Any, horizon: float) -> tuple[float, float]:
     r"""Compute mean and variance of the probability of an event by the horizon under a Bayesian bootstrap of hazards.
 
-    Parameters
-    ----------
-    time : array-like of float, shape (n_rows,)
-        Times.
-    event : array-like of {0, 1}, shape (n_rows,)
-        1 for events, 0 for censored rows; one cause.
-    horizon : float
-        The horizon.
-
-    Returns
-    -------
-    (mean, variance) : tuple of float
-        The mean is the Kaplan-Meier estimate.
-
-    Notes
-    -----
-    At each time with d events among Y rows at risk, the hazard is Beta(d, Y - d), independently: a beta-Stacy process
-    with vanishing prior [1]_. Survival is a product of independent Betas,
+    `event` is 1 for events and 0 for censored rows; there is one cause. At each time with d events among Y rows at
+    risk, the hazard is Beta(d, Y - d), independently: a beta-Stacy process with vanishing prior (Walker and Muliere
+    1997, "Beta-Stacy processes and a generalization of the Polya-urn scheme", Annals of Statistics 25, 1762-1780).
+    Survival is a product of independent Betas,
 
     .. math::
         \mathrm{E}\,S = \prod \frac{Y - d}{Y}, \qquad \mathrm{E}\,S^2 = \prod \frac{(Y - d)(Y - d + 1)}{Y (Y + 1)}.
 
-    Without censoring, 1 - S is exactly Beta(k, n - k) with the number k of events.
+    The mean is the Kaplan-Meier estimate. Without censoring, 1 - S is exactly Beta(k, n - k) with k events.
 
-    References
-    ----------
-    .. [1] S. Walker and P. Muliere (1997), "Beta-Stacy processes and a generalization of the Polya-urn scheme", Annals
-       of Statistics 25, 1762-1780.
-
-    Examples
-    --------
     >>> mean, variance = beta_stacy_moments([1, 2, 3, 4, 5], [1, 1, 0, 0, 0], 2.5)
     >>> round(mean, 3), round(variance, 3)
     (0.4, 0.04)
@@ -86,14 +65,7 @@ class SurvivalTwin:
 
     The closed form has the Kaplan-Meier estimate of `HorizonCounts` as its mean and the standard deviation of
     `beta_stacy_moments`. In PyMC the hazard of each time of an event is a parameter, flat on the logit scale (a
-    vanishing Beta prior), with a Binomial number of events.
-
-    Parameters
-    ----------
-    time, event : ndarray, shape (n_rows,)
-        Times, and 1 for events; somebody must stay at risk.
-    horizon : float
-        The horizon.
+    vanishing Beta prior), with a Binomial number of events. A row must stay at risk.
     """
 
     time: Floats
@@ -138,28 +110,9 @@ class SurvivalTwin:
 def piecewise_model(rows: SurvivalRows, horizon: float, bins: Bins, pieces: int = 5) -> "pm.Model":
     r"""Write a whole model of survival by bin in PyMC, with hazards that are constant on pieces of equal length.
 
-    Its probabilities of an event are compared with effective counts, which use none of its assumptions.
-
-    Parameters
-    ----------
-    rows : SurvivalRows
-        Rows with one cause, without weights, in all bins.
-    horizon : float
-        The horizon.
-    bins : Bins
-        Bins of the stated risk.
-    pieces : int, default 5
-        Number of pieces.
-
-    Returns
-    -------
-    pymc.Model
-        With ``theta``, the probability of an event by the horizon in each bin, shape (n_bins,).
-
-    Notes
-    -----
-    The cumulative hazard of bin b is :math:`-\log(1 - \theta_b) \Pi(u)` with uniform :math:`\theta_b`, and one shape
-    for all bins: shares of the pieces with a uniform Dirichlet prior.
+    Its probabilities of an event, ``theta``, shape (n_bins,), are compared with effective counts, which use none of its
+    assumptions. The cumulative hazard of bin b is :math:`-\log(1 - \theta_b) \Pi(u)` with uniform :math:`\theta_b`, and
+    one shape for all bins: shares of the pieces with a uniform Dirichlet prior. Rows have one cause and no weights.
     """
     _packages.require("pymc")
     import pymc as pm

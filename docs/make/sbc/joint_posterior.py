@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import SATURATED
+from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from sbc.stacked import JointDraws
 from sbc.truths import is_saturated
 

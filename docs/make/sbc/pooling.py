@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
-from bayescal.posterior.pooling.group_bins import GroupBins
+from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
 from bayescal.verify.twins.pooling import CURVE, lever, logit, named, posterior_of, prior_of

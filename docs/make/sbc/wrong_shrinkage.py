@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, expit, logit
 
-from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.sub_model import SubModel
+from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws, SubModel
 from bayescal.stats.binned import BinnedCounts
 from sbc.control import Control, last_bin_empty, outcomes_flipped, rows_times, with_counts
 from sbc.joint_posterior import JointPosterior, joint_draws, sample_not_as_stated, take

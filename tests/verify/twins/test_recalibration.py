@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from bayescal import LogitCounts
 from bayescal.clinical.slope.posterior import recalibration_posterior
-from bayescal.verify import references
+from bayescal.verify import agreement as module
 from bayescal.verify.agreement import agreement
 from bayescal.verify.twins.recalibration import RecalibrationTwin, bisected
 
@@ -45,7 +45,7 @@ def test_another_prior_does_not(posterior, monkeypatch):
         flags = np.zeros((4, draws // 4), bool)
         return az.from_dict({"posterior": values, "sample_stats": {"diverging": flags}})
 
-    monkeypatch.setattr(references, "_chains", chains)
+    monkeypatch.setattr(module, "_chains", chains)
     found = agreement(RecalibrationTwin(posterior), draws=4000, rng=1)
     assert any(row["quantity"] == "slope" for row in found.apart)
 

@@ -6,7 +6,7 @@ import pytest
 from bayescal.stats.bins import make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.rows import SurvivalRows
-from bayescal.verify import references
+from bayescal.verify import agreement as module
 from bayescal.verify.agreement import agreement
 from bayescal.verify.twins.survival import SurvivalTwin, beta_stacy_moments, piecewise_model, risk_sets, simulated_rows
 
@@ -49,7 +49,7 @@ def test_rows_that_ignore_censoring_do_not_agree(monkeypatch):
         flags = np.zeros((4, draws // 4), bool)
         return az.from_dict({"posterior": {"eta": np.log(hazard / (1 - hazard))}, "sample_stats": {"diverging": flags}})
 
-    monkeypatch.setattr(references, "_chains", chains)
+    monkeypatch.setattr(module, "_chains", chains)
     found = agreement(twin, draws=4000, rng=1)
     assert any(row["quantity"] == "incidence" for row in found.apart)
 

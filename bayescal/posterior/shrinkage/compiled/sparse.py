@@ -1,7 +1,7 @@
 """Sub-models with errors in a few bins: the likelihood of a bin that is off, integration over the drift, and draws.
 
 The likelihood of a bin that is off is an integral over tau. It is tabulated as a function of the logit of the centre of
-the bin, at nodes that are computed when first needed, and interpolated. As in `independent.cells`, the drift is
+the bin, at nodes that are computed when first needed, and interpolated. As in `independent.integrated`, the drift is
 integrated on cells that are halved adaptively.
 """
 
@@ -275,7 +275,7 @@ def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
 
 @inner
 def adaptive(p, sds, frame, slab, rule, tolerance, floor, nodes):
-    """Integrate over the drift as in `cells.adaptive_nodes`.
+    """Integrate over the drift as in `integrated.adaptive_nodes`.
 
     Return the number of nodes (-1 if they do not fit) and the share of the mass in cells that did not converge.
     """

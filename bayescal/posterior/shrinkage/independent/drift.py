@@ -32,19 +32,8 @@ HOPELESS = 25.0
 
 @dataclass(frozen=True)
 class DriftingBins:
-    """Occupied bins and the prior of their common drift.
+    """Occupied bins, (effective) rows and positives, and the prior of their common drift (intercept a, log slope s).
 
-    Parameters
-    ----------
-    n, k : ndarray, shape (n_bins,)
-        (Effective) rows and positives.
-    confidence : ndarray, shape (n_bins,)
-        Mean confidences.
-    intercept_sd, log_slope_sd : float
-        Prior standard deviations of the intercept a and the log slope s.
-
-    Notes
-    -----
     The drift moves the logit of bin b to the logit of its centre, ``logit[b] + a + (exp(s) - 1) x[b]``; `x` is the
     logit too, but of confidences that are at least 1e-4 away from 0 and 1. `best_logit` is the logit of k / n.
     """
@@ -202,27 +191,11 @@ def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tupl
 def lattice(
     bins: DriftingBins, frame: Frame, *, step: float, rim_share: float, kappa: Floats | None, log_weight: Floats
 ) -> tuple[Nodes, float]:
-    """Make trapezoidal rules on discs around the modes, one per frame; discs grow until their rims have little mass.
+    """Make trapezoidal rules on discs around the modes, one per frame; also return the share of their mass at the rims.
 
-    Parameters
-    ----------
-    bins : DriftingBins
-        Prior and likelihood.
-    frame : Frame
-        Modes and scales, fields of shape (n_frames,).
-    step : float
-        Step of the lattice, in standard deviations.
-    rim_share : float
-        Largest share of the mass allowed at the rims.
-    kappa : ndarray, shape (n_frames,), or None
-        Value of kappa for each frame, under a dense residual.
-    log_weight : ndarray, shape (n_frames,)
-        Log weight of each frame in the rule over tau; included in the masses of the nodes.
-
-    Returns
-    -------
-    (nodes, rim) : Nodes, float
-        Nodes of all rules, and the share of their mass at the rims.
+    Discs grow until that share is below `rim_share`. `step` is in standard deviations. `kappa`, that of each frame
+    under a dense residual, and `log_weight`, the log weight of each frame in the rule over tau, have shape (n_frames,);
+    the weights are included in the masses of the nodes.
     """
     columns = frame.take((slice(None), None))
     pieces = []

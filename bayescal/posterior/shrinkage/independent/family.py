@@ -1,13 +1,15 @@
-"""The family of independent bins: a drift, and residuals that are independent given the drift."""
+"""The family of independent bins: a drift, and independent residuals; and moments by quadrature."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.independent import moments
+from bayescal.posterior.beta_binomial import quick_absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
 from bayescal.posterior.shrinkage.independent.integrated import (
     COARSE,
@@ -19,22 +21,140 @@ from bayescal.posterior.shrinkage.independent.integrated import (
 )
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample, draw, importance_sample
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
-from bayescal.posterior.shrinkage.sub_model import SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
 
 Floats = NDArray[np.float64]
+
+#: Nodes with a posterior mass below NEGLIGIBLE are left out of moments. Nodes are processed CHUNK at a time.
+NEGLIGIBLE = 1e-8
+CHUNK = 2000
+
+
+class _Gaps(NamedTuple):
+    """Posterior mass of each node; means of absolute and squared gaps given the node, shape (n_nodes, n_bins).
+
+    Given a node, the bins are independent.
+    """
+
+    share: Floats
+    first: Floats
+    second: Floats
+
+
+def gap_sums(bins: BinLikelihoods, model: IntegratedSubModel, mass: Floats) -> GapSums:
+    """Return the moments of the sum over bins of `mass` times the absolute gap under one sub-model."""
+    share, mean, variance, squares = [], [], [], []
+    for gaps in _gaps(bins, model):
+        share.append(gaps.share)
+        mean.append(gaps.first @ mass)
+        variance.append((gaps.second - gaps.first**2) @ mass**2)
+        squares.append(gaps.second @ mass)
+    shares, means, variances, seconds = (np.concatenate(parts) for parts in (share, mean, variance, squares))
+    shares /= shares.sum()
+    centre = float(shares @ means)
+    spread = float(shares @ np.maximum(variances, 0) + shares @ (means - centre) ** 2)
+    return GapSums(centre, spread, float(shares @ seconds))
+
+
+def _gaps(bins: BinLikelihoods, model: IntegratedSubModel) -> Iterator[_Gaps]:
+    """Yield moments of the gaps for chunks of nodes; under a sparse residual, once for each rho."""
+    heavy = model.share > NEGLIGIBLE
+    nodes, share = model.nodes.take(heavy), model.share[heavy] / model.share[heavy].sum()
+    tables = _off_tables(bins) if model.residual == "sparse" and model.drift else None
+    for start in range(0, len(share), CHUNK):
+        some = slice(start, start + CHUNK)
+        eta = bins.drifting.centre(*nodes.take(some).drift)
+        if nodes.kappa is not None:
+            yield _dense_gaps(bins, share[some], eta, nodes.kappa[some, None])
+        elif model.residual == "sparse":
+            yield from _sparse_gaps(bins, share[some], eta, tables)
+        else:
+            yield _Gaps(share[some], *_centre_gaps(bins, eta))
+
+
+def _centre_gaps(bins: BinLikelihoods, eta: Floats) -> tuple[Floats, Floats]:
+    """Return moments of the gaps of bins whose accuracy is their centre; exactly 0 without drift."""
+    gap = np.where(eta == bins.drifting.logit, 0.0, expit(eta) - bins.drifting.confidence)
+    return np.abs(gap), gap**2
+
+
+def _dense_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, kappa: Floats) -> _Gaps:
+    """Return moments of the gaps under a dense residual: accuracies have conjugate Beta posteriors."""
+    n, k = bins.drifting.n, bins.drifting.k
+    alpha, beta = kappa * expit(eta) + k, kappa * expit(-eta) + (n - k)
+    c = np.broadcast_to(bins.drifting.confidence, eta.shape)
+    return _Gaps(share, quick_absolute_gap(c, alpha, beta), squared_gap(c, alpha, beta))
+
+
+def _sparse_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, tables: list[Floats] | None) -> Iterator[_Gaps]:
+    """Yield moments of the gaps for each rho: averages over being off and not being off."""
+    on_first, on_second = _centre_gaps(bins, eta)
+    if tables is None:  # without drift, centres are where the absolute gap has its kink: do not interpolate
+        first, variance = (values.T for values in _off_gaps(bins, eta.T, bins.slab.log_by_tau(eta.T)))
+    else:
+        first, variance = (bins.slab.interpolate(table, eta) for table in tables)
+    for each, off in _off_by_rho(bins, share, eta):
+        yield _Gaps(each, (1 - off) * on_first + off * first, (1 - off) * on_second + off * (first**2 + variance))
+
+
+def _off_tables(bins: BinLikelihoods) -> list[Floats]:
+    """Interpolate `_off_gaps` by polynomials in the logit of the centre."""
+    return [bins.slab.polynomials(values) for values in _off_gaps(bins, bins.slab.eta, bins.slab.by_tau)]
+
+
+def _off_gaps(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]:
+    """Mean and variance of the absolute gap of each bin if it is off, for centres with logits (n_bins, n).
+
+    `by_tau` is the log-likelihood at these logits for each tau. The results are interpolated by `_off_tables`; the
+    variance is returned because it can be smaller than the interpolation error of the mean square.
+    """
+    slab = bins.slab
+    weight = np.exp(by_tau + slab.rule.log_weight)
+    heavy = weight > NEGLIGIBLE * weight.sum(axis=2, keepdims=True)
+    weight *= heavy
+    weight /= weight.sum(axis=2, keepdims=True)
+    alpha = (slab.rule.kappa * expit(eta)[:, :, None] + slab.k[:, None, None])[heavy]
+    beta = (slab.rule.kappa * expit(-eta)[:, :, None] + (slab.n - slab.k)[:, None, None])[heavy]
+    c = np.broadcast_to(bins.drifting.confidence[:, None, None], heavy.shape)[heavy]
+    means = []
+    for gap in (quick_absolute_gap, squared_gap):
+        each = np.zeros(heavy.shape)
+        each[heavy] = weight[heavy] * gap(c, alpha, beta)
+        means.append(each.sum(axis=2))
+    return [means[0], means[1] - means[0] ** 2]
+
+
+def _off_by_rho(bins: BinLikelihoods, share: Floats, eta: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Yield for each rho: its joint share with each node, and the probability that each bin is off, given both."""
+    by_rho, odds = bins.sparse(eta)
+    by_rho = np.exp(by_rho - np.logaddexp.reduce(by_rho, axis=-1)[:, None])
+    for j, rho in enumerate(bins.prior.rho):
+        yield share * by_rho[:, j], expit(np.log(rho / (1 - rho)) + odds)
+
+
+def off_probability(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
+    """Return the probability that each bin is off under one sub-model, shape (n_bins,)."""
+    if model.residual != "sparse":
+        return np.full(len(bins.drifting.n), float(model.residual == "dense"))
+    eta = bins.drifting.centre(*model.nodes.drift)
+    return np.sum([share @ off for share, off in _off_by_rho(bins, model.share, eta)], axis=0)
+
+
+def parameter_means(bins: BinLikelihoods, model: IntegratedSubModel) -> dict[str, float]:
+    """Return the posterior means of intercept, slope, tau and rho under one sub-model; a tau or rho it lacks is NaN."""
+    share, (a, s) = model.share, model.nodes.drift
+    tau = rho = float("nan")
+    if model.nodes.kappa is not None:
+        tau = float(share @ (1 / np.sqrt(1 + model.nodes.kappa)))
+    if model.residual == "sparse":
+        pairs = zip(bins.prior.rho, _off_by_rho(bins, share, bins.drifting.centre(a, s)), strict=True)
+        rho = sum(value * float(each.sum()) for value, (each, _) in pairs)
+    return {"intercept": float(share @ a), "slope": float(share @ np.exp(s)), "tau": tau, "rho": rho}
 
 
 @dataclass(frozen=True, eq=False)
 class IndependentBins:
-    """All sub-models of the family, integrated at first use.
-
-    Parameters
-    ----------
-    n, k, confidence : ndarray, shape (n_bins,)
-        (Effective) rows, positives and mean confidences.
-    prior : ShrinkagePrior
-        Constants of the prior.
-    """
+    """All sub-models of the family given (effective) rows, positives and mean confidences, integrated at first use."""
 
     n: Floats
     k: Floats
@@ -60,15 +180,7 @@ class IndependentBins:
 
 @dataclass(frozen=True, eq=False)
 class IndependentSubModel:
-    """One sub-model of the family.
-
-    Parameters
-    ----------
-    family : IndependentBins
-        The family.
-    name : str
-        Name of the sub-model.
-    """
+    """One sub-model of the family, by its name."""
 
     family: IndependentBins
     name: str
@@ -91,18 +203,18 @@ class IndependentSubModel:
     def gap_sums(self, mass: Floats) -> GapSums:
         """Return the moments of the sum over bins of `mass` times the absolute gap, at the finer resolution."""
         bins, models = self.family.fine
-        return moments.gap_sums(bins, models[self.name], mass)
+        return gap_sums(bins, models[self.name], mass)
 
     @property
     def off_probability(self) -> Floats:
         """Posterior probability that a bin deviates from the drift, shape (n_bins,)."""
         bins, models = self.family.coarse
-        return moments.off_probability(bins, models[self.name])
+        return off_probability(bins, models[self.name])
 
     def parameter_means(self) -> dict[str, float]:
         """Return the posterior means of intercept, slope, tau and rho."""
         bins, models = self.family.coarse
-        return moments.parameter_means(bins, models[self.name])
+        return parameter_means(bins, models[self.name])
 
     def importance(self, count: int) -> ImportanceSample | None:
         """Draw an importance sample of the drift with a fixed seed; None if the sub-model has no drift."""

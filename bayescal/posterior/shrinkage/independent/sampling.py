@@ -97,22 +97,22 @@ def draw(
     """Draw from one sub-model; also return the effective size of the importance sample."""
     if model.drift:
         proposed = importance_sample(bins, model, count, rng)
-        given = proposed.take(systematic(proposed.weights, count, rng))
-        accuracy = expit(given.eta)
+        sample = proposed.take(systematic(proposed.weights, count, rng))
+        accuracy = expit(sample.eta)
     else:
-        proposed = given = _without_drift(bins, model, count, rng)
+        proposed = sample = _without_drift(bins, model, count, rng)
         accuracy = np.tile(bins.drifting.confidence, (count, 1))
     tau, rho = np.full((2, count), np.nan)
-    off = np.full(accuracy.shape, given.kappa is not None)
+    off = np.full(accuracy.shape, sample.kappa is not None)
     n, k = bins.drifting.n, bins.drifting.k
-    if given.kappa is not None:
-        tau = 1 / np.sqrt(1 + given.kappa)
-        accuracy = _accuracies(given.eta, given.kappa[:, None], n, k, rng)
-    if given.by_rho is not None:
-        rho = np.asarray(bins.prior.rho)[_categorical(given.by_rho, rng)]
-        off = rng.random(off.shape) < expit(np.log(rho / (1 - rho))[:, None] + given.odds)
+    if sample.kappa is not None:
+        tau = 1 / np.sqrt(1 + sample.kappa)
+        accuracy = _accuracies(sample.eta, sample.kappa[:, None], n, k, rng)
+    if sample.by_rho is not None:
+        rho = np.asarray(bins.prior.rho)[_categorical(sample.by_rho, rng)]
+        off = rng.random(off.shape) < expit(np.log(rho / (1 - rho))[:, None] + sample.odds)
         row, b = np.nonzero(off)
-        eta = given.eta[row, b]
+        eta = sample.eta[row, b]
         # tau takes values on the grid of its rule; the resulting error of accuracies is far below the Monte Carlo error
         if model.drift:
             tau_index = _categorical(bins.slab.log_tau_weights(b, eta), rng)
@@ -120,7 +120,7 @@ def draw(
             every = np.arange(len(n))
             tau_index = _categorical(bins.slab.log_tau_weights(every, bins.drifting.logit), rng, b)
         accuracy[row, b] = _accuracies(eta, bins.slab.rule.kappa[tau_index], n[b], k[b], rng)
-    return BinState(accuracy, off, given.a, given.s, tau, rho), proposed.effective_size
+    return BinState(accuracy, off, sample.a, sample.s, tau, rho), proposed.effective_size
 
 
 def _accuracies(eta: Floats, kappa: Floats, n: Floats, k: Floats, rng: np.random.Generator) -> Floats:

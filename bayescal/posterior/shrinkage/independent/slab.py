@@ -35,26 +35,12 @@ class TauRule(NamedTuple):
 def tau_rule(largest: float, step: float, power: float = 1.0) -> TauRule:
     r"""Make a quadrature rule over tau with the prior density ``power * tau ** (power - 1)``.
 
-    Parameters
-    ----------
-    largest : float
-        Number of rows of the largest bin; likelihoods change most where tau is about ``largest ** -0.5``.
-    step : float
-        Largest step in log tau.
-    power : float, default 1.0
-        Exponent of tau in the prior distribution function; the prior is uniform if it is 1.
-
-    Notes
-    -----
-    With :math:`\tau^{power} = \mathrm{erf}(v \sinh y)` and :math:`v = \max(largest, 4)^{-power / 2}`, likelihoods vary
-    on the scale of 1 in y. With :math:`y = \log(1 + e^{w - \exp(-w)})`, the integrand decays doubly exponentially in w,
-    so that the trapezoidal rule in w converges exponentially [1]_, even if the integrand is not smooth at
-    :math:`\tau = 0`.
-
-    References
-    ----------
-    .. [1] H. Takahasi and M. Mori (1974), "Double exponential formulas for numerical integration", Publications of the
-       Research Institute for Mathematical Sciences 9, 721-741.
+    `step` is the largest step in log tau, and `largest` the number of rows of the largest bin; likelihoods change most
+    where tau is about ``largest ** -0.5``. With :math:`\tau^{power} = \mathrm{erf}(v \sinh y)` and :math:`v =
+    \max(largest, 4)^{-power / 2}`, they vary on the scale of 1 in y. With :math:`y = \log(1 + e^{w - \exp(-w)})`, the
+    integrand decays doubly exponentially in w, so that the trapezoidal rule in w converges exponentially, even if the
+    integrand is not smooth at :math:`\tau = 0`: Takahasi and Mori (1974), "Double exponential formulas for numerical
+    integration", Publications of the Research Institute for Mathematical Sciences 9, 721-741.
     """
     scale = max(largest, 4.0) ** (-power / 2)
     step = min(power, 1.0) * step
@@ -70,20 +56,10 @@ def tau_rule(largest: float, step: float, power: float = 1.0) -> TauRule:
 class SlabTable:
     """Likelihood of each bin if it is off, interpolated as a function of the logit of its centre.
 
-    Nodes are equidistant in the transformed coordinate asinh((logit - peak) / scale). The peak is the logit of the
-    observed share, (k + 1/2) / (n + 1), and the scale about its standard error. The spacing of the nodes is constant
-    near the peak and proportional to the distance from it further away.
-
-    Parameters
-    ----------
-    n, k : ndarray, shape (n_bins,)
-        Rows and positives.
-    rule : TauRule
-        Quadrature rule over the prior of tau.
-    farthest : float
-        Largest absolute logit at which the table will be evaluated.
-    step : float
-        Step between nodes in the transformed coordinate.
+    Logits are at most `farthest` in size. Nodes have the distance `step` in the transformed coordinate
+    asinh((logit - peak) / scale). The peak is the logit of the observed share, (k + 1/2) / (n + 1), and the scale about
+    its standard error. The spacing of the nodes is constant near the peak and proportional to the distance from it
+    further away.
     """
 
     def __init__(self, n: Floats, k: Floats, rule: TauRule, farthest: float, step: float) -> None:
