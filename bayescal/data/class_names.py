@@ -15,37 +15,10 @@ Array = NDArray[Any]
 
 
 def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Decide which class each column stands for; a class is never guessed from the position of its column.
+    """Return the class of each column, which is never guessed from its position; None if label k belongs to column k.
 
-    Parameters
-    ----------
-    y_true : ndarray, shape (n_rows,)
-        Labels. Only their type is used, not their values.
-    names : sequence or None
-        Names of the columns of `y_prob`; None if it is an array.
-    classes : sequence or None
-        The argument `classes`, which comes first.
-
-    Returns
-    -------
-    sequence or None
-        The class of each column; None if label k belongs to column k.
-
-    Raises
-    ------
-    TypeError
-        If labels are numbers and the names of the columns are not.
-    ValueError
-        If `classes` contradicts the names of the columns.
-
-    Examples
-    --------
-    >>> class_names(np.array(["b", "a"]), ["a", "b"], None)
-    ('a', 'b')
-    >>> class_names(np.array([30, 10]), ["10", "30"], None)
-    (10, 30)
-    >>> class_names(np.array([1, 0]), ["prob_0", "prob_1"], None) is None
-    True
+    `classes` comes first, then `names`, those of the columns of a data frame. Of `y_true`, only the type is used.
+    Numbers as labels beside other names are refused.
     """
     if classes is not None or names is None:
         return classes
@@ -78,26 +51,10 @@ def named_by_columns(names: Sequence[Any] | None) -> tuple[Any, ...]:
 
 
 def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | None, name: str = "y_prob") -> None:
-    """Refuse `classes` that share names with the columns but assign them differently.
+    """Refuse `classes` that share names with the columns but assign them differently; `names` is None for an array.
 
     Columns without a class among their names, such as ``prob_a`` beside the class ``a``, do not contradict `classes`,
     nor does the default numbering 0, 1, ..., K - 1 of columns, unless `classes` has the same numbers in another order.
-
-    Parameters
-    ----------
-    names : sequence or None
-        Names of the columns; None if it is an array.
-    classes : sequence or None
-        The argument `classes`.
-    name : str, default "y_prob"
-        The argument that holds the columns.
-
-    Raises
-    ------
-    ValueError
-        If the names contradict each other.
-    TypeError
-        If `classes` have no order.
     """
     _checks.in_order("classes", classes)
     if names is None or classes is None:

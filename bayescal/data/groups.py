@@ -26,59 +26,21 @@ MOST_FRACTIONS = 30
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The group of each row.
+    """The group of each row."""
 
-    Parameters
-    ----------
-    labels : tuple
-        The groups: sorted, or in the order of an ordered categorical; in order of occurrence if labels cannot be
-        sorted.
-    of_row : ndarray of int, shape (n_rows,)
-        Position in `labels` of each row's group.
-    name : str
-        Name of the column, as in a data frame; "group" if it has none.
-    """
-
-    labels: tuple[Any, ...]
-    of_row: Ints
-    name: str = UNNAMED
+    labels: tuple[Any, ...]  # sorted, or in the order of an ordered categorical or of occurrence
+    of_row: Ints  # (n_rows,) position in `labels`
+    name: str = UNNAMED  # of the column, as in a data frame
 
     @classmethod
     def from_column(
         cls, by: Any, n_rows: int, *, categories: list[Any] | None = None, rows: str = "y_true"
     ) -> "Groups":
-        """Read a column of labels.
+        """Read a column of hashable labels, or several, of which every combination that occurs is a group.
 
-        Parameters
-        ----------
-        by : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
-            Labels of any hashable kind. Of several columns, every combination that occurs is a group, labelled by a
-            tuple.
-        n_rows : int
-            Required number of labels.
-        categories : list, optional
-            The order of the labels; by default that of an ordered categorical.
-        rows : str, default "y_true"
-            Argument with `n_rows` entries, for messages.
-
-        Returns
-        -------
-        Groups
-            Only groups with rows.
-
-        Raises
-        ------
-        TypeError
-            If `by` is not a column, or its labels are not hashable.
-        ValueError
-            If labels are missing, their number is not `n_rows`, or a column holds more than 30 distinct non-integer
-            numbers and so is a measurement. The number of groups given by strings or integers is not limited.
-
-        Examples
-        --------
-        >>> groups = Groups.from_column(["b", "a", "b"], 3)
-        >>> groups.labels, groups.of_row
-        (('a', 'b'), array([1, 0, 1]))
+        `n_rows` labels are needed, in the order `categories` or that of an ordered categorical. Missing labels are
+        refused, and a column of more than 30 distinct non-integer numbers, which is a measurement; other groups are not
+        limited in number.
         """
         columns = label_columns("by", by)
         _checks.same_length(("by", rows), (len(columns[0]) if columns else 0, n_rows))
@@ -130,23 +92,7 @@ class Groups:
         return np.split(order, ends[:-1])
 
     def split(self, predictions: Predictions) -> Iterator[Predictions]:
-        """Split rows by group, in the order of `labels`; groups without rows are left out.
-
-        Parameters
-        ----------
-        predictions : Predictions
-            All rows.
-
-        Yields
-        ------
-        Predictions
-            Copies of the rows of one group.
-
-        Raises
-        ------
-        ValueError
-            If all weights of a group are zero.
-        """
+        """Split rows by group, in the order of `labels`; leave out groups without rows, refuse those without weight."""
         for label, rows in zip(self.labels, self.rows(), strict=True):
             if not len(rows):
                 continue

@@ -21,23 +21,7 @@ OF_CLASSES = "Logits? Pass probabilities, as in `scipy.special.softmax(logits, a
 
 
 def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
-    """Raise if a column is empty or not numeric.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    values : array-like, shape (n_rows,)
-        The column.
-    instead : str, optional
-        What to pass instead.
-
-    Examples
-    --------
-    >>> require_marks("outcome", ["yes", "no"])
-    Traceback (most recent call last):
-    TypeError: `outcome` must hold 0 and 1, or booleans; it holds other labels, such as ['no', 'yes']. Pass whether ...
-    """
+    """Raise if a column is empty or not numeric; `instead` says what to pass."""
     labels = column(name, to_array(name, values))
     _checks.not_empty(name, len(labels), hint="")
     if labels.dtype.kind not in "biuf":
@@ -49,23 +33,10 @@ def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
 def own_hints(
     instead: str = EVENT, names: Mapping[str, str] | None = None, *, swapped: str | None = None
 ) -> Iterator[None]:
-    """Replace hints that name keywords of `evaluate`.
+    """Replace hints that name keywords of `evaluate`, and `y_true` and `y_prob` by `names`.
 
-    Parameters
-    ----------
-    instead : str, optional
-        What to pass in place of labels that are not 0 and 1.
-    names : mapping of str to str, optional
-        Names of the arguments that `evaluate` calls `y_true` and `y_prob`.
-    swapped : str, optional
-        What to pass in place of fractions, if the column cannot be swapped with probabilities.
-
-    Examples
-    --------
-    >>> with own_hints():
-    ...     _checks.probabilities("score", np.array([-2.0, 0.5, 3.0]))
-    Traceback (most recent call last):
-    bayescal._invalid.InvalidRows: `score` must lie in [0, 1]; 2 of 3 values do not, first at index 0: -2. Logits? ...
+    `instead` is a hint for labels that are not 0 and 1, `swapped` one for fractions, if the column cannot be swapped
+    with probabilities.
     """
     try:
         yield

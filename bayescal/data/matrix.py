@@ -39,29 +39,13 @@ SECONDS_AN_ENTRY = (8e-10, 4e-9)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClassRows:
-    """Class of each row and the probabilities of all classes. Labels are validated, probabilities and weights are not.
+    """Class of each row and the probabilities of all classes. Only labels are validated, not other values."""
 
-    Parameters
-    ----------
-    label : ndarray of int, shape (n_rows,)
-        Class numbers 0..K-1.
-    matrix : ndarray of float, shape (n_rows, n_classes)
-        Probabilities; may share memory with the caller's array.
-    weight : ndarray of float, shape (n_rows,), or None
-        Importance weights.
-    classes : tuple, optional
-        Label of each column; by default its number.
-    whole : bool
-        Whether these are all rows, or one block of them; see `unit_rows`.
-    reading : Reading
-        How the probabilities were read.
-    """
-
-    label: Array
-    matrix: Array
+    label: Array  # (n_rows,) class numbers 0..K-1
+    matrix: Array  # (n_rows, K); may share memory with the caller's array
     weight: Array | None = None
-    classes: tuple[Any, ...] = ()
-    whole: bool = True
+    classes: tuple[Any, ...] = ()  # label of each column; by default its number
+    whole: bool = True  # all rows, or one block of them; see `unit_rows`
     reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
@@ -132,17 +116,9 @@ class ClassRows:
         return self if self.weight is None else replace(self, weight=scale_free(allowed_weights(self.weight)))
 
     def top_label(self) -> tuple[Array, Array, Reading]:
-        """Return the probability of the most probable class (the first, on ties), and whether it is the label.
+        """Return the probability of the most probable class (first on ties), whether it is the label, and the reading.
 
-        Returns
-        -------
-        (confidence, correct, reading) : tuple
-            Arrays of shape (n_rows,): floats in the dtype of the matrix, and booleans; and how they were read.
-
-        Raises
-        ------
-        ValueError
-            If an entry is missing or out of range, or a row does not sum to 1.
+        Arrays have shape (n_rows,): floats in the dtype of the matrix, and booleans.
         """
         rows = self
         result = rows._top_label(self.tolerance)

@@ -33,26 +33,9 @@ class SimulatedClusters(Simulated):
 
 
 def uniform_in_clusters(cluster: Ints, share: float, rng: np.random.Generator) -> Floats:
-    r"""Draw uniform numbers whose latent Normal variables are correlated within clusters.
+    r"""Draw :math:`\Phi(\sqrt\rho\, a_j + \sqrt{1 - \rho}\, e_i)` with Normal numbers of clusters j and of rows i.
 
-    Parameters
-    ----------
-    cluster : ndarray of int64, shape (n_rows,)
-        Number of the cluster of each row, from 0.
-    share : float
-        Correlation of the latent variables of two rows of one cluster, in [0, 1].
-    rng : Generator
-        Generator.
-
-    Returns
-    -------
-    ndarray, shape (n_rows,)
-        :math:`\Phi(\sqrt\rho\, a_j + \sqrt{1 - \rho}\, e_i)` with standard Normal numbers of clusters and of rows.
-
-    Examples
-    --------
-    >>> uniform_in_clusters(np.array([0, 0, 1]), 1.0, np.random.default_rng(1))
-    array([0.63..., 0.63..., 0.79...])
+    So the latent Normal variables of two rows of one cluster have the correlation rho = `share`, in [0, 1].
     """
     common, own = rng.standard_normal(int(cluster.max()) + 1)[cluster], rng.standard_normal(len(cluster))
     return np.asarray(ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * own))

@@ -34,24 +34,13 @@ SUMS = 4
 
 @dataclass(frozen=True, eq=False)
 class ClusterCells:
-    """Sums over the rows of one cluster in one bin.
+    """Sums over the rows of one cluster in one bin."""
 
-    Parameters
-    ----------
-    key : ndarray of int64, shape (n_cells,)
-        Code of the cluster times the number of bins, plus the bin; each once.
-    sums : ndarray, shape (4, n_cells)
-        Sums of weight, of weight times residual (outcome - confidence), times squared error, and times log loss, which
-        is 0 for rows where it is infinite.
-    weight_sq, own, own_sq : ndarray, shape (n_bins,)
-        Sums over all rows of a bin of squared weights, times residual, and times squared residual.
-    """
-
-    key: Ints
-    sums: Floats
-    weight_sq: Floats
-    own: Floats
-    own_sq: Floats
+    key: Ints  # (n_cells,) code of the cluster times the number of bins, plus the bin; each once
+    sums: Floats  # (4, n_cells) sums of w, w r, w l and w g: residual, squared error, log loss or 0 if infinite
+    weight_sq: Floats  # (n_bins,) sum of w^2 over all rows of a bin
+    own: Floats  # (n_bins,) sum of w^2 r
+    own_sq: Floats  # (n_bins,) sum of w^2 r^2
 
     @classmethod
     def of_rows(cls, rows: Predictions | Columns, of_row: Array, bins: Bins) -> "ClusterCells":
@@ -72,19 +61,7 @@ class ClusterCells:
     def of_residuals(
         cls, of_row: Array, place: Ints, n_bins: int, weight: Floats, residual: Floats, losses: tuple[Floats, Floats]
     ) -> "ClusterCells":
-        """Sum rows with given residuals and losses.
-
-        Parameters
-        ----------
-        of_row, place : ndarray of int64, shape (n_rows,)
-            Code of the cluster, and bin, of each row.
-        n_bins : int
-            Number of bins.
-        weight, residual : ndarray, shape (n_rows,)
-            Weight and residual of each row.
-        losses : pair of ndarray, shape (n_rows,)
-            Squared error and log loss of each row, or values that replace them.
-        """
+        """Sum rows with given residuals; `losses` are squared error and log loss, or values that replace them."""
         key, cell = np.unique(of_row * n_bins + place, return_inverse=True)
         sums = (sums_at(cell, weight * values, len(key)) for values in (1.0, residual, *losses))
         own = (sums_at(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
@@ -118,15 +95,7 @@ class ClusterCells:
 
 
 class CollectedCells:
-    """Cells of blocks of rows, in which clusters may be split.
-
-    Memory grows with the number of cells that have rows, and not with that of rows.
-
-    Parameters
-    ----------
-    bins : Bins
-        The bins.
-    """
+    """Cells of blocks of rows, in which clusters may be split; memory grows with the number of cells that have rows."""
 
     def __init__(self, bins: Bins) -> None:
         self.bins = bins
@@ -462,25 +431,18 @@ def _ratio(top: Floats, bottom: Floats, empty: float = 0.0) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PairedClusters(Sums):
-    r"""Sums over clusters, by bin b of the first and bin c of the second classifier.
+    """Sums over clusters j, by bin b of the first and bin c of the second classifier.
 
-    As for `ClusterSums`, sums of two batches can be added if no cluster has rows in both.
-
-    Parameters
-    ----------
-    rr, rn, nr, nn : ndarray, shape (n_first, n_second)
-        Sums over clusters j of :math:`r_{jb} s_{jc}`, :math:`r_{jb} m_{jc}`, :math:`n_{jb} s_{jc}` and :math:`n_{jb}
-        m_{jc}`, with sums of residuals r, s and of weights n, m of the first and the second classifier.
-    losses, log_losses : ndarray, shape ()
-        Sums over clusters of the product of the sums of squared errors, and of log losses, of both classifiers.
+    With sums of residuals r, s and of weights n, m of the two. As for `ClusterSums`, sums of two batches can be added
+    if no cluster has rows in both.
     """
 
-    rr: Floats
-    rn: Floats
-    nr: Floats
-    nn: Floats
-    losses: Floats
-    log_losses: Floats
+    rr: Floats  # (n_first, n_second) sum of r_jb s_jc
+    rn: Floats  # sum of r_jb m_jc
+    nr: Floats  # sum of n_jb s_jc
+    nn: Floats  # sum of n_jb m_jc
+    losses: Floats  # () sum of the product of the sums of squared errors of both classifiers
+    log_losses: Floats  # () the same for log losses
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -502,13 +464,7 @@ class PairedClusters(Sums):
         return PairedClusters(self.rr.T, self.nr.T, self.rn.T, self.nn.T, self.losses, self.log_losses)
 
     def product(self, of_gap: tuple[Floats, Floats], of_mass: tuple[Floats, Floats]) -> float:
-        """Sum over clusters of the product of two linear functions of residuals and weights by bin.
-
-        Parameters
-        ----------
-        of_gap, of_mass : pair of ndarray, shape (n_first,) and (n_second,)
-            Coefficients of the residuals and of the weights, for the first and for the second classifier.
-        """
+        """Sum over clusters of the product of two linear functions of residuals and weights by bin."""
         (a, b), (c, d) = of_gap, of_mass
         return float(a @ self.rr @ b + a @ self.rn @ d + c @ self.nr @ b + c @ self.nn @ d)
 
@@ -524,16 +480,7 @@ def covariance_of_means(
 ) -> float:
     """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`.
 
-    Parameters
-    ----------
-    first, second : ClusterSums
-        Sums of each classifier on the same rows.
-    means : (float, float)
-        The mean loss of each.
-    member : {"losses", "log_losses"}
-        The kind of losses.
-    product : float
-        The sum over clusters of the product of both losses.
+    `member` is "losses" or "log_losses", `product` the sum over clusters of the product of both losses.
     """
     weight, number = float(first.weight.sum()), first.effective_number
     one, other = means

@@ -38,21 +38,11 @@ COUNTING, EDGES = "counting", "edges"
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of one pass over the rows of a file.
+    """Progress of one pass over the rows of a file."""
 
-    Parameters
-    ----------
-    step : {"counting", "edges"}
-        The pass: counting rows, or choosing edges of equal mass.
-    rows : int
-        Rows read so far.
-    about : int or None
-        Number of rows in the file; an estimate for text, and None if it is not known.
-    """
-
-    step: str
-    rows: int
-    about: int | None
+    step: str  # "counting" rows, or choosing "edges" of equal mass
+    rows: int  # rows read so far
+    about: int | None  # rows in the file; an estimate for text, and None if it is not known
 
 
 type OnProgress = Callable[[Progress], None] | None
@@ -60,19 +50,7 @@ type OnProgress = Callable[[Progress], None] | None
 
 @dataclass(frozen=True)
 class Counting:
-    """How rows are counted.
-
-    Parameters
-    ----------
-    target : str or None
-        As for `evaluate`.
-    bins : int, list of float or Bins
-        As for `evaluate`.
-    binning : str
-        As for `evaluate`.
-    logits : bool
-        Whether probabilities are logits.
-    """
+    """How rows are counted: target, bins and binning as for `evaluate`, and whether probabilities are logits."""
 
     target: str | None = None
     bins: Any = 15
@@ -201,25 +179,8 @@ def count_file(
 def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> BinnedCounts:
     """Count all rows of an open file; invalid values are reported about all rows, as if they had been read at once.
 
-    Parameters
-    ----------
-    stream : RowStream
-        The file.
-    how : Counting
-        Target, bins and binning.
-    progress : callable, optional
-        Called after each block.
-
-    Returns
-    -------
-    BinnedCounts
-        The counts. Bins that depend on the rows take a pass of their own, and the memory of all confidences.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `evaluate` for all rows; also for weights whose squares cannot be summed, which `evaluate` divides by a
-        number.
+    Bins that depend on the rows take a pass of their own, and the memory of all confidences. Weights whose squares
+    cannot be summed are refused; `evaluate` divides them by a number.
     """
     return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress))
 
@@ -247,28 +208,10 @@ def _read_as(stream: RowStream, counts: BinnedCounts) -> BinnedCounts:
 def count_groups_of_stream(
     stream: RowStream, how: Counting, most: int, progress: OnProgress = None
 ) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
-    """Count the rows of every group, and all rows, in one pass over the file.
+    """Count the rows of every group, and all rows, in one pass over a file that was opened with a column of groups.
 
-    Parameters
-    ----------
-    stream : RowStream
-        The file, opened with a column of groups.
-    how, progress
-        As for `count_stream`; all groups have the same bins.
-    most : int
-        Maximum number of groups.
-
-    Returns
-    -------
-    (groups, total) : tuple
-        Counts by label, sorted, and the counts of `count_stream`. Labels are integers if all of them are written as
-        integers, otherwise text.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `count_stream`; also if there are more than `most` groups, if the column is a measurement, or if all weights
-        of a group are zero.
+    All groups have the same bins. Labels are sorted, and integers if all are written as integers. More than `most`
+    groups, a measurement in place of labels, and groups whose weights are all zero are refused.
     """
     return _with_unit_rows(stream, lambda stream: _count_groups_of_stream(stream, how, most, progress))
 
@@ -352,24 +295,7 @@ def _count_groups(
 
 
 def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> ClasswiseCounts:
-    """Count all rows for every class, in one pass over the file.
-
-    Parameters
-    ----------
-    stream, how, progress
-        As for `count_stream`.
-
-    Returns
-    -------
-    ClasswiseCounts
-        The counts of all classes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `count_stream`; also if the file has one column of probabilities, or if the edges of
-        bins depend on the rows.
-    """
+    """Count all rows for every class, in one pass over a file with a matrix; edges may not depend on the rows."""
     if stream.one_column:
         raise ValueError("`target='classwise'` needs one column of probabilities per class: pass `prob_prefix`.")
     if how.binning != "equal-width":

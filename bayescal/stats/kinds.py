@@ -39,40 +39,17 @@ def _deviations(counts: BinnedCounts) -> bytes:
 
 @dataclass(frozen=True)
 class CountsKind:
-    """A kind of counts that can be saved.
+    """A kind of counts that can be saved."""
 
-    Parameters
-    ----------
-    name : str
-        Value of "kind" in the document.
-    counts : type
-        Type of the counts.
-    document : callable
-        Counts -> plain data for JSON, without "schema" and "kind".
-    read : callable
-        Plain data without these entries -> counts, with validation.
-    words : str
-        What the counts are, in messages: "counts of right-censored rows".
-    instead : str, optional
-        For counts that ``bayescal report`` cannot evaluate: what the file holds and what a report needs, and the
-        function that evaluates them.
-    binary : callable, optional
-        Counts -> the counts of one binary problem: those of the first classifier, or of the first class.
-    about : callable, optional
-        Counts -> their target, and the bins or thresholds; by default those of `binary`.
-    fingerprint : callable, optional
-        Counts -> sums that different rows hardly have in common; by default those of `binary`.
-    """
-
-    name: str
+    name: str  # value of "kind" in the document
     counts: type
-    document: Callable[[Any], dict[str, Any]]
-    read: Callable[[dict[str, Any]], Any]
-    words: str
-    instead: str = ""
-    binary: Callable[[Any], BinnedCounts] = _itself
-    about: Callable[[Any], str] | None = None
-    fingerprint: Callable[[Any], bytes] | None = None
+    document: Callable[[Any], dict[str, Any]]  # counts -> plain data for JSON, without "schema" and "kind"
+    read: Callable[[dict[str, Any]], Any]  # plain data without these entries -> counts, with validation
+    words: str  # in messages, such as "counts of right-censored rows"
+    instead: str = ""  # for counts that ``bayescal report`` cannot evaluate: what to do
+    binary: Callable[[Any], BinnedCounts] = _itself  # counts -> those of the first classifier or class
+    about: Callable[[Any], str] | None = None  # counts -> target, and bins or thresholds
+    fingerprint: Callable[[Any], bytes] | None = None  # counts -> sums that different rows hardly share
 
     def described(self, counts: Any) -> str:
         """Return the target, and the bins or thresholds."""

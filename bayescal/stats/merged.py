@@ -15,33 +15,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MergedCounts:
-    """Sums over rows by bin; every bin has rows. Every posterior of binned counts accepts it.
+    """Sums over rows by bin, shape (n_bins,); every bin has rows. Every posterior of binned counts accepts it."""
 
-    Parameters
-    ----------
-    bins : Bins
-        The bins; an edge lies halfway between the scores on its two sides.
-    upper : ndarray, shape (n_bins,)
-        Largest score in each bin, or upper edge: the cumulative curve of the bins is that of the rows at these scores.
-    n : ndarray of int64, shape (n_bins,)
-        Numbers of rows.
-    weight, deviation, score_sum, weight_sq : ndarray, shape (n_bins,)
-        Sums of w, w (z - c), w c and w^2.
-    step_size : ndarray, shape (n_bins,)
-        Sum over the scores of (sum of w^2)^(3/2), which the mean step of a curve needs.
-    weighted : bool
-        Whether rows had weights.
-    """
-
-    bins: Bins
-    upper: Floats
-    n: NDArray[np.int64]
-    weight: Floats
-    deviation: Floats
-    score_sum: Floats
-    weight_sq: Floats
-    step_size: Floats
-    weighted: bool
+    bins: Bins  # an edge lies halfway between the scores on its two sides
+    upper: Floats  # largest score, or upper edge: the cumulative curve of the bins is that of the rows at these scores
+    n: NDArray[np.int64]  # rows
+    weight: Floats  # sum of w
+    deviation: Floats  # sum of w (z - c)
+    score_sum: Floats  # sum of w c
+    weight_sq: Floats  # sum of w^2
+    step_size: Floats  # sum over the scores of (sum of w^2)^(3/2), which the mean step of a curve needs
+    weighted: bool  # whether rows had weights
 
     target = "confidence"
     losses = log_losses = ranks = None
@@ -101,15 +85,7 @@ class MergedCounts:
         return accuracy * (1 - accuracy) * self.weight_sq / self.weight.sum() ** 2
 
     def mean_step(self, accuracy: Floats, *, between: str) -> float:
-        """Mean standard deviation of a step, weighted by variance and relative to the end of the curve.
-
-        Parameters
-        ----------
-        accuracy : ndarray, shape (n_bins,)
-            Accuracies of the bins.
-        between : {"bins", "scores"}
-            Whether steps go from bin to bin, or from score to score.
-        """
+        """Mean standard deviation of a step between bins or scores, weighted by variance, relative to the end."""
         each = accuracy * (1 - accuracy)
         size = self.step_size if between == "scores" else self.weight_sq**1.5
         return float((each**1.5 * size).sum() / (each * self.weight_sq).sum() ** 1.5)
@@ -126,28 +102,10 @@ class MergedCounts:
 
 
 def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
-    """Merge the steps of a cumulative difference into at most `n_bins` bins of nearly equal weight.
+    """Merge steps of outcomes 0 and 1 less their scores into at most `n_bins` bins of nearly equal weight.
 
-    Parameters
-    ----------
-    steps : Steps
-        Steps of outcomes 0 and 1 less their scores, with at least one row.
-    n_bins : int
-        Largest number of bins. There are fewer if there are fewer scores, or if single scores have much of the weight.
-
-    Returns
-    -------
-    MergedCounts
-        For each multiple of 1 / `n_bins`, a bin ends at the score whose cumulative share is nearest.
-
-    Examples
-    --------
-    >>> from bayescal.data.predictions import Predictions
-    >>> from bayescal.stats.ordered import OrderedSums
-    >>> rows = Predictions.from_outcomes([0, 1, 0, 1, 1, 1], [0.1, 0.1, 0.1, 0.4, 0.6, 0.9])
-    >>> counts = merge_scores(OrderedSums.from_rows(rows), 3)
-    >>> counts.n, counts.upper, counts.bins.edges
-    (array([3, 1, 2]), array([0.1, 0.4, 0.9]), array([0.  , 0.25, 0.5 , 1.  ]))
+    For each multiple of 1 / `n_bins`, a bin ends at the score whose cumulative share is nearest. There are fewer bins
+    if there are fewer scores, or if single scores have much of the weight.
     """
     return merge_between(steps, ends_of_equal_weight(steps, n_bins))
 
@@ -163,20 +121,7 @@ def ends_of_equal_weight(steps: Steps, n_bins: int) -> NDArray[np.intp]:
 
 
 def merge_between(steps: Steps, ends: NDArray[np.intp]) -> MergedCounts:
-    """Merge the steps of a cumulative difference into bins with given edges.
-
-    Parameters
-    ----------
-    steps : Steps
-        Steps of outcomes 0 and 1 less their scores, with at least one row.
-    ends : ndarray of int, shape (n_bins - 1,)
-        Number of scores below each inner edge, increasing.
-
-    Returns
-    -------
-    MergedCounts
-        One bin more than `ends`.
-    """
+    """Merge steps into bins, given the number of scores below each inner edge, increasing, shape (n_bins - 1,)."""
     starts = np.concatenate([[0], ends])
     score = steps.score.astype(np.float64, copy=False)
 

@@ -116,62 +116,25 @@ def _part[T](record: T, part: slice) -> T:
 
 @dataclass(frozen=True, eq=False)
 class OrderedSums:
-    r"""Sums over the rows of each distinct score, in increasing order of the scores.
+    """Sums over the rows of each distinct score, arrays of shape (n_scores,), in increasing order of the scores.
 
     Equal scores are merged, so the order of rows has no effect. Rows of weight 0 are left out. Without weights, all
     weights are 1, and weights of 1 give bitwise the same results as no weights. Multiplying all weights by a power of
     two does not change any result.
-
-    Parameters
-    ----------
-    score : ndarray of float, shape (n_scores,)
-        Distinct scores c, increasing.
-    weight : ndarray of float64, shape (n_scores,)
-        Sum of w over the rows of each score.
-    response : ndarray of float64, shape (n_scores,)
-        Sum of w z, where z is the outcome.
-    weight_sq : ndarray of float64, shape (n_scores,)
-        Sum of w^2.
-    response_weight_sq : ndarray of float64, shape (n_scores,)
-        Sum of w^2 z.
-    n_rows : ndarray of int64, shape (n_scores,)
-        Number of rows with positive weight.
-    weighted : bool
-        Whether rows had weights.
-    target : str
-        Meaning of score and outcome; see `evaluate`.
-
-    Examples
-    --------
-    >>> rows = Predictions.from_outcomes([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
-    >>> sums = OrderedSums.from_rows(rows)
-    >>> sums.score, sums.n_rows, sums.deviation.round(3)
-    (array([0.2, 0.6, 0.9]), array([2, 2, 1]), array([ 0.6, -0.2,  0.1]))
     """
 
-    score: Array
-    weight: Floats
-    response: Floats
-    weight_sq: Floats
-    response_weight_sq: Floats
-    n_rows: NDArray[np.int64]
+    score: Array  # distinct scores c, increasing
+    weight: Floats  # sum of w
+    response: Floats  # sum of w z, where z is the outcome
+    weight_sq: Floats  # sum of w^2
+    response_weight_sq: Floats  # sum of w^2 z
+    n_rows: NDArray[np.int64]  # rows with positive weight
     weighted: bool = False
     target: str = "confidence"
 
     @classmethod
     def from_rows(cls, rows: Predictions) -> "OrderedSums":
-        """Sort valid rows once and sum them by score.
-
-        Parameters
-        ----------
-        rows : Predictions
-            Validated rows.
-
-        Returns
-        -------
-        OrderedSums
-            The sums.
-        """
+        """Sort valid rows once and sum them by score."""
         weight = rows.scale_free().weight
         return _unweighted(rows) if weight is None else _weighted(rows, require_ratios(weight))
 
@@ -273,22 +236,8 @@ def _starts(score: Array) -> NDArray[np.intp] | None:
 
 
 def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Sort scores, and rows of equal scores by outcome.
+    """Sort scores in [0, 1], and rows of equal scores by outcome; scores of more than 64 bits are rounded to float64.
 
-    Parameters
-    ----------
-    score : ndarray of float, shape (n_rows,)
-        Scores in [0, 1].
-    outcome : ndarray, shape (n_rows,)
-        0 or 1.
-
-    Returns
-    -------
-    score, outcome : ndarray, shape (n_rows,)
-        The sorted columns; scores of more than 64 bits are rounded to float64.
-
-    Notes
-    -----
     The highest two bits of floats below 2 are 0, so the bits can be shifted by one to append the outcome, and no index
     is needed.
     """
@@ -303,29 +252,10 @@ def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, NDArray[np.b
 
 
 def stable_order(score: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return the rows in the order of their scores, rows of equal scores in their own order.
+    """Return ``np.argsort(score, kind="stable")`` of scores in [0, 1], and the sorted scores, with 0 instead of -0.
 
-    Parameters
-    ----------
-    score : ndarray of float, shape (n_rows,)
-        Scores in [0, 1], with at least one row.
-
-    Returns
-    -------
-    order : ndarray of int64, shape (n_rows,)
-        The same as ``np.argsort(score, kind="stable")``.
-    score : ndarray, shape (n_rows,)
-        The sorted scores, with 0 instead of -0. Those of more than 64 bits are rounded to float64.
-
-    Notes
-    -----
     The highest bits of a score and its index, together 64 bits, are sorted as one integer. Rows whose scores only
-    differ in lower bits are sorted again.
-
-    Examples
-    --------
-    >>> stable_order(np.array([0.5, 0.25, 0.5, 0.125]))
-    (array([3, 1, 0, 2]), array([0.125, 0.25 , 0.5  , 0.5  ]))
+    differ in lower bits are sorted again. Scores of more than 64 bits are rounded to float64.
     """
     score = _at_most_64_bits(score)
     least, most = (int(_bits(end)[0]) for end in (score.min(keepdims=True), score.max(keepdims=True)))
@@ -373,18 +303,13 @@ def _with_equal_bits(score: Array, rows: NDArray[np.intp], least: int, left_out:
 class GridSteps(StoredSteps):
     """Steps whose scores are the mean confidences of occupied bins.
 
-    Parameters
-    ----------
-    rise, fall : ndarray of float64, shape (n_scores,)
-        Sums of w (1 - c) over rows with outcome 1, and of w c over rows with outcome 0; their difference is
-        `deviation`. Within the bin, the sum lies between -fall and rise in any order of its rows.
-    edges : ndarray of float64, shape (n_scores, 2)
-        Lower and upper edge of each bin.
+    `rise` and `fall` have the difference `deviation`. Within the bin, the sum lies between -fall and rise in any order
+    of its rows.
     """
 
-    rise: Floats
-    fall: Floats
-    edges: Floats
+    rise: Floats  # sum of w (1 - c) over rows with outcome 1
+    fall: Floats  # sum of w c over rows with outcome 0
+    edges: Floats  # (n_scores, 2) lower and upper edge of each bin
 
     @property
     def lower(self) -> Floats:
@@ -398,24 +323,10 @@ class GridSteps(StoredSteps):
 
 
 def steps_of_counts(counts: BinnedCounts) -> GridSteps:
-    """Return one step per occupied bin.
+    """Return one step per occupied bin of counts with at least one row of positive weight.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Counts with at least one row of positive weight.
-
-    Returns
-    -------
-    GridSteps
-        Weights and deviations are exact. Without weights, so are the sums of squares. With weights, the squares of the
-        weights are assumed to be unrelated to outcome and confidence within a bin.
-
-    Examples
-    --------
-    >>> steps = steps_of_counts(BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2))
-    >>> steps.deviation.round(3), steps.rise.round(3), steps.fall.round(3)
-    (array([0.5, 0.1]), array([0.8, 0.1]), array([0.3, 0. ]))
+    Weights and deviations are exact. Without weights, so are the sums of squares. With weights, the squares of the
+    weights are assumed to be unrelated to outcome and confidence within a bin.
     """
     own = counts.occupied
     weight, middle = counts.weight[:, own], counts.bins.midpoints[own]

@@ -97,40 +97,13 @@ def load_counts(path: str | Path) -> SavedCounts:
 
 
 def counts_document(counts: SavedCounts) -> dict[str, Any]:
-    """Convert counts to plain data for JSON.
-
-    Parameters
-    ----------
-    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
-        The counts.
-
-    Returns
-    -------
-    dict
-        Keys "schema", "kind" (a name of `kinds.counts_kinds`) and the sums of that kind.
-    """
+    """Convert counts to plain data for JSON: "schema", "kind" (a name of `counts_kinds`) and the sums of that kind."""
     kind = kind_of(counts)
     return {"schema": SCHEMA, "kind": kind.name, **kind.document(counts)}
 
 
 def counts_from_document(document: Any) -> SavedCounts:
-    """Convert plain data to counts, with validation.
-
-    Parameters
-    ----------
-    document : mapping
-        Data as `counts_document` returns them.
-
-    Returns
-    -------
-    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
-        The counts.
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing, unknown or invalid, or sums are impossible for rows.
-    """
+    """Convert plain data, as `counts_document` returns them, to counts; refuse invalid entries and impossible sums."""
     document = _files.require_schema(document, SCHEMA)
     kind, _ = document.pop("kind", None), document.pop("schema")
     _checks.one_of("kind", kind, [*counts_kinds()])

@@ -17,28 +17,10 @@ def class_columns(
     besides: Sequence[str | None] = (),
     classes: Sequence[str] | None = None,
 ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Find the columns of a probability matrix, and the class of each.
+    """Find the columns of a probability matrix by the beginning of their names, and the class of each.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    prefix : str
-        Common beginning of the names of the columns.
-    besides : sequence of str
-        Other columns, which are left out.
-    classes : sequence of str, optional
-        As for `read_predictions`.
-
-    Returns
-    -------
-    (columns, classes) : tuple of tuple
-        Names and classes. Classes are integers if all endings are integers, otherwise strings.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two columns begin with `prefix`, or their endings do not name classes.
+    Columns in `besides` are left out. Classes are integers if all endings are integers, otherwise strings. Fewer than
+    two columns, and endings that do not name classes, are refused.
     """
     columns = [c for c in source.beginning_with(prefix) if c not in besides]
     if len(columns) < 2:

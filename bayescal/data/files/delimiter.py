@@ -14,29 +14,10 @@ RECORDS = 100
 
 
 def delimiter_of(head: bytes, whole: bool) -> str:
-    r"""Choose the delimiter for which most records have as many fields as the first; break ties by most fields.
+    """Choose the delimiter for which most records have as many fields as the first; break ties by most fields.
 
-    The choice cannot lose rows: quotes and line ends have the same meaning with every delimiter, and records with
-    another number of fields than the first are refused.
-
-    Parameters
-    ----------
-    head : bytes
-        The beginning of the file.
-    whole : bool
-        Whether `head` is the whole file.
-
-    Returns
-    -------
-    str
-        A comma, semicolon, tab or vertical bar; a comma if the first record has a single field.
-
-    Examples
-    --------
-    >>> delimiter_of(b"label;p\n0;0,5\n1;0,25\n", whole=True)
-    ';'
-    >>> delimiter_of(b"label,a|b|c\n0,0.5\n1,0.25\n", whole=True)
-    ','
+    `head` is the beginning of the file, or the `whole` of it. The choice cannot lose rows: quotes and line ends have
+    the same meaning with every delimiter, and records with another number of fields than the first are refused.
     """
     text = head.decode("utf-8-sig", errors="replace")
     return max(DELIMITERS, key=lambda delimiter: _fit(text, delimiter, whole))
@@ -57,24 +38,9 @@ def _fit(text: str, delimiter: str, whole: bool) -> tuple[float, int]:
 
 
 def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    r"""Split text into records and fields by the rules of RFC 4180, independently of the engine.
+    """Yield the first line (from 1) and the fields of each record, by the rules of RFC 4180 and not by the engine.
 
-    Parameters
-    ----------
-    lines : iterable of str
-        The text, with its line ends.
-    delimiter : str
-        The delimiter.
-
-    Yields
-    ------
-    (line, fields) : tuple of int and list of str
-        The number of the line (from 1) on which a record begins, and its fields. Blank lines are skipped.
-
-    Examples
-    --------
-    >>> list(split(['label,note\n', '1,"a\n', 'b, c"\n']  , ","))
-    [(1, ['label', 'note']), (2, ['1', 'a\nb, c'])]
+    Lines have their line ends. Blank lines are skipped.
     """
     records = csv.reader(lines, delimiter=delimiter, quotechar='"', doublequote=True)
     begins = 1

@@ -32,23 +32,7 @@ OTHER_FORMATS = {
 
 
 def open_source(path: str | Path) -> "Source":
-    """Detect the format of a file from its first bytes.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    Source
-        The columns and a reader of the file; no rows have been read.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, ValueError
-        As for `read_predictions`.
-    """
+    """Detect the format of a file from its first bytes, and read the names of its columns but no rows."""
     path = existing_file(path)
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)

@@ -21,22 +21,7 @@ def numbers_of_measurement(labels: Iterable[str]) -> list[float]:
 
 
 def require_group_labels(labels: Collection[str], most: int, why: tuple[str, str] = OF_DRAWS) -> None:
-    """Require that labels are not numbers of a measurement, and not too many.
-
-    Parameters
-    ----------
-    labels : collection of str
-        The distinct labels.
-    most : int
-        Maximum number of groups.
-    why : tuple of str
-        Why the number of groups is limited, and what to do.
-
-    Raises
-    ------
-    ValueError
-        If there are more than `most` groups, or the labels are numbers of a measurement.
-    """
+    """Require at most `most` distinct labels that are not numbers of a measurement; `why` is a reason and a hint."""
     numbers = numbers_of_measurement(labels)
     if numbers:
         raise ValueError(

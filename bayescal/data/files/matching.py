@@ -26,41 +26,11 @@ def read_models(
     classes: Sequence[str] | None = None,
     same_labels: bool = True,
 ) -> dict[str, Rows]:
-    """Read the predictions of several classifiers on the same rows, from one file or from files with a column of keys.
+    """Read the predictions of several classifiers on the same rows, from one file or from files with a column `key`.
 
-    Parameters
-    ----------
-    models : mapping of str to ModelColumns
-        Location of the predictions of each classifier, by name.
-    key : str, optional
-        Column that identifies each row, once in each file; required for several files. Keys are compared as text.
-    weights, classes
-        As for `read_predictions`, the same for all.
-    cluster, by : str, optional
-        Columns of clusters and of groups, whose values are read as text.
-    same_labels : bool, default True
-        Whether labels are true classes, which must agree between files; False if they state whether a prediction was
-        right.
-
-    Returns
-    -------
-    dict of str to Rows
-        The arrays of each classifier, in the order of the first file.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, ValueError
-        As `read_predictions`. Also if a key is missing from a file or occurs twice, if labels or weights differ between
-        files, or if classes differ between classifiers.
-
-    Examples
-    --------
-    >>> import bayescal.datasets
-    >>> from bayescal.data.files.formats import open_source
-    >>> wine = open_source(bayescal.datasets.path("wine"))
-    >>> both = {m: ModelColumns(wine, "label", prob_prefix=f"{m}_") for m in ("naive_bayes", "random_forest")}
-    >>> {model: rows.y_prob.shape for model, rows in read_models(both).items()}
-    {'naive_bayes': (178, 3), 'random_forest': (178, 3)}
+    Keys identify each row, once in each file, and are compared as text, as those of clusters and of groups (`by`). Rows
+    have the order of the first file. Weights must agree between files, and labels too if they are true classes
+    (`same_labels`) and do not state whether a prediction was right.
     """
     sources = list(dict.fromkeys(model.source for model in models.values()))
     several = len(sources) > 1

@@ -22,36 +22,16 @@ LABEL_SHOWN = 80
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Labels, probabilities and weights, read from a file.
-
-    Parameters
-    ----------
-    y_true : ndarray, shape (n_rows,)
-        Labels.
-    y_prob : ndarray, shape (n_rows,) or (n_rows, n_classes)
-        Probabilities, float32 or float64 as stored.
-    weights : ndarray, shape (n_rows,), or None
-        Weights.
-    classes : tuple of int, tuple of str, or None
-        Label of each column of `y_prob`; None where labels are 0 and 1.
-    columns : tuple of str
-        The column or columns of probabilities, in the order of `y_prob`.
-    source : Source
-        The file, which gives the line of a row.
-    order : ndarray of int, shape (n_rows,), or None
-        Position of each row in its file, from 0, if rows of several files were matched; None for the file's order.
-    group, cluster : ndarray of object, shape (n_rows,), or None
-        Text of the columns of groups and of clusters.
-    """
+    """Labels, probabilities and weights, read from a file; arrays of shape (n_rows,)."""
 
     y_true: Array
-    y_prob: Array
+    y_prob: Array  # or (n_rows, n_classes); float32 or float64 as stored
     weights: Array | None
-    classes: tuple[Any, ...] | None
-    columns: tuple[str, ...]
-    source: Source
-    order: Array | None = None
-    group: Array | None = None
+    classes: tuple[Any, ...] | None  # label of each column of `y_prob`; None where labels are 0 and 1
+    columns: tuple[str, ...]  # the column or columns of probabilities, in the order of `y_prob`
+    source: Source  # gives the line of a row
+    order: Array | None = None  # position of each row in its file, from 0, if files were matched; None: as in the file
+    group: Array | None = None  # text, as `cluster`
     cluster: Array | None = None
 
     def place(self, row: int) -> str:
@@ -68,25 +48,13 @@ def place_in_file(source: Source, row: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ModelColumns:
-    """Location of the predictions of one classifier.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    label : str
-        Column of labels.
-    prob, prob_prefix : str, optional
-        As for `read_predictions`, one of the two.
-    logprob : bool
-        Whether the columns hold logarithms of probabilities.
-    """
+    """Location of the predictions of one classifier: a file, and columns as for `read_predictions`."""
 
     source: Source
     label: str
     prob: str | None = None
     prob_prefix: str | None = None
-    logprob: bool = False
+    logprob: bool = False  # whether the columns hold logarithms of probabilities
 
     def called(self, weights: str | None) -> dict[str, str]:
         """Names of the arguments of `evaluate` that hold rows, for messages; `weights` is a column."""
@@ -104,48 +72,13 @@ def read_predictions(
     weights: str | None = None,
     classes: Sequence[str] | None = None,
 ) -> Rows:
-    """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file.
+    """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file, whose content decides its format.
 
-    Delimited text follows RFC 4180: only double quotes quote a field, and apostrophes are text. The number of rows read
-    is compared with a count of the records in the file that is independent of how values are read.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file. Its content decides its format; text may be compressed with gzip. The first line of delimited text
-        names the columns.
-    label : str
-        Column of labels: numbers or true/false, or text with `classes` or with class names after `prob_prefix`.
-    prob : str, optional
-        Column of probabilities of one event. Either this or `prob_prefix`.
-    prob_prefix : str, optional
-        Common beginning of the names of the columns of a probability matrix. The rest of each name is the class.
-        Classes are sorted if all are integers, otherwise in the order of the file.
-    weights : str, optional
-        Column of weights.
-    classes : sequence of str, optional
-        With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes, or names for
-        columns that end in integers. Labels are compared as text, or as numbers where all classes are integers.
-
-    Returns
-    -------
-    Rows
-        The arrays.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError
-        If there is no such file.
-    ValueError
-        If the file has none of these formats or lacks a column, a value is missing or not a number, or the numbers of
-        rows differ. For values, the message gives the number of rows and the first line.
-
-    Examples
-    --------
-    >>> import bayescal.datasets
-    >>> rows = read_predictions(bayescal.datasets.path("wine"), label="label", prob_prefix="random_forest_")
-    >>> rows.y_prob.shape, rows.classes
-    ((178, 3), (0, 1, 2))
+    Arguments are those of `count_file`. Delimited text follows RFC 4180: only double quotes quote a field, and
+    apostrophes are text. The number of rows read is compared with a count of the records in the file that is
+    independent of how values are read. Classes after `prob_prefix` are sorted if all are integers, otherwise in the
+    order of the file; `classes` may also name columns that end in integers. Labels are compared as text, or as numbers
+    where all classes are integers.
     """
     return open_predictions(
         path, label=label, prob=prob, prob_prefix=prob_prefix, weights=weights, classes=classes
@@ -217,35 +150,17 @@ def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RowStream:
-    """Predictions of one classifier in a file that may be larger than memory.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    columns : tuple of str
-        The column or columns of probabilities.
-    classes : tuple of int, tuple of str, or None
-        Label of each of them; None where labels are 0 and 1.
-    sums : RowSums, optional
-        Sums of all rows of the matrix, if rows are to be divided by them.
-    """
+    """Predictions of one classifier in a file that may be larger than memory."""
 
     source: Source
-    columns: tuple[str, ...]
-    classes: tuple[Any, ...] | None
+    columns: tuple[str, ...]  # the column or columns of probabilities
+    classes: tuple[Any, ...] | None  # label of each of them; None where labels are 0 and 1
     model: ModelColumns
     places: "Places"
-    sums: RowSums | None = None
+    sums: RowSums | None = None  # of all rows of the matrix, if rows are to be divided by them
 
     def blocks(self) -> Iterator[Rows]:
-        """Read the rows in the order of the file, one block at a time; errors as in `read_predictions`.
-
-        Yields
-        ------
-        Rows
-            At most some 100 MB. `RowStream.place` gives the line of a row.
-        """
+        """Read the rows in the order of the file, in blocks of at most some 100 MB; errors as in `read_predictions`."""
         wanted = list(dict.fromkeys(self.places.wanted))
         for read in self.source.blocks(wanted):
             rows = rows_of(self.model, self.places, dict(zip(wanted, read, strict=True)))
@@ -289,31 +204,7 @@ def open_predictions(
     cluster: str | None = None,
     logprob: bool = False,
 ) -> RowStream:
-    """Open a file of labels and probabilities to be read in blocks.
-
-    Parameters
-    ----------
-    path, label, prob, prob_prefix, weights, classes
-        As for `read_predictions`.
-    by : str, optional
-        Column of groups, whose values are read as text.
-    cluster : str, optional
-        Column of clusters, whose values are read as text.
-    logprob : bool, default False
-        Whether the columns hold logarithms of probabilities.
-
-    Returns
-    -------
-    RowStream
-        The open file; no row has been read.
-
-    Examples
-    --------
-    >>> import bayescal.datasets
-    >>> stream = open_predictions(bayescal.datasets.path("wine"), label="label", prob_prefix="random_forest_")
-    >>> [rows.y_prob.shape for rows in stream.blocks()]
-    [(178, 3)]
-    """
+    """Open a file to be read in blocks, as for `read_predictions`; groups (`by`) and clusters are read as text."""
     model = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
     places = places_of(model, (weights, cluster, by), classes)
     places = places if by is None else replace(places, group=((by, "text"),))

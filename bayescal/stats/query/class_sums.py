@@ -32,31 +32,10 @@ LABEL, WEIGHTS = "label", "weights"
 def class_sums(
     frame: Any, label: str, columns: Mapping[Any, str], weights: str | None, bins: Any
 ) -> tuple[list[Sums], Floats | None, Reading]:
-    """Count and sum the rows of a frame for every class.
+    """Count and sum the rows of a frame for every class; `columns` maps each class to its column of probabilities.
 
-    Parameters
-    ----------
-    frame : data frame
-        Of any engine.
-    label : str
-        Column of labels.
-    columns : mapping of label to str
-        Column of probabilities of each class.
-    weights : str or None
-        Column of weights.
-    bins : Bins
-        The bins of all classes.
-
-    Returns
-    -------
-    (sums, joint, reading) : tuple
-        Sums of each class; those of `joint_residuals`, or None for more than `MOST_IN_PAIRS` classes; and how the
-        probabilities were read.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a column does not exist or has another type, or if rows are invalid.
+    Returns the sums of each class; those of `joint_residuals`, or None for more than `MOST_IN_PAIRS` classes; and how
+    the probabilities were read.
     """
     if len(columns) < 2:
         raise ValueError(f"`probabilities` must name the columns of at least two classes, not {len(columns)}.")

@@ -48,40 +48,21 @@ BY = "by"
 class RowSums:
     """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once.
 
-    Parameters
-    ----------
-    n : ndarray of int, shape (n_keys,)
-        Rows.
-    index, outcome : list of ndarray of int, shape (n_keys,)
-        Bin and outcome, for each model.
-    deviation, deviation_sq : list of ndarray, shape (n_keys,)
-        Sums of weight times (confidence - midpoint), and of its square, for each model.
-    loss_sq : list of ndarray, shape (n_keys,)
-        Sums of weight times (outcome - confidence)^4, the squared loss of the Brier score, for each model.
-    log_losses : list of LossSums of shape (n_keys,)
-        Sums of weight times log loss, and of its square, for each model.
-    weight, weight_sq : ndarray, shape (n_keys,), or None
-        Sums of weights and of squared weights; None without weights.
-    largest_weight : ndarray, shape (n_keys,), or None
-        Largest weight.
-    groups : Groups or None
-        Group of each combination.
-    loss_difference, log_loss_difference : LossSums of shape (n_keys,), or None
-        Of two models, sums of weight times the difference of their losses, and of its square.
+    Arrays have shape (n_keys,); lists have one per model.
     """
 
-    n: Ints
-    index: list[Ints]
+    n: Ints  # rows
+    index: list[Ints]  # bin
     outcome: list[Ints]
-    deviation: list[Floats]
-    deviation_sq: list[Floats]
-    loss_sq: list[Floats]
-    log_losses: list[LossSums]
-    weight: Floats | None
+    deviation: list[Floats]  # sum of w (c - midpoint)
+    deviation_sq: list[Floats]  # sum of w (c - midpoint)^2
+    loss_sq: list[Floats]  # sum of w (z - c)^4, the squared loss of the Brier score
+    log_losses: list[LossSums]  # sums of w times log loss, and of its square
+    weight: Floats | None  # sum of w; None without weights, as the next two
     weight_sq: Floats | None
     largest_weight: Floats | None
     groups: Groups | None
-    loss_difference: LossSums | None = None
+    loss_difference: LossSums | None = None  # of two models: sums of w times the difference, and of its square
     log_loss_difference: LossSums | None = None
 
     def split(self) -> Iterator[tuple[Any, "RowSums"]]:
@@ -116,32 +97,10 @@ def row_sums(
     *,
     labels: str = "by",
 ) -> RowSums:
-    """Count and sum the rows of a frame.
+    """Count and sum the rows of a frame of any engine.
 
-    Parameters
-    ----------
-    frame : data frame
-        Of any engine.
-    models : sequence of dict of str to str
-        For each of one or two models, the columns of outcome and confidence, in this order, by argument.
-    weights : str or None
-        Column of weights.
-    by : list of str
-        Columns of group labels.
-    bins : Edges
-        The bins of all models.
-    labels : str, default "by"
-        Argument that names the columns of labels, for messages.
-
-    Returns
-    -------
-    RowSums
-        The sums.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a column does not exist or has another type, if rows are invalid, or if there are no rows.
+    Each of one or two `models` maps arguments to the columns of outcome and confidence, in this order. `by` are columns
+    of group labels, and messages call the argument that names them `labels`.
     """
     source = opened(frame)
     columns = {argument: name for model in models for argument, name in model.items()}
@@ -164,14 +123,9 @@ def _categories(dtype: Any) -> list[Any] | None:
 
 
 class Query:
-    """Query that computes bins, deviations and one key per row, and sums by key.
+    """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`.
 
-    Parameters
-    ----------
-    models, weights, by, bins
-        As for `row_sums`.
-    dtypes : list of narwhals dtype
-        Type of the confidences of each model.
+    `dtypes` are the narwhals types of the confidences of each model.
     """
 
     def __init__(
