@@ -8,7 +8,7 @@ from bayescal._meant import public
 from bayescal.cumulative.responses import Responses, read_member
 from bayescal.cumulative.result import CumulativeDifference, question_of
 from bayescal.cumulative.subpopulation_result import SubpopulationDifference, difference_of
-from bayescal.data.marks import own_hints, require_marks
+from bayescal.data.columns import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.stats.ordered import OrderedSums
 

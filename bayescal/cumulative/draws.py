@@ -10,8 +10,7 @@ from bayescal.cumulative.segments import segments_posterior
 from bayescal.cumulative.statistics import SHORTFALL, cumulative_curve, kolmogorov_smirnov, kuiper
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.stats.merged import MergedCounts, merge_scores
-from bayescal.stats.ordered import Steps
+from bayescal.stats.ordered import MergedCounts, Steps, merge_scores
 
 Floats = NDArray[np.float64]
 

@@ -24,9 +24,8 @@ from bayescal.cumulative.result import CumulativeDifference
 from bayescal.cumulative.screen_result import SubpopulationScreen
 from bayescal.cumulative.screening import screen as screen_subpopulations
 from bayescal.cumulative.subpopulation_result import difference_of
-from bayescal.data.files.labels import require_group_labels
 from bayescal.data.files.predictions import Rows
-from bayescal.data.groups import equation
+from bayescal.data.groups import equation, require_group_labels
 from bayescal.data.predictions import read_rows
 from bayescal.report.document import document
 from bayescal.report.page import page

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.data.alignment import same_rows
-from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
 from bayescal.data.frames import column_names, to_array
-from bayescal.data.matrix import ClassRows
+from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.reading import Reading, reading_of_logits
 
 Array = NDArray[Any]

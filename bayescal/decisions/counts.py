@@ -27,10 +27,10 @@ from bayescal.decisions.thresholds import (
 )
 from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.frozen import Sums
+from bayescal.stats.frozen import Counted
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.query.framed import framed
-from bayescal.stats.sums import effective_number, row_counts, sums_at
+from bayescal.stats.query.row_sums import framed
+from bayescal.stats.sums import effective_number, sums_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 
 @public
 @dataclass(frozen=True, eq=False)
-class ThresholdCounts(Sums):
+class ThresholdCounts(Counted):
     """Numbers of rows by outcome and by the cells between thresholds: all that net benefit needs to know of the rows.
 
     Score cell j contains the scores with thresholds[j - 1] <= p < thresholds[j]; the first cell begins at 0, the last
@@ -80,9 +80,7 @@ class ThresholdCounts(Sums):
     weight_sq: Floats
     clusters: ClusteredCells | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n", row_counts("n", self.n))
-        super().__post_init__()
+    rows_field = "n"
 
     @classmethod
     def empty(cls, thresholds: Any = None, models: Sequence[str] = (UNNAMED,)) -> "ThresholdCounts":
@@ -372,11 +370,6 @@ class ThresholdCounts(Sums):
     def n_bins(self) -> int:
         """Number of score cells of a model: one more than thresholds."""
         return len(self.thresholds) + 1
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.n.sum())
 
     @property
     def outcome(self) -> Ints:

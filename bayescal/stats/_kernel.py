@@ -44,7 +44,7 @@ LOGS = slice(4, 6)
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class CellSums:
     """Sums over rows; the first axis of a (2, M) array is the outcome."""
 
     cells: NDArray[np.int64]  # (2, M) rows
@@ -74,7 +74,7 @@ def _index(confidence: Array, edges: Array, by_product: bool) -> NDArray[np.intp
     return np.minimum(index, last, out=index)
 
 
-def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[Sums, float] | None:
+def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[CellSums, float] | None:
     """Sum rows by bin and outcome, in float64 and centred on the midpoints; also return the largest weight, or 1.
 
     None if any value is invalid: a confidence outside [0, 1], an outcome other than 0 and 1, a weight that is negative
@@ -122,7 +122,7 @@ def _logs(
 
 def accumulate_classes(
     matrix: Array, label: Array, weight: Array | None, bins: Bins, tolerance: float
-) -> tuple[list[Sums], float] | None:
+) -> tuple[list[CellSums], float] | None:
     """Sum rows by bin and outcome for every class, in one pass over the matrix of probabilities; see `accumulate`.
 
     `label` is the class of each row: the outcome is 1 in this column. None also if the sum of a row differs from 1 by
@@ -198,8 +198,8 @@ class _Search:
             deviation[near] = scaled[near] - index[near] - 0.5
         return index, deviation
 
-    def named(self, total: Floats, weighted: bool, infinite: NDArray[np.int64] | None = None) -> Sums:
-        """Make `Sums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53.
+    def named(self, total: Floats, weighted: bool, infinite: NDArray[np.int64] | None = None) -> CellSums:
+        """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53.
 
         `infinite` are the numbers of rows with infinite log loss, by outcome; None if log losses were not counted.
         """
@@ -214,7 +214,7 @@ class _Search:
         of_logs = None if infinite is None else LossSums(0.0 - logs, logs_sq, _in_cells(infinite, len(self.middle)))
         cells = rows.astype(np.int64)
         by_bin = deviation_sq.sum(axis=0), weight_sq.sum(axis=0)
-        return Sums(cells, weight, deviation, *by_bin, squared, of_logs)
+        return CellSums(cells, weight, deviation, *by_bin, squared, of_logs)
 
 
 def _in_cells(infinite: NDArray[np.int64], size: int) -> NDArray[np.int64]:

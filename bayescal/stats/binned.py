@@ -9,17 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
 from bayescal._meant import public
+from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
-from bayescal.data.marks import own_hints
+from bayescal.data.columns import own_hints, refuse_scale
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.data.reading import Reading
+from bayescal.stats._kernel import CellSums, accumulate, accumulate_classes
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
-from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.clusters import ClusterSums, add_clusters
-from bayescal.stats.frozen import Sums
+from bayescal.stats.frozen import Counted
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
-from bayescal.stats.query.framed import bins_before_rows, framed, framed_clusters, sums_of
+from bayescal.stats.query.row_sums import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
 from bayescal.stats.sums import added, effective_number, row_counts, unit_weights
 
@@ -29,7 +30,7 @@ Ints = NDArray[np.int64]
 
 @public
 @dataclass(frozen=True, eq=False)
-class BinnedCounts(Sums):
+class BinnedCounts(Counted):
     """Numbers of rows and sums over rows, by bin and outcome.
 
     Counts from different batches, files or workers can be added; the row counts of the sum equal those of a single pass
@@ -91,9 +92,10 @@ class BinnedCounts(Sums):
     clusters: ClusterSums | None = None
     reading: Reading = field(default_factory=Reading, compare=False)
 
+    rows_field = "cells"
+
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
-        object.__setattr__(self, "cells", row_counts("cells", self.cells))
         super().__post_init__()
 
     @classmethod
@@ -379,11 +381,6 @@ class BinnedCounts(Sums):
         return self.cells[1]
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.cells.sum())
-
-    @property
     def weighted(self) -> bool:
         """Whether any weight differs from 1."""
         return not (np.array_equal(self.weight, self.cells) and np.array_equal(self.weight_sq, self.n))
@@ -520,3 +517,31 @@ class BinnedCounts(Sums):
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Divide; NaN where the denominator is 0."""
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
+
+
+def sums_of_rows(rows: Predictions | Columns, bins: Bins) -> CellSums:
+    """Sum rows by bin and outcome; raise as `Columns.checked` does, or if squares of weights would overflow."""
+    counted = accumulate(rows.confidence, rows.outcome, rows.weight, bins)
+    if isinstance(rows, Columns) and (counted is None or counted[1] == 0):
+        # a value is invalid: check all rows, which reports the invalid values, or clips those outside by rounding
+        return sums_of_rows(rows.checked(), bins)
+    return _usable(counted, rows.weight)
+
+
+def sums_of_classes(rows: ClassRows, bins: Bins) -> tuple[list[CellSums], Reading]:
+    """Sum the rows of a matrix by bin and outcome, for every class; also return how they were read."""
+    counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, rows.tolerance)
+    if counted is None or counted[1] == 0:
+        rows = rows.checked()
+        counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, np.inf)
+    return _usable(counted, rows.weight), rows.reading
+
+
+def _usable[T](counted: tuple[T, float] | None, weight: NDArray[Any] | None) -> T:
+    """Return the sums of rows that have passed the checks."""
+    if counted is None:
+        raise ArithmeticError("rows that passed the checks cannot be counted; this is a bug, please report it.")
+    sums, heaviest = counted
+    if weight is not None and not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT:
+        refuse_scale(weight)
+    return sums

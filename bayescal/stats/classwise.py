@@ -16,7 +16,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Sums, read_only
 from bayescal.stats.query.class_sums import class_sums
-from bayescal.stats.query.framed import bins_before_rows
+from bayescal.stats.query.row_sums import bins_before_rows
 from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """Sums over clusters of rows: intra-cluster correlation, design effects, and correlation of two classifiers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from bayescal._meant import public
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
-from bayescal.stats.frozen import Sums, read_only
+from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import log_losses
 from bayescal.stats.sums import effective_number, sums_at
 
@@ -171,10 +171,6 @@ class ClusterSums(Sums):
     losses: Floats
     log_losses: Floats
 
-    def __post_init__(self) -> None:
-        for name in _ARRAYS:
-            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
-
     @classmethod
     def from_rows(cls, rows: Predictions | Columns, of_row: Array, bins: Bins) -> "ClusterSums":
         """Sum validated rows.
@@ -218,11 +214,6 @@ class ClusterSums(Sums):
 
     def __repr__(self) -> str:
         return f"ClusterSums({self.number} clusters, {len(self.weight)} bins)"
-
-    def _plus(self, other: "ClusterSums") -> "ClusterSums":
-        return ClusterSums(
-            self.number + other.number, *(getattr(self, name) + getattr(other, name) for name in _ARRAYS)
-        )
 
     def coarsen(self, start: Array) -> "ClusterSums":
         """Merge neighbouring bins; `start` holds the first of the present bins of each new one."""
@@ -356,7 +347,6 @@ class ClusterSums(Sums):
 
 
 _BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr", "rn", "nn", "nn_size")
-_ARRAYS = tuple(field.name for field in fields(ClusterSums) if field.name != "number")
 
 
 def require_few(n_bins: int) -> None:
@@ -444,10 +434,6 @@ class PairedClusters(Sums):
     losses: Floats  # () sum of the product of the sums of squared errors of both classifiers
     log_losses: Floats  # () the same for log losses
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, read_only(getattr(self, field.name), np.float64))
-
     @classmethod
     def from_cells(cls, first: ClusterCells, second: ClusterCells) -> "PairedClusters":
         """Sum the cells of two classifiers on the same rows."""
@@ -455,9 +441,6 @@ class PairedClusters(Sums):
         _, m, s, (_, other_loss, other_log_loss) = second.matrices()
         products = ((r.T @ s).toarray(), (r.T @ m).toarray(), (n.T @ s).toarray(), (n.T @ m).toarray())
         return cls(*products, np.asarray(loss @ other_loss), np.asarray(log_loss @ other_log_loss))
-
-    def _plus(self, other: "PairedClusters") -> "PairedClusters":
-        return PairedClusters(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
     def swapped(self) -> "PairedClusters":
         """Return the sums with the two classifiers exchanged."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.stats.frozen import Sums, read_only
+from bayescal.stats.frozen import Sums
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -34,13 +34,8 @@ class LossSums(Sums):
     infinite: Ints = field(default_factory=lambda: np.zeros((), np.int64))
 
     def __post_init__(self) -> None:
-        infinite = np.broadcast_to(self.infinite, np.shape(self.total))
-        for name, values, dtype in (
-            ("total", self.total, np.float64),
-            ("squares", self.squares, np.float64),
-            ("infinite", infinite, np.int64),
-        ):
-            object.__setattr__(self, name, read_only(values, dtype))
+        object.__setattr__(self, "infinite", np.broadcast_to(self.infinite, np.shape(self.total)))
+        super().__post_init__()
 
     def __repr__(self) -> str:
         infinite = f", and {self.infinite.sum()} rows with infinite loss" if self.infinite.any() else ""
@@ -50,9 +45,6 @@ class LossSums(Sums):
     def empty(cls, *shape: int) -> "LossSums":
         """Return sums over no rows."""
         return cls(np.zeros(shape), np.zeros(shape))
-
-    def _plus(self, other: "LossSums") -> "LossSums":
-        return LossSums(self.total + other.total, self.squares + other.squares, self.infinite + other.infinite)
 
     def apply(self, function: Callable[[Array], Any]) -> "LossSums":
         """Apply one function that adds or selects cells to all sums, for example to merge bins."""

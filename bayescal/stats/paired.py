@@ -15,9 +15,9 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import ClusterCells, PairedClusters, square
-from bayescal.stats.frozen import Frozen, Sums
+from bayescal.stats.frozen import Counted, Frozen
 from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_name, applied_by_name
-from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
+from bayescal.stats.query.row_sums import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
 from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.sums import Coefficients, cosine, cosine_of, row_counts, summed_by_key, sums_at, unit_weights
 
@@ -34,7 +34,7 @@ DENSE_CELLS = 1_000_000
 
 @public
 @dataclass(frozen=True, eq=False)
-class PairedCounts(Sums):
+class PairedCounts(Counted):
     """Numbers of rows by the bins and outcomes of two classifiers on the same rows.
 
     A joint cell is a combination (bin and outcome of the first classifier, bin and outcome of the second). Only cells
@@ -85,12 +85,9 @@ class PairedCounts(Sums):
     area_correlation: float | None = field(default=None, compare=False)
     clusters: PairedClusters | None = None
 
+    rows_field = "n"
     #: The losses of rows with outcomes say how they vary.
     loss_covariance = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n", row_counts("n", self.n))
-        super().__post_init__()
 
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":
@@ -263,11 +260,6 @@ class PairedCounts(Sums):
             cells = (ClusterCells.of_rows(rows, of_row, counts.bins) for rows, counts in both)
             parts["clusters"] = PairedClusters.from_cells(*cells)
         return cls(first_counts, second_counts, *joint, **parts)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.n.sum())
 
     @property
     def weighted(self) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
-from bayescal.stats.frozen import Frozen, read_only
+from bayescal.stats.frozen import Frozen
 from bayescal.stats.sums import effective_number, sums_at
 
 Array = NDArray[Any]
@@ -49,10 +49,6 @@ class Ranks(Frozen):
     weight: Floats  # (2, n_cells) sum of w of the rows with outcome 0 and 1
     weight_sq: Floats  # (2, n_cells) sum of w^2
     design_effect: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("position", "weight", "weight_sq"):
-            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
     def __repr__(self) -> str:
         return f"Ranks({len(self.position)} cells, grid error {self.grid_error:.2g})"

@@ -11,8 +11,7 @@ from bayescal.cumulative.inversion import PATHS, invert, noise_paths
 from bayescal.cumulative.statistics import kolmogorov_smirnov, kuiper
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
-from bayescal.stats.merged import merge_scores
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import OrderedSums, merge_scores
 
 
 def steps_of(n_rows, seed, **options):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import bayescal as bc
-from bayescal.data.class_names import class_names
+from bayescal.data.matrix import class_names
 from bayescal.data.predictions import Predictions
 
 P = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.5, 0.3, 0.2]])

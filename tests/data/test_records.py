@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bayescal.data.files import records
-from bayescal.data.files.delimiter import split
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.records import MisplacedQuoteError, NotStrictJsonError, count_delimited, count_json_lines
+from bayescal.data.files.text import split
 
 
 def python_counts(text, delimiter):

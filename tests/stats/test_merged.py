@@ -6,8 +6,7 @@ import pytest
 from bayescal.cumulative.statistics import cumulative_curve
 from bayescal.data.predictions import Predictions
 from bayescal.stats.contract import Counts
-from bayescal.stats.merged import merge_scores
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import OrderedSums, merge_scores
 
 
 def merged(outcome, score, n_bins, weights=None):

@@ -17,7 +17,7 @@ from bayescal.posterior.shrinkage.pool import allot
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
-from bayescal.stats.merged import MergedCounts
+from bayescal.stats.ordered import MergedCounts
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal.draws import Draws
-from bayescal.stats.merged import MergedCounts
+from bayescal.stats.ordered import MergedCounts
 
 Floats = NDArray[np.float64]
 

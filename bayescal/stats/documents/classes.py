@@ -10,9 +10,17 @@ from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import MOST_CELLS, ClasswiseCounts
-from bayescal.stats.documents.sums import sums_document, sums_from_document
-from bayescal.stats.documents.values import ROUNDING, TINY, bins_document, bins_from_document, floats, within
-from bayescal.stats.kinds import CountsKind, register
+from bayescal.stats.documents.sums import (
+    ROUNDING,
+    TINY,
+    bins_document,
+    bins_from_document,
+    floats,
+    sums_document,
+    sums_from_document,
+    within,
+)
+from bayescal.stats.stored import CountsKind, register
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,12 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.sums import (
     MAY_LACK,
     NEEDED,
+    ROUNDING,
+    TINY,
     WEIGHTS,
+    bins_document,
+    bins_from_document,
+    integers,
     loss_sums,
     losses_document,
     pair_clusters_document,
@@ -23,11 +28,11 @@ from bayescal.stats.documents.sums import (
     sums_document,
     sums_from_document,
     weights_document,
+    within,
 )
-from bayescal.stats.documents.values import ROUNDING, TINY, bins_document, bins_from_document, integers, within
-from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.losses import DIFFERENCES, KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
+from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import row_counts
 
 Ints = NDArray[np.int64]

@@ -13,10 +13,9 @@ from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal.data.engines import answers_of, dtypes_of, named_column, opened
 from bayescal.data.groups import is_missing
 from bayescal.data.reading import MOST_DECIMALS, NEAR, Reading, RowSums, precision
-from bayescal.stats._kernel import Sums
+from bayescal.stats._kernel import CellSums
 from bayescal.stats.query import row_states
-from bayescal.stats.query.framed import require_weight, sums_of
-from bayescal.stats.query.row_sums import Edges, Query, numpy_dtype, rows_read
+from bayescal.stats.query.row_sums import Edges, Query, numpy_dtype, require_weight, rows_read, sums_of
 from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
@@ -31,7 +30,7 @@ LABEL, WEIGHTS = "label", "weights"
 
 def class_sums(
     frame: Any, label: str, columns: Mapping[Any, str], weights: str | None, bins: Any
-) -> tuple[list[Sums], Floats | None, Reading]:
+) -> tuple[list[CellSums], Floats | None, Reading]:
     """Count and sum the rows of a frame for every class; `columns` maps each class to its column of probabilities.
 
     Returns the sums of each class; those of `joint_residuals`, or None for more than `MOST_IN_PAIRS` classes; and how
