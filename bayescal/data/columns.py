@@ -305,8 +305,8 @@ def own_hints(
             hint = hint.replace("`logits=True`", EXPIT) if "np.exp" in hint else of_logits
         elif ("swapped?" in hint or "choose a threshold" in hint) and swapped is not None:
             hint = swapped
-        for theirs, own in (names or {}).items():
-            hint = hint.replace(f"`{theirs}`", f"`{own}`")
+        for theirs, name in (names or {}).items():
+            hint = hint.replace(f"`{theirs}`", f"`{name}`")
         if hint == problem.finding.hint:
             raise
         of_all = PROBABILITIES if problem.finding.of_all else ""

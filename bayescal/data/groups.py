@@ -164,8 +164,8 @@ def _labels(name: str, labels: Any) -> Array:
     if array.ndim not in (1, 2):
         column = f"`{name}=frame[{quoted(labels)}]`"
         hint = f" Pass the column itself, as in {column}." if isinstance(labels, str) else ""
-        given = quoted(labels) if isinstance(labels, str | bytes | int | float) else type(labels).__name__
-        raise TypeError(f"`{name}` must be a column or array with one label per row, not {given}.{hint}")
+        value = quoted(labels) if isinstance(labels, str | bytes | int | float) else type(labels).__name__
+        raise TypeError(f"`{name}` must be a column or array with one label per row, not {value}.{hint}")
     if array.dtype.kind == "T":  # its missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

@@ -42,8 +42,8 @@ class Reading:
 
 def reading_of(counts: Any) -> Reading:
     """Return how the probabilities of counts were read, if they say it."""
-    found = getattr(counts, "reading", None)
-    return found if isinstance(found, Reading) else Reading()
+    stated = getattr(counts, "reading", None)
+    return stated if isinstance(stated, Reading) else Reading()
 
 
 def reading_of_logits(logit: Array) -> Reading:

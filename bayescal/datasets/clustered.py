@@ -37,8 +37,8 @@ def uniform_in_clusters(cluster: Ints, share: float, rng: np.random.Generator) -
 
     So the latent Normal variables of two rows of one cluster have the correlation rho = `share`, in [0, 1].
     """
-    common, own = rng.standard_normal(int(cluster.max()) + 1)[cluster], rng.standard_normal(len(cluster))
-    return np.asarray(ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * own))
+    common, of_row = rng.standard_normal(int(cluster.max()) + 1)[cluster], rng.standard_normal(len(cluster))
+    return np.asarray(ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * of_row))
 
 
 def simulate_clusters(
@@ -101,12 +101,12 @@ def simulate_clusters(
     for name, value in (("dependence", dependence), ("alike", alike)):
         if not 0 <= value <= 1:
             raise ValueError(f"`{name}` must lie in [0, 1], not {value}.")
-    population, drawn = _population(population), true_curve(curve, strength)
+    population, calibration = _population(population), true_curve(curve, strength)
     if not isinstance(population, BetaPopulation):
         raise TypeError("`population` must be a name or a BetaPopulation, whose quantiles are known.")
     rng = _checks.generator(rng)
     cluster = np.repeat(np.arange(len(of_cluster)), of_cluster)
 
     confidence = population.quantile(uniform_in_clusters(cluster, alike, rng))
-    outcome = (uniform_in_clusters(cluster, dependence, rng) < drawn(confidence)).astype(np.int64)
-    return SimulatedClusters(confidence, outcome, population, drawn, cluster)
+    outcome = (uniform_in_clusters(cluster, dependence, rng) < calibration(confidence)).astype(np.int64)
+    return SimulatedClusters(confidence, outcome, population, calibration, cluster)

@@ -341,15 +341,15 @@ def make_bins(
     if closed is not None:
         _checks.one_of("closed", closed, SIDES)
     _checks.one_of("binning", binning, BINNINGS)
-    given = isinstance(bins, Bins) or np.ndim(bins) > 0
-    if given and binning != "equal-width":
+    has_edges = isinstance(bins, Bins) or np.ndim(bins) > 0
+    if has_edges and binning != "equal-width":
         raise ValueError(
             f"`bins` gives the edges, so `binning={binning!r}` has nothing to choose; pass a number of bins."
         )
     if isinstance(bins, Bins):
         return bins if closed is None else replace(bins, closed=closed)
     closed = closed or "left"
-    if given:
+    if has_edges:
         return Bins(_custom_edges(bins), "custom", closed)
     n_bins = _checks.whole_number("bins", bins)
     if n_bins > MOST_BINS:

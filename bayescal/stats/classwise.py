@@ -262,7 +262,7 @@ class ClasswiseCounts(Sums):
                 f"{_shown(self.classes)} and {_shown(other.classes)}. Name all classes when counting a batch, with "
                 "`classes`."
             )
-        counts = tuple(own + others for own, others in zip(self.by_class, other.by_class, strict=True))
+        counts = tuple(one + other_counts for one, other_counts in zip(self.by_class, other.by_class, strict=True))
         joint = None if self.joint is None or other.joint is None else self.joint + other.joint
         return ClasswiseCounts(self.classes, counts, joint)
 
@@ -440,9 +440,9 @@ def _exclusive(variance: Floats) -> Floats:
     def exceeds(total: float, upper: bool) -> bool:
         """Whether the shares sum to more than the total; the largest class has its larger root if `upper`."""
         root = roots(total)
-        own, others = root[largest], root[rest].sum()
-        # the larger root is total - own; total - own + others > total would be decided by rounding
-        return bool(others > own if upper else others + own > total)
+        share, others = root[largest], root[rest].sum()
+        # the larger root is total - share; total - share + others > total would be decided by rounding
+        return bool(others > share if upper else others + share > total)
 
     least = 2 * np.sqrt(variance[largest])  # then both roots of the largest class are equal
     upper = not exceeds(least, False)

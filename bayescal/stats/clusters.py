@@ -64,8 +64,8 @@ class ClusterCells:
         """Sum rows with given residuals; `losses` are squared error and log loss, or values that replace them."""
         key, cell = np.unique(of_row * n_bins + place, return_inverse=True)
         sums = (sums_at(cell, weight * values, len(key)) for values in (1.0, residual, *losses))
-        own = (sums_at(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
-        return cls(key, np.stack(list(sums)), *own)
+        by_bin = (sums_at(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
+        return cls(key, np.stack(list(sums)), *by_bin)
 
     @classmethod
     def joined(cls, parts: Sequence["ClusterCells"]) -> "ClusterCells":
@@ -277,8 +277,8 @@ class ClusterSums(Sums):
     def _expected(self) -> tuple[float, float]:
         """Expected sum over pairs of centred residuals for correlation 0 and for correlation 1 within clusters."""
         n, q = self.weight, self.weight_sq
-        own = np.diag(self.nn)
-        per_n, per_row = _ratio(own, n), _ratio(q, n)  # rows of the cluster in the bin; weight of a row
+        n_sq = np.diag(self.nn)
+        per_n, per_row = _ratio(n_sq, n), _ratio(q, n)  # rows of the cluster in the bin; weight of a row
         mixed = _ratio(np.diag(self.nn_size), n)  # square of rows in the bin times rows of the cluster
         of_bins = _ratio(self.nn**2, np.outer(n, n)).sum()
         # residuals of independent rows: what is subtracted by centring is positive within clusters

@@ -186,15 +186,15 @@ def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) 
 
 def _count_stream(stream: RowStream, how: Counting, progress: OnProgress) -> BinnedCounts:
     bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
-    found = BlockFindings(stream)
+    findings = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
     clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
-        with found.block(len(rows.y_true)):
+        with findings.block(len(rows.y_true)):
             columns = how.columns(rows)
             total = total + _count(columns, bins)
             clusters.add(None, columns, rows.cluster)
-    found.report()
+    findings.report()
     _require_weight(total, stream)
     return clusters.added_to(None, _read_as(stream, total))
 
@@ -219,19 +219,19 @@ def _count_groups_of_stream(
     stream: RowStream, how: Counting, most: int, progress: OnProgress
 ) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
     bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
-    found = BlockFindings(stream)
+    findings = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
     groups: dict[str, BinnedCounts] = {}
     clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
-        with found.block(len(rows.y_true)):
+        with findings.block(len(rows.y_true)):
             columns = how.columns(rows)
             total = total + _count(columns, bins)
             clusters.add(None, columns, rows.cluster)
             for label, counts, part, chosen in _count_groups(columns, rows.group, bins, groups, most):
                 groups[label] = groups[label] + counts if label in groups else counts
                 clusters.add(label, part, None if rows.cluster is None else rows.cluster[chosen])
-    found.report()
+    findings.report()
     _require_weight(total, stream)
     for label, counts in groups.items():
         if not counts.occupied.any():
@@ -306,16 +306,16 @@ def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgre
 
 
 def _count_classes_of_stream(stream: RowStream, bins: Bins, how: Counting, progress: OnProgress) -> ClasswiseCounts:
-    found = BlockFindings(stream)
+    findings = BlockFindings(stream)
     total = ClasswiseCounts.empty(stream.classes or range(len(stream.columns)), bins)
     clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
-        with found.block(len(rows.y_true)):
+        with findings.block(len(rows.y_true)):
             matrix = how.class_rows(rows)
             total = total + _count_classes(matrix, bins, total.classes)
             for k, problem in enumerate(Predictions.of_classes(matrix) if rows.cluster is not None else ()):
                 clusters.add(k, problem, rows.cluster)
-    found.report()
+    findings.report()
     _require_weight(total.by_class[0], stream)
     return replace(
         total, by_class=tuple(clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
@@ -380,16 +380,16 @@ def _require_weight(total: BinnedCounts, stream: RowStream) -> None:
 def _from_rows(stream: RowStream, how: Counting, progress: OnProgress) -> Bins:
     """Make bins whose edges depend on the rows, in a pass over the file."""
     _checks.one_of("binning", how.binning, BINNINGS)
-    found = BlockFindings(stream)
+    findings = BlockFindings(stream)
     parts: list[NDArray[Any]] = []
     weights: list[NDArray[Any]] = []
     for rows in _blocks(stream, EDGES, progress):
-        with found.block(len(rows.y_true)):
+        with findings.block(len(rows.y_true)):
             columns = how.columns(rows)
             weight, _ = _weighable(columns.weight)
             parts.append(replace(columns, weight=weight).checked().confidence)
             if columns.weight is not None and how.binning == "equal-effective-mass":
                 weights.append(columns.weight)
-    found.report()
+    findings.report()
     weight = np.concatenate(weights) if weights else None
     return make_bins(how.bins, binning=how.binning, confidence=np.concatenate(parts), weights=weight)

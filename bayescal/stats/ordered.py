@@ -331,9 +331,13 @@ def steps_of_counts(counts: BinnedCounts) -> GridSteps:
     Weights and deviations are exact. Without weights, so are the sums of squares. With weights, the squares of the
     weights are assumed to be unrelated to outcome and confidence within a bin.
     """
-    own = counts.occupied
-    weight, middle = counts.weight[:, own], counts.bins.midpoints[own]
-    deviation, squares, weight_sq = counts.deviation[:, own], counts.deviation_sq[own], counts.weight_sq[own]
+    occupied = counts.occupied
+    weight, middle = counts.weight[:, occupied], counts.bins.midpoints[occupied]
+    deviation, squares, weight_sq = (
+        counts.deviation[:, occupied],
+        counts.deviation_sq[occupied],
+        counts.weight_sq[occupied],
+    )
     total, moved = weight.sum(axis=0), deviation.sum(axis=0)
     rise = np.maximum(weight[1] * (1 - middle) - deviation[1], 0.0)
     fall = np.maximum(weight[0] * middle + deviation[0], 0.0)
@@ -342,18 +346,18 @@ def steps_of_counts(counts: BinnedCounts) -> GridSteps:
     variance = total * middle * (1 - middle) + (1 - 2 * middle) * moved - squares
     loss = total_without_squares(middle, weight, deviation).sum(axis=0) + squares
     return GridSteps(
-        score=counts.mean_confidence[own],
+        score=counts.mean_confidence[occupied],
         weight=total,
         deviation=rise - fall,
         weight_sq=weight_sq,
         deviation_weight_sq=per_weight * (rise - fall),
         deviation_sq=per_weight * np.maximum(loss, 0.0),
         calibrated_variance=per_weight * np.maximum(variance, 0.0),
-        n_rows=counts.n[own],
+        n_rows=counts.n[occupied],
         weighted=counts.weighted,
         rise=rise,
         fall=fall,
-        edges=np.column_stack([counts.bins.edges[:-1], counts.bins.edges[1:]])[own],
+        edges=np.column_stack([counts.bins.edges[:-1], counts.bins.edges[1:]])[occupied],
     )
 
 
@@ -438,9 +442,9 @@ class MergedCounts(Whole):
     def part(self, which: NDArray[np.bool_]) -> "MergedCounts":
         """Return the bins of a mask, with edges halfway between their mean scores."""
         middle = self.mean_confidence[which]
-        own = {name: value[which] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        arrays = {name: value[which] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
         edges = np.concatenate([[0.0], (middle[1:] + middle[:-1]) / 2, [1.0]])
-        return replace(self, bins=Bins(edges, "equal-mass"), **own)  # type: ignore[arg-type]  # all are arrays
+        return replace(self, bins=Bins(edges, "equal-mass"), **arrays)  # type: ignore[arg-type]  # all are arrays
 
 
 def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:

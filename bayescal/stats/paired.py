@@ -102,11 +102,11 @@ class PairedCounts(Counted):
         target : str, default "confidence"
             Meaning of outcome and confidence, see `evaluate`.
         """
-        own = BinnedCounts.empty(first, target=target)
+        one = BinnedCounts.empty(first, target=target)
         other = BinnedCounts.empty(first if second is None else second, target=target)
         none = np.zeros(0)
         losses: dict[str, Any] = {name: LossSums.empty() for name in DIFFERENCES}
-        return cls(own, other, np.zeros((0, 4), np.int64), none.astype(np.int64), none, none.copy(), **losses)
+        return cls(one, other, np.zeros((0, 4), np.int64), none.astype(np.int64), none, none.copy(), **losses)
 
     @classmethod
     def from_arrays(
@@ -308,11 +308,11 @@ class PairedCounts(Counted):
         centres = [np.average(m, weights=self.weight) if self.weight.any() else 0.0 for m in moved]
         if self.clusters is None:
             return cosine_of(moved[0] - centres[0], moved[1] - centres[1], self.weight_sq, same=same)
-        own = of_mass[0] - centres[0], of_mass[1] - centres[1]
+        centred = of_mass[0] - centres[0], of_mass[1] - centres[1]
         assert self.first.clusters is not None
         assert self.second.clusters is not None
-        xx, yy = square(self.first.clusters, of_gap[0], own[0]), square(self.second.clusters, of_gap[1], own[1])
-        return cosine(xx, yy, self.clusters.product(of_gap, own), same=same)
+        xx, yy = square(self.first.clusters, of_gap[0], centred[0]), square(self.second.clusters, of_gap[1], centred[1])
+        return cosine(xx, yy, self.clusters.product(of_gap, centred), same=same)
 
     def gap_cosine(self, gaps: Coefficients) -> float:
         """Cosine similarity over rows of two profiles of gaps by bin; see `Paired`."""
@@ -408,8 +408,8 @@ def _packed(cells: Ints, n_others: int) -> Ints:
 
 
 def _unpacked(keys: Ints, n_others: int) -> Ints:
-    own, other = np.divmod(keys, 2 * n_others)
-    return np.stack([own // 2, own % 2, other // 2, other % 2], axis=1)
+    one, other = np.divmod(keys, 2 * n_others)
+    return np.stack([one // 2, one % 2, other // 2, other % 2], axis=1)
 
 
 def require_paired(counts: Any) -> PairedCounts:

@@ -142,10 +142,10 @@ class Ranks(Frozen):
         and lie close to it, which makes this variance too small; therefore the larger of the two is returned.
         """
         squares = self.weight_sq.sum(axis=1)
-        own = np.divide(
+        variance = np.divide(
             (self.weight_sq * (self.placements - self.auc) ** 2).sum(axis=1), squares, np.zeros(2), where=squares > 0
         )
-        return np.maximum(own, self.spread)
+        return np.maximum(variance, self.spread)
 
     @cached_property
     def grid_error(self) -> float:
@@ -173,8 +173,8 @@ class Ranks(Frozen):
         """
         if not self.both_outcomes:
             return self
-        own = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
-        return self.with_clusters(self._weighted_influences(confidence, outcome, own), own, of_row)
+        weights = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
+        return self.with_clusters(self._weighted_influences(confidence, outcome, weights), weights, of_row)
 
     def with_clusters(self, influence: Floats, weight: Floats, of_row: Ints) -> "Ranks":
         r"""Return these ranks with the design effect of clusters, given the influence of each row, times its weight.
@@ -280,8 +280,8 @@ def _fine_codes(confidence: Array, outcome: Array) -> Ints:
     offset, nearest, side = np.empty(size), np.empty(size, np.float32), np.empty(size, np.int32)
     for start in range(0, len(code), CHUNK):
         rows = slice(start, start + CHUNK)
-        own = slice(0, len(code[rows]))  # the last chunk may be shorter
-        d, m, s = offset[own], nearest[own], side[own]
+        part = slice(0, len(code[rows]))  # the last chunk may be shorter
+        d, m, s = offset[part], nearest[part], side[part]
         np.subtract(confidence[rows], 0.5, out=d, casting="unsafe")
         np.multiply(d >= 0, np.int32(SIDE), out=s)
         np.abs(d, out=d)

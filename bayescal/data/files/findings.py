@@ -116,11 +116,11 @@ def sums_of_file(
     if sums is None:
         raise problem
     if not sums.accepted:
-        found = BlockFindings(stream)
+        findings = BlockFindings(stream)
         for block in blocks():
-            with found.block(len(block)):
+            with findings.block(len(block)):
                 sums.require(argument, block)
-        found.report()
+        findings.report()
     return sums
 
 

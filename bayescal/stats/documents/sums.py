@@ -193,11 +193,11 @@ def weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
 
 def read_weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
     """Read sums of weights and of squared weights; without them in the document, every weight is 1."""
-    given = [name for name in WEIGHTS if name in document]
-    if not given:
+    names = [name for name in WEIGHTS if name in document]
+    if not names:
         return unit_weights(rows)
-    if len(given) == 1:
-        raise ValueError(f"`{where}{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    if len(names) == 1:
+        raise ValueError(f"`{where}{names[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
     weight = floats(f"{where}weight", document["weight"], rows.shape)
     weight_sq = floats(f"{where}weight_sq", document["weight_sq"], rows.shape[-1:])
     for name, values in (("weight", weight), ("weight_sq", weight_sq)):

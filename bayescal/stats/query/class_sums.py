@@ -51,8 +51,8 @@ def class_sums(
     table = _table(source, query.classes, query.used)
     sums = []
     for k, (argument, name) in enumerate(arguments.items()):
-        own = np.flatnonzero(np.array(table["of_class"]) == k)
-        part = {key: [values[i] for i in own] for key, values in table.items() if key != "of_class"}
+        places = np.flatnonzero(np.array(table["of_class"]) == k)
+        part = {key: [values[i] for i in places] for key, values in table.items() if key != "of_class"}
         names = {"outcome": query.called, "confidence": f"`{argument}` (column {quoted(name)})"}
         rows = rows_read(part, query.of_class(k), names | {WEIGHTS: f"`weights` (column {quoted(weights or '')})"})
         require_weight(rows, "")
@@ -207,8 +207,8 @@ class _ClassQuery:
         frame = frame.select(*(nw.col(f"{kind}{k}") for k in cells for kind in ("r", "cell")))
         parts = []
         for k, j in [*combinations(cells, 2), *((k, k) for k in cells)]:
-            own = (nw.col(f"cell{k}") * float(len(self.values) * size) + nw.col(f"cell{j}")).cast(nw.Int64)
-            pair = frame.select(own.alias("pair"), (nw.col(f"r{k}") * nw.col(f"r{j}")).alias("total"))
+            cell = (nw.col(f"cell{k}") * float(len(self.values) * size) + nw.col(f"cell{j}")).cast(nw.Int64)
+            pair = frame.select(cell.alias("pair"), (nw.col(f"r{k}") * nw.col(f"r{j}")).alias("total"))
             parts.append(pair.group_by("pair").agg(nw.col("total").sum()))
         return nw.concat(parts, how="vertical")
 
@@ -236,9 +236,9 @@ def _refuse_labels(table: dict[str, list[Any]], query: _ClassQuery, source: Any)
         rule = _rules.COMPLETE
         raise InvalidRows(_found(query, n[1], size, rule.words, rule.hint, verb=rule.verb))
     if n[2]:
-        found = [v for v in _table(source, query.unnamed, query.used)[LABEL] if v is not None]
+        unnamed = [v for v in _table(source, query.unnamed, query.used)[LABEL] if v is not None]
         hint = "Name every class with its column in `probabilities`."
-        shown = f" {found[0]!r} is none of them." if found else ""
+        shown = f" {unnamed[0]!r} is none of them." if unnamed else ""
         rule_words = f"must be labels from `probabilities`, {quoted(list(query.columns)[:10])}"
         raise InvalidRows(_found(query, n[2], size, rule_words, hint + shown))
 

@@ -208,8 +208,8 @@ class Query:
             c, size = nw.col(f"c{i}"), len(self.bins)
             # clipped rows have bins of their own, below the first and above the last, so that they can be counted
             place = nw.when(c < 0).then(nw.lit(-1.0)).when(c > 1).then(nw.lit(float(size))).otherwise(nw.col(f"b{i}"))
-            own = (place + 1) * 2 + nw.col(f"z{i}")
-            key = own if key is None else key * (2.0 * (size + 2)) + own
+            cell = (place + 1) * 2 + nw.col(f"z{i}")
+            key = cell if key is None else key * (2.0 * (size + 2)) + cell
         good = nw.col("state") == row_states.OK
         frame = frame.with_columns(nw.when(good).then(key).otherwise(-nw.col("state").cast(nw.Float64)).alias("key"))
         return frame.with_columns(nw.col("key").cast(nw.Int64))
@@ -306,12 +306,12 @@ def rows_read(
     index: list[Ints] = []
     outcome: list[Ints] = []
     for i in reversed(query.numbers):
-        key, own = np.divmod(key, 2 * (size + 2))
-        place = own // 2 - 1
+        key, cell = np.divmod(key, 2 * (size + 2))
+        place = cell // 2 - 1
         confidence = list(query.models[i])[1]
         _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, confidence, names[confidence])
         index.insert(0, np.clip(place, 0, size - 1))
-        outcome.insert(0, own % 2)
+        outcome.insert(0, cell % 2)
     deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in ("m", "q", "ll"))
     log_losses = [_loss_sums(*(floats[f"{kind}{i}"] for kind in ("wg", "gg", "inf"))) for i in query.numbers]
     if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq, *loss_sq]):
@@ -425,8 +425,8 @@ def framed_clusters(
     key, cell = np.unique(rows.groups.of_row * size + index, return_inverse=True)
     each = (n, residual, square, rows.log_losses[0].total)
     sums = np.stack([sums_at(cell, values, len(key)) for values in each])
-    own = (sums_at(index, values, size) for values in (n, residual, square))
-    return sums_of(rows, 0, bins), ClusterSums.from_cells(ClusterCells(key, sums, *own))
+    by_bin = (sums_at(index, values, size) for values in (n, residual, square))
+    return sums_of(rows, 0, bins), ClusterSums.from_cells(ClusterCells(key, sums, *by_bin))
 
 
 def require_weight(rows: KeySums, where: str) -> None:
@@ -467,8 +467,8 @@ def loss_differences_of(rows: KeySums) -> dict[str, Any]:
 
 def joint_of(rows: KeySums, size: int) -> tuple[Ints, Ints, Floats, Floats]:
     """Joint cells of two models that occur, in lexicographic order: their keys, rows, weights and squared weights."""
-    own, other = (2 * rows.index[i] + rows.outcome[i] for i in (0, 1))
-    keys, at = np.unique(own * (2 * size) + other, return_inverse=True)
+    one, other = (2 * rows.index[i] + rows.outcome[i] for i in (0, 1))
+    keys, at = np.unique(one * (2 * size) + other, return_inverse=True)
     count = row_counts("n", summed_by_key(at, rows.n, len(keys)))
     if rows.weight is None or rows.weight_sq is None:
         return keys, count, *unit_weights(count)
