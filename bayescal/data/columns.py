@@ -21,6 +21,12 @@ SHOWN = 10
 SAFE_WEIGHT = 2.0**100
 #: Least ratio of a positive weight to the largest one, for results that need squared weights of single rows.
 LEAST_RATIO = 1e-60
+#: What to pass as a column that says whether an event happened.
+EVENT = "Pass whether the event happened, as in `y_true == label`."
+#: What to pass in place of logits.
+EXPIT = "`scipy.special.expit`"
+PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`."
+OF_CLASSES = "Logits? Pass probabilities, as in `scipy.special.softmax(logits, axis=1)`."
 
 
 def column(name: str, array: Array) -> Array:
@@ -266,14 +272,6 @@ def refuse_scale(weight: Array) -> NoReturn:
     """Refuse weights whose squares could not be summed."""
     _rules.SUMMABLE.require("weights", weight)
     raise _rules.too_small(weight.max())
-
-
-#: What to pass as a column that says whether an event happened.
-EVENT = "Pass whether the event happened, as in `y_true == label`."
-#: What to pass in place of logits.
-EXPIT = "`scipy.special.expit`"
-PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`."
-OF_CLASSES = "Logits? Pass probabilities, as in `scipy.special.softmax(logits, axis=1)`."
 
 
 def require_marks(name: str, values: Any, instead: str = EVENT) -> None:

@@ -24,6 +24,10 @@ Ints = NDArray[np.int64]
 UNNAMED = "group"
 #: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
 MOST_FRACTIONS = 30
+#: Numbers as text: decimal numbers, and integers as `str` writes them.
+_DECIMAL, _INTEGER = re.compile(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?"), re.compile(r"0|-?[1-9]\d{0,17}")
+#: Why the number of groups is limited, and what to do.
+OF_DRAWS = "the draws of more do not fit into memory", "Use fewer `draws` or `bins`, or a column with fewer values."
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +84,7 @@ class Groups:
 
     def equation(self, label: Any) -> str:
         """Return a label with the name of its column, as in "ward = 7" or "ward = 7, sex = m"."""
-        names = self.name.split(", ")
-        if not isinstance(label, tuple) or len(label) != len(names):
-            names, label = [self.name], (label,)
-        return ", ".join(
-            f"{_render.name(name)} = {_render.name(each)}" for name, each in zip(names, label, strict=True)
-        )
+        return equation(self.name, label)
 
     def rows(self) -> list[Ints]:
         """Return the row numbers of each group, in the order of `labels`."""
@@ -282,12 +281,6 @@ def _name(by: Any) -> str:
     if columns is not None and all(isinstance(c, str) for c in columns):
         return ", ".join(columns)
     return UNNAMED
-
-
-#: Numbers as text: decimal numbers, and integers as `str` writes them.
-_DECIMAL, _INTEGER = re.compile(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?"), re.compile(r"0|-?[1-9]\d{0,17}")
-#: Why the number of groups is limited, and what to do.
-OF_DRAWS = "the draws of more do not fit into memory", "Use fewer `draws` or `bins`, or a column with fewer values."
 
 
 def numbers_of_measurement(labels: Iterable[str]) -> list[float]:

@@ -22,7 +22,7 @@ from bayescal.stats.frozen import Counted
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
 from bayescal.stats.query.row_sums import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
-from bayescal.stats.sums import added, effective_number, row_counts, unit_weights
+from bayescal.stats.sums import added, effective_number, ratio, row_counts, unit_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -236,17 +236,17 @@ class BinnedCounts(Counted):
         array([1, 1])
         """
         edges = bins_before_rows(bins, binning)
-        models = [{"outcome": outcome, "confidence": confidence}]
+        classifiers = [{"outcome": outcome, "confidence": confidence}]
         if cluster is not None:
             if weights is not None or by is not None:
                 raise ValueError(
                     "`cluster` cannot be combined with `weights` or `by` in a query; use `from_arrays` or `count_file`."
                 )
-            sums, clusters = framed_clusters(frame, models[0], cluster, edges, target)
+            sums, clusters = framed_clusters(frame, classifiers[0], cluster, edges, target)
             return cls(edges, **vars(sums), target=target, clusters=clusters)
         counts = {
             label: cls(edges, **vars(sums_of(rows, 0, edges)), target=target)
-            for label, rows in framed(frame, models, weights, by, edges, target)
+            for label, rows in framed(frame, classifiers, weights, by, edges, target)
         }
         return counts[None] if by is None else counts
 
@@ -393,12 +393,12 @@ class BinnedCounts(Counted):
     @property
     def accuracy(self) -> Floats:
         """(Weighted) share of outcome 1 in each bin, shape (n_bins,); NaN if a bin is empty."""
-        return _ratio(self.weight[1], self.weight.sum(axis=0))
+        return ratio(self.weight[1], self.weight.sum(axis=0))
 
     @property
     def mean_confidence(self) -> Floats:
         """(Weighted) mean confidence in each bin, shape (n_bins,); NaN if a bin is empty."""
-        mean = self.bins.midpoints + _ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
+        mean = self.bins.midpoints + ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
         return np.clip(mean, 0.0, 1.0)  # rounded, the mean of confidences of 1 may exceed 1
 
     @property
@@ -406,8 +406,8 @@ class BinnedCounts(Counted):
         """(Weighted) variance of the confidences inside each bin, shape (n_bins,); NaN if a bin is empty."""
         total = self.weight.sum(axis=0)
         # deviations are measured from the middle of the bin, which changes neither variance nor covariance
-        mean = _ratio(self.deviation.sum(axis=0), total)
-        return np.maximum(_ratio(self.deviation_sq, total) - mean**2, 0.0)
+        mean = ratio(self.deviation.sum(axis=0), total)
+        return np.maximum(ratio(self.deviation_sq, total) - mean**2, 0.0)
 
     @property
     def within_covariance(self) -> Floats:
@@ -416,7 +416,7 @@ class BinnedCounts(Counted):
         Under exact calibration its expectation is `within_variance`.
         """
         total = self.weight.sum(axis=0)
-        return _ratio(self.deviation[1], total) - _ratio(self.deviation.sum(axis=0), total) * self.accuracy
+        return ratio(self.deviation[1], total) - ratio(self.deviation.sum(axis=0), total) * self.accuracy
 
     @property
     def share(self) -> Floats:
@@ -440,7 +440,7 @@ class BinnedCounts(Counted):
     @property
     def _rows_per_weight(self) -> Floats:
         """Sum w / sum w^2 of each bin: exactly 1 for unit weights, so that `effective_n` equals the integers `n`."""
-        return np.nan_to_num(_ratio(self.weight.sum(axis=0), self._squares))
+        return np.nan_to_num(ratio(self.weight.sum(axis=0), self._squares))
 
     @property
     def _squares(self) -> Floats:
@@ -512,11 +512,6 @@ class BinnedCounts(Counted):
         parts["reading"] = self.reading
         parts["ranks"] = self.ranks or Ranks.of_bins(self.bins, self.weight, self.weight_sq)
         return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, **parts)
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    """Divide; NaN where the denominator is 0."""
-    return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
 
 
 def sums_of_rows(rows: Predictions | Columns, bins: Bins) -> CellSums:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import log_losses
-from bayescal.stats.sums import effective_number, sums_at
+from bayescal.stats.sums import effective_number, ratio, sums_at
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -30,6 +30,8 @@ CHUNK = 262_144
 MOST_PARTS = 16
 #: Sums of a cell: weight, weight * residual, weight * squared error, weight * log loss.
 SUMS = 4
+#: Quotients, 0 in empty bins.
+_ratio = partial(ratio, empty=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,11 +414,6 @@ def clusters_of(counts: Any) -> ClusterSums | None:
     """Return the sums over clusters of any counts; None if their rows are independent."""
     sums: ClusterSums | None = getattr(counts, "clusters", None)
     return sums
-
-
-def _ratio(top: Floats, bottom: Floats, empty: float = 0.0) -> Floats:
-    """Divide; `empty` where the denominator is 0."""
-    return np.divide(top, bottom, out=np.full(np.shape(top), empty), where=bottom > 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -205,9 +205,9 @@ class PairedCounts(Counted):
         [[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1]]
         """
         edges = bins_before_rows(bins, binning)
-        models = _two_models(outcome, first_confidence, second_confidence)
+        classifiers = _two_classifiers(outcome, first_confidence, second_confidence)
         counts = {}
-        for label, rows in framed(frame, models, weights, by, edges, target):
+        for label, rows in framed(frame, classifiers, weights, by, edges, target):
             first, second = (BinnedCounts(edges, **vars(sums_of(rows, i, edges)), target=target) for i in (0, 1))
             keys, n, weight, weight_sq = joint_of(rows, len(edges))
             joint = _unpacked(keys, len(edges)), n, weight, weight_sq
@@ -391,7 +391,7 @@ def _area_correlation(
     return correlation_of_areas(sides, first.weight, of_row)
 
 
-def _two_models(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:
+def _two_classifiers(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:
     """Map arguments to columns for each classifier; a single outcome column serves both."""
     if isinstance(outcome, str):
         return [{"outcome": outcome, "first_confidence": first}, {"outcome": outcome, "second_confidence": second}]

@@ -34,6 +34,11 @@ def effective_number(weight: np.ndarray, weight_sq: Any = None) -> float:
     return float(np.sum(weight)) ** 2 / squares if squares > 0 else 0.0
 
 
+def ratio(top: Floats, bottom: Floats, empty: float = np.nan) -> Floats:
+    """Divide; `empty` where the denominator is 0."""
+    return np.divide(top, bottom, out=np.full(np.shape(top), empty), where=bottom > 0)
+
+
 def cosine(xx: float, yy: float, xy: float, *, same: bool) -> float:
     """Return xy / sqrt(xx yy), which is at most 1; if a square is 0, 1 for the same classifier and 0 otherwise.
 

@@ -113,7 +113,7 @@ class _SurvivalQuery(Query):
         ]
         chosen += [
             named_column(frame, name).cast(nw.Float64).alias(own)
-            for name, own in ((self.time, "t"), (self.event, "e"), (self.models[0]["risk"], "c0"))
+            for name, own in ((self.time, "t"), (self.event, "e"), (self.classifiers[0]["risk"], "c0"))
         ]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))

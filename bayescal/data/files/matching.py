@@ -32,7 +32,7 @@ def read_models(
     have the order of the first file. Weights must agree between files, and labels too if they are true classes
     (`same_labels`) and do not state whether a prediction was right.
     """
-    sources = list(dict.fromkeys(model.source for model in models.values()))
+    sources = list(dict.fromkeys(classifier.source for classifier in models.values()))
     several = len(sources) > 1
     if several and key is None:
         raise ValueError("`key` must name the column that says which rows of the files are the same.")
@@ -49,7 +49,7 @@ def read_models(
     if not several or key is None:
         return rows
     orders = _matched({source: read[source][key, "text"] for source in sources}, key)
-    rows = {name: _reordered(of_model, orders[of_model.source]) for name, of_model in rows.items()}
+    rows = {name: _reordered(of_classifier, orders[of_classifier.source]) for name, of_classifier in rows.items()}
     first, *others = rows
     for name in others:
         of_rows = ((weights, "weights"), (cluster, "cluster"), (by, "group"))
@@ -68,16 +68,16 @@ def _places(
     `row_columns` are the columns of weights, of clusters, of keys and of groups.
     """
     places: dict[str, Places] = {}
-    for name, model in models.items():
-        place = places_of(model, row_columns, classes)
+    for name, classifier in models.items():
+        place = places_of(classifier, row_columns, classes)
         first = next(iter(places.values()), place)
-        if place.classes != first.classes and model.prob_prefix is not None:
+        if place.classes != first.classes and classifier.prob_prefix is not None:
             if first.classes is None or place.classes is None or set(place.classes) != set(first.classes):
                 raise ValueError(
                     f"`prob_prefix` must lead to the same classes for every classifier: {quoted(next(iter(places)))} "
                     f"has {quoted(list(first.classes or ()))}, {quoted(name)} has {quoted(list(place.classes or ()))}."
                 )
-            place = places_of(model, row_columns, [str(c) for c in first.classes])
+            place = places_of(classifier, row_columns, [str(c) for c in first.classes])
         places[name] = place
     return places
 

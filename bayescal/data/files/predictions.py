@@ -189,38 +189,38 @@ class Places:
         return [self.label, *self.probs, *self.weights, *self.group, *self.cluster]
 
 
-def places_of(model: ModelColumns, row_columns: tuple[str | None, ...], classes: Sequence[str] | None) -> Places:
+def places_of(classifier: ModelColumns, row_columns: tuple[str | None, ...], classes: Sequence[str] | None) -> Places:
     """Return the columns to read for a classifier; `row_columns` are those of weights, clusters, and keys or groups."""
     weights, cluster, *others = row_columns
     _checks.in_order("classes", classes)
     names: tuple[Any, ...] | None = None if classes is None else tuple(classes)
-    if model.prob_prefix is not None:
-        besides = (model.label, weights, cluster, *others)
-        columns, names = class_columns(model.source, model.prob_prefix, besides=besides, classes=names)
-    elif model.prob is not None:
-        columns, names = (model.prob,), None if names is None else named_classes(names)
+    if classifier.prob_prefix is not None:
+        besides = (classifier.label, weights, cluster, *others)
+        columns, names = class_columns(classifier.source, classifier.prob_prefix, besides=besides, classes=names)
+    elif classifier.prob is not None:
+        columns, names = (classifier.prob,), None if names is None else named_classes(names)
     else:
         raise ValueError("`prob` or `prob_prefix` must say where the probabilities are.")
     return Places(
-        (model.label, "text" if names and isinstance(names[0], str) else "label"),
-        tuple((column, "log" if model.logprob else "number") for column in columns),
+        (classifier.label, "text" if names and isinstance(names[0], str) else "label"),
+        tuple((column, "log" if classifier.logprob else "number") for column in columns),
         () if weights is None else ((weights, "number"),),
         names,
         cluster=() if cluster is None else ((cluster, "text"),),
     )
 
 
-def rows_of(model: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
+def rows_of(classifier: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
     """Combine the columns that were read."""
     probs = [read[column] for column in place.probs]
     labels = read[place.label]
     return Rows(
         _as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
-        probs[0] if model.prob_prefix is None else np.column_stack(probs),
+        probs[0] if classifier.prob_prefix is None else np.column_stack(probs),
         read[place.weights[0]] if place.weights else None,
         place.classes,
         tuple(column for column, _ in place.probs),
-        model.source,
+        classifier.source,
         group=read[place.group[0]] if place.group else None,
         cluster=read[place.cluster[0]] if place.cluster else None,
     )
@@ -242,7 +242,7 @@ class RowStream:
     source: Source
     columns: tuple[str, ...]  # the column or columns of probabilities
     classes: tuple[Any, ...] | None  # label of each of them; None where labels are 0 and 1
-    model: ModelColumns
+    classifier: ModelColumns
     places: "Places"
     sums: RowSums | None = None  # of all rows of the matrix, if rows are to be divided by them
 
@@ -250,7 +250,7 @@ class RowStream:
         """Read the rows in the order of the file, in blocks of at most some 100 MB; errors as in `read_predictions`."""
         wanted = list(dict.fromkeys(self.places.wanted))
         for read in self.source.blocks(wanted):
-            rows = rows_of(self.model, self.places, dict(zip(wanted, read, strict=True)))
+            rows = rows_of(self.classifier, self.places, dict(zip(wanted, read, strict=True)))
             yield rows if self.sums is None else replace(rows, y_prob=divided(rows.y_prob))
 
     @property
@@ -261,18 +261,18 @@ class RowStream:
     def read(self) -> Rows:
         """All rows at once."""
         wanted = list(dict.fromkeys(self.places.wanted))
-        return rows_of(self.model, self.places, dict(zip(wanted, self.source.read(wanted), strict=True)))
+        return rows_of(self.classifier, self.places, dict(zip(wanted, self.source.read(wanted), strict=True)))
 
     @property
     def one_column(self) -> bool:
         """Whether probabilities are a column and not a matrix."""
-        return self.model.prob_prefix is None
+        return self.classifier.prob_prefix is None
 
     @property
     def called(self) -> dict[str, str]:
         """Names of the arguments of `evaluate` that hold rows, for messages."""
         weights = [column for column, _ in self.places.weights]
-        return self.model.called(weights[0] if weights else None)
+        return self.classifier.called(weights[0] if weights else None)
 
     def place(self, row: int) -> str:
         """Return the position of row number `row` (from 0) in words."""
@@ -292,7 +292,7 @@ def open_predictions(
     logprob: bool = False,
 ) -> RowStream:
     """Open a file to be read in blocks, as for `read_predictions`; groups (`by`) and clusters are read as text."""
-    model = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
-    places = places_of(model, (weights, cluster, by), classes)
+    classifier = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
+    places = places_of(classifier, (weights, cluster, by), classes)
     places = places if by is None else replace(places, group=((by, "text"),))
-    return RowStream(model.source, tuple(c for c, _ in places.probs), places.classes, model, places)
+    return RowStream(classifier.source, tuple(c for c, _ in places.probs), places.classes, classifier, places)

@@ -310,8 +310,7 @@ def clusters_document(counts: BinnedCounts) -> dict[str, Any]:
     if clusters is None:
         return {}
     sums: dict[str, Any] = {name: getattr(clusters, name).tolist() for name in _SUMS}
-    for name in _SYMMETRIC:
-        sums[name] = [row[: i + 1].tolist() for i, row in enumerate(getattr(clusters, name))]
+    sums |= {name: triangle(getattr(clusters, name)) for name in _SYMMETRIC}
     return {CLUSTERS: {"number": clusters.number, **sums}}
 
 
@@ -334,7 +333,7 @@ def read_clusters(document: Mapping[str, Any], counts: BinnedCounts, where: str)
         raise ValueError(f"`{name}.number` must be from 1 to the number of rows, {counts.n_rows}; it is {number}.")
     shapes = {"losses": (2,), "log_losses": (2,), "rn": (size, size)}
     sums = {
-        key: _triangle(f"{name}.{key}", entry[key], size)
+        key: read_triangle(f"{name}.{key}", entry[key], size)
         if key in _SYMMETRIC
         else floats(f"{name}.{key}", entry[key], shapes.get(key, (size,)))
         for key in _SUMS
@@ -371,7 +370,12 @@ def read_pair_clusters(document: Mapping[str, Any], pair: PairedCounts) -> Paire
     return PairedClusters(**sums)
 
 
-def _triangle(name: str, document: Any, size: int) -> Floats:
+def triangle(matrix: Floats) -> list[list[float]]:
+    """Return the lower triangle of a symmetric matrix."""
+    return [row[: i + 1].tolist() for i, row in enumerate(matrix)]
+
+
+def read_triangle(name: str, document: Any, size: int) -> Floats:
     """Read the lower triangle of a symmetric matrix."""
     if not isinstance(document, list) or len(document) != size:
         raise ValueError(f"`{name}` must be an array of {size} rows, the lower triangle of a matrix.")

@@ -112,8 +112,8 @@ class _ClassQuery:
 
     def of_class(self, k: int) -> Query:
         """Return the query of one class."""
-        model = {"outcome": "outcome", "confidence": f"p{k}"}
-        return Query([model], None if self.weights is None else WEIGHTS, [], self.bins, [self.dtypes[k]])
+        classifier = {"outcome": "outcome", "confidence": f"p{k}"}
+        return Query([classifier], None if self.weights is None else WEIGHTS, [], self.bins, [self.dtypes[k]])
 
     def labels(self, frame: Any) -> Any:
         """Count rows, and rows whose label is missing or not among the classes."""

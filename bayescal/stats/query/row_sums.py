@@ -53,7 +53,7 @@ BY = "by"
 class KeySums:
     """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once.
 
-    Arrays have shape (n_keys,); lists have one per model.
+    Arrays have shape (n_keys,); lists have one per classifier.
     """
 
     n: Ints  # rows
@@ -67,7 +67,7 @@ class KeySums:
     weight_sq: Floats | None
     largest_weight: Floats | None
     groups: Groups | None
-    loss_difference: LossSums | None = None  # of two models: sums of w times the difference, and of its square
+    loss_difference: LossSums | None = None  # of two classifiers: sums of w times the difference, and of its square
     log_loss_difference: LossSums | None = None
 
     def split(self) -> Iterator[tuple[Any, "KeySums"]]:
@@ -95,7 +95,7 @@ class KeySums:
 
 def row_sums(
     frame: Any,
-    models: Sequence[dict[str, str]],
+    classifiers: Sequence[dict[str, str]],
     weights: str | None,
     by: list[str],
     bins: Edges,
@@ -104,18 +104,18 @@ def row_sums(
 ) -> KeySums:
     """Count and sum the rows of a frame of any engine.
 
-    Each of one or two `models` maps arguments to the columns of outcome and confidence, in this order. `by` are columns
-    of group labels, and messages call the argument that names them `labels`.
+    Each of one or two `classifiers` maps arguments to the columns of outcome and confidence, in this order. `by` are
+    columns of group labels, and messages call the argument that names them `labels`.
     """
     source = opened(frame)
-    columns = {argument: name for model in models for argument, name in model.items()}
+    columns = {argument: name for classifier in classifiers for argument, name in classifier.items()}
     columns |= {} if weights is None else {"weights": weights}
     of_labels = {f"{labels}[{i}]" if len(by) > 1 else labels: name for i, name in enumerate(by)}
     dtypes = dtypes_of(source, columns | of_labels)
     names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in columns.items()}
     for argument, name in names.items():
         row_states.refuse_types(name, argument.rpartition("_")[2].partition("[")[0], dtypes[argument])
-    query = Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
+    query = Query(classifiers, weights, by, bins, [dtypes[list(classifier)[1]] for classifier in classifiers])
     answers = answers_of(source, query.of, [*columns.values(), *by])
     table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
     _checks.not_empty("frame", sum(table.get("n", [])))
@@ -130,20 +130,20 @@ def _categories(dtype: Any) -> list[Any] | None:
 class Query:
     """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`.
 
-    `dtypes` are the narwhals types of the confidences of each model.
+    `dtypes` are the narwhals types of the confidences of each classifier.
     """
 
     def __init__(
         self,
-        models: Sequence[dict[str, str]],
+        classifiers: Sequence[dict[str, str]],
         weights: str | None,
         by: list[str],
         bins: Edges,
         dtypes: list[Any],
     ) -> None:
-        self.models, self.weights, self.by, self.bins, self.dtypes = models, weights, by, bins, dtypes
+        self.classifiers, self.weights, self.by, self.bins, self.dtypes = classifiers, weights, by, bins, dtypes
         self.labels = [f"by{i}" for i in range(len(by))]
-        self.numbers = range(len(models))
+        self.numbers = range(len(classifiers))
 
     def of(self, frame: Any) -> Any:
         """Return the sums by key of a frame; a lazy engine has not computed them yet."""
@@ -156,10 +156,10 @@ class Query:
     def _columns(self, frame: Any) -> Any:
         """Select the columns under names of our own, which cannot clash, with numbers as float64."""
         chosen = [named_column(frame, name).alias(label) for name, label in zip(self.by, self.labels, strict=True)]
-        for i, model in enumerate(self.models):
+        for i, classifier in enumerate(self.classifiers):
             chosen += [
                 named_column(frame, name).cast(nw.Float64).alias(f"{c}{i}")
-                for c, name in zip("zc", model.values(), strict=True)
+                for c, name in zip("zc", classifier.values(), strict=True)
             ]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
@@ -181,7 +181,7 @@ class Query:
         return frame.with_columns(row_states.together(states).alias("state"), *safe)
 
     def binned(self, frame: Any, i: int, eager: bool) -> Any:
-        """Add the bin and the deviation of each row for one model: columns b and d."""
+        """Add the bin and the deviation of each row for one classifier: columns b and d."""
         c, b, d = nw.col(f"s{i}"), f"b{i}", f"d{i}"
         edges = self.bins.starts_as(numpy_dtype(self.dtypes[i]))
         if not self.bins.by_product or edges.dtype == np.float16:
@@ -202,7 +202,7 @@ class Query:
         return frame.with_columns((c - (low + high) / 2).alias(d))
 
     def _key(self, frame: Any) -> Any:
-        """Add a key: a number >= 0 for the bins and outcomes of all models, or minus the state of an invalid row."""
+        """Add a key: a number >= 0 for the bins and outcomes of all classifiers, or minus the state of a bad row."""
         key: Any = None
         for i in self.numbers:
             c, size = nw.col(f"c{i}"), len(self.bins)
@@ -243,7 +243,7 @@ class Query:
         return frame.select(*self.labels, "key", *kept, *terms).group_by(*self.labels, "key").agg(*sums)
 
     def _lossy(self, frame: Any, i: int) -> Any:
-        """Add the losses of each row for one model: the squared error l, and the log loss g, 0 if it is infinite.
+        """Add the losses of each row for one classifier: the squared error l, and the log loss g, 0 if it is infinite.
 
         It is infinite if the probability t of the outcome is 0.
         """
@@ -308,7 +308,7 @@ def rows_read(
     for i in reversed(query.numbers):
         key, cell = np.divmod(key, 2 * (size + 2))
         place = cell // 2 - 1
-        confidence = list(query.models[i])[1]
+        confidence = list(query.classifiers[i])[1]
         _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, confidence, names[confidence])
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, cell % 2)
@@ -349,7 +349,7 @@ def _numbers(values: list[Any]) -> Floats:
 
 def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: Query, names: dict[str, str]) -> None:
     invalid = row_states.InvalidStates(states, n, names)
-    arguments = [list(model) for model in query.models]
+    arguments = [list(classifier) for classifier in query.classifiers]
     for i, (outcome, confidence) in enumerate(arguments):
         invalid.refuse_missing(2 * i, outcome)
         invalid.refuse_missing(2 * i + 1, confidence)
@@ -401,22 +401,22 @@ def bins_before_rows(bins: Any, binning: str) -> Bins:
 
 
 def framed(
-    frame: Any, models: Sequence[dict[str, str]], weights: str | None, by: Any, bins: Bins, target: str
+    frame: Any, classifiers: Sequence[dict[str, str]], weights: str | None, by: Any, bins: Bins, target: str
 ) -> Iterator[tuple[Any, KeySums]]:
     """Yield the label and the sums of each group of rows; the label is None if there are no groups."""
     _checks.one_of("target", target, TARGETS)
-    for label, rows in row_sums(frame, models, weights, names_of_columns("by", by), bins).split():
+    for label, rows in row_sums(frame, classifiers, weights, names_of_columns("by", by), bins).split():
         require_weight(rows, "" if label is None else f" in group {label!r}")
         yield label, rows
 
 
 def framed_clusters(
-    frame: Any, model: dict[str, str], cluster: Any, bins: Bins, target: str
+    frame: Any, classifier: dict[str, str], cluster: Any, bins: Bins, target: str
 ) -> tuple[CellSums, ClusterSums]:
-    """Return the sums of one model without weights, and its sums over clusters, from one query by cluster and bin."""
+    """Return the sums of a classifier without weights, and those over clusters, from a query by cluster and bin."""
     _checks.one_of("target", target, TARGETS)
     require_few(len(bins))
-    rows = row_sums(frame, [model], None, names_of_columns("cluster", cluster), bins, labels="cluster")
+    rows = row_sums(frame, [classifier], None, names_of_columns("cluster", cluster), bins, labels="cluster")
     assert rows.groups is not None
     size, index, z, n = len(bins), rows.index[0], rows.outcome[0], rows.n.astype(np.float64)
     error, deviation = z - bins.midpoints[index], rows.deviation[0]
@@ -440,11 +440,11 @@ def require_weight(rows: KeySums, where: str) -> None:
         raise _rules.too_small(most, where)
 
 
-def sums_of(rows: KeySums, model: int, bins: Bins) -> CellSums:
-    """Return the sums of one model on these bins."""
+def sums_of(rows: KeySums, classifier: int, bins: Bins) -> CellSums:
+    """Return the sums of one classifier on these bins."""
     size = len(bins)
-    index = rows.index[model]
-    cell = index + size * rows.outcome[model]
+    index = rows.index[classifier]
+    cell = index + size * rows.outcome[classifier]
 
     def by_cell(values: Any) -> Floats:
         return sums_at(cell, values, 2 * size).reshape(2, size)
@@ -454,19 +454,19 @@ def sums_of(rows: KeySums, model: int, bins: Bins) -> CellSums:
         weight, weight_sq = unit_weights(cells)
     else:
         weight, weight_sq = by_cell(rows.weight), sums_at(index, rows.weight_sq, size)
-    deviation, deviation_sq = by_cell(rows.deviation[model]), by_cell(rows.deviation_sq[model])
-    losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[model]))
-    log_losses = rows.log_losses[model].apply(by_cell)
+    deviation, deviation_sq = by_cell(rows.deviation[classifier]), by_cell(rows.deviation_sq[classifier])
+    losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[classifier]))
+    log_losses = rows.log_losses[classifier].apply(by_cell)
     return CellSums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, losses, log_losses)
 
 
 def loss_differences_of(rows: KeySums) -> dict[str, Any]:
-    """Return the sums of the difference between the losses of two models, and of its square, for each kind."""
+    """Return the sums of the difference between the losses of two classifiers, and of its square, for each kind."""
     return {name: getattr(rows, name).apply(np.sum) for name in DIFFERENCES}
 
 
 def joint_of(rows: KeySums, size: int) -> tuple[Ints, Ints, Floats, Floats]:
-    """Joint cells of two models that occur, in lexicographic order: their keys, rows, weights and squared weights."""
+    """Joint cells of two classifiers that occur, in lexicographic order: keys, rows, weights and squared weights."""
     one, other = (2 * rows.index[i] + rows.outcome[i] for i in (0, 1))
     keys, at = np.unique(one * (2 * size) + other, return_inverse=True)
     count = row_counts("n", summed_by_key(at, rows.n, len(keys)))
