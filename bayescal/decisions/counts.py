@@ -14,7 +14,7 @@ from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
 from bayescal.data.columns import refuse_scale
 from bayescal.data.predictions import Predictions
-from bayescal.decisions.clustered_cells import ClusteredCells, add_cells, cells_of_clusters
+from bayescal.decisions.clustered_cells import ClusteredCells, cells_of_clusters
 from bayescal.decisions.event_bins import edges_as_thresholds, event_cells, event_margins
 from bayescal.decisions.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, only_by_outcome, require_keys
 from bayescal.decisions.thresholds import (
@@ -27,6 +27,7 @@ from bayescal.decisions.thresholds import (
 )
 from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import add_clusters
 from bayescal.stats.frozen import Counted
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.row_sums import framed
@@ -356,7 +357,7 @@ class ThresholdCounts(Counted):
             np.concatenate([getattr(c, name) for c in (self, other)]) for name in ("cells", "n", "weight")
         )
         squares = self.weight_sq + other.weight_sq
-        joint, clusters = merged(cells, n, weight, self.n_bins), add_cells(self.clusters, other.clusters)
+        joint, clusters = merged(cells, n, weight, self.n_bins), add_clusters(self.clusters, other.clusters)
         return ThresholdCounts(self.thresholds, self.models, *joint, squares, clusters)
 
     def __repr__(self) -> str:

@@ -388,25 +388,14 @@ def refuse_clusters(counts: Any, name: str, what: str) -> None:
         )
 
 
-def require_same_kind(one: object, other: object) -> None:
-    """Refuse the sum of two batches of which only one has clusters, the other None."""
+def add_clusters[S: Sums](one: S | None, other: S | None) -> S | None:
+    """Add the sums over clusters of two batches; None if neither has clusters. Refuse to add a batch without."""
     if (one is None) != (other is None):
         raise ValueError(
             "counts of rows in clusters cannot be added to counts without: the dependence of the other rows is not "
             "known. Count all batches with `cluster=`; if the rows of a batch are independent, give each a label of "
             "its own, such as its number."
         )
-
-
-def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterSums | None:
-    """Add the sums of two batches; None if neither has clusters.
-
-    Raises
-    ------
-    ValueError
-        If only one of them has clusters.
-    """
-    require_same_kind(one, other)
     return None if one is None or other is None else one + other
 
 
