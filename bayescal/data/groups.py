@@ -60,15 +60,7 @@ class Groups:
         return cls(tuple(labels), of_row, _name(by))
 
     def with_empty(self, by: Any) -> "Groups":
-        """Return also the groups of a categorical column `by` that have no row, at the place of their category.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> by = pd.Categorical(["b"], categories=["a", "b", "c"], ordered=True)
-        >>> Groups.from_column(pd.Series(by), 1).with_empty(pd.Series(by)).labels
-        ('a', 'b', 'c')
-        """
+        """Return also the groups of a categorical column `by` that have no row, at the place of their category."""
         categories = all_categories(by)
         if categories is None:
             return self
@@ -122,13 +114,7 @@ def in_words(label: Any, name: str) -> str:
 
 
 def equation(name: str, label: Any) -> str:
-    """Return a label with the name of its column; of several columns, one equation each.
-
-    Examples
-    --------
-    >>> equation("ward, sex", (7, "m"))
-    'ward = 7, sex = m'
-    """
+    """Return a label with the name of its column, as in "ward = 7, sex = m"; of several columns, one equation each."""
     names = name.split(", ")
     if not isinstance(label, tuple) or len(label) != len(names):
         names, label = [name], (label,)
@@ -307,13 +293,7 @@ def require_group_labels(labels: Collection[str], most: int, why: tuple[str, str
 
 
 def in_order(labels: Iterable[str]) -> dict[Any, str]:
-    """Sort distinct labels, as numbers if all are numbers; the keys are integers if all are written as integers.
-
-    Examples
-    --------
-    >>> in_order(["10", "9"]), in_order(["10", "9b"])
-    ({9: '9', 10: '10'}, {'10': '10', '9b': '9b'})
-    """
+    """Sort distinct labels, as numbers if all are numbers; the keys are integers if all are written as integers."""
     texts = list(labels)
     if all(map(_INTEGER.fullmatch, texts)):
         return {label: str(label) for label in sorted(map(int, texts))}

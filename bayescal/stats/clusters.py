@@ -125,7 +125,7 @@ class ClusterSums(Sums):
     clusters :math:`\sum_j r_{jb} r_{jb'}`, :math:`\sum_j r_{jb} n_{jb'}` and :math:`\sum_j n_{jb} n_{jb'}` give the
     correlation of two rows of one cluster, and how much wider intervals must be.
 
-    For censored rows, pseudo-outcomes take the place of the outcomes z; see `stats.survival.cluster_sums`.
+    For censored rows, pseudo-outcomes take the place of the outcomes z; `survival/horizon_counts.py` defines them.
 
     Sums of two batches can be added if no cluster has rows in both. Sums do not contain the labels of clusters, so this
     cannot be checked: a cluster that is split counts as two.

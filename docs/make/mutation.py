@@ -34,10 +34,7 @@ FURTHER = {
     "bayescal/stats/ordered.py": "tests/cumulative/test_analysis.py",
     "bayescal/cumulative/statistics.py": "tests/cumulative/test_analysis.py",
     "bayescal/cumulative/inversion.py": "tests/cumulative/test_draws.py",
-} | {
-    f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py"
-    for name in ("classes", "pairs", "sums", "values")
-}
+} | {f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py" for name in ("classes", "pairs", "sums")}
 #: The tests of the compiled loops, which are not mutated: to compile one again takes longer than a test may.
 LEFT_OUT = ("--ignore=tests/stats/test_compiled.py", "--ignore=tests/posterior/test_many.py")
 COMPILED = ("compiled", "many.py")
