@@ -31,6 +31,7 @@ class LossSums(Sums):
 
     total: Floats  # sum of weight times loss, over rows with a finite loss
     squares: Floats  # sum of weight times squared loss, over the same rows
+    #: Number of rows of positive weight with infinite loss; by default 0.
     infinite: Ints = field(default_factory=lambda: np.zeros((), np.int64))
 
     def __post_init__(self) -> None:
@@ -109,6 +110,7 @@ class Kind:
     """A kind of losses: where counts store its sums, and how it is computed."""
 
     difference: str  # member of `PairedCounts` with the sums of the difference
+    #: Confidences and outcomes -> losses, 0 where a loss is infinite, and which rows these are, or None.
     of_rows: Callable[[Array, Array], tuple[Floats, NDArray[np.bool_] | None]]
 
 
