@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal import BinnedCounts, InvalidRows, _checks, evaluate
-from bayescal.data.columns import column, own_hints, require_marks, require_ratios, scale_free
+from bayescal import BinnedCounts, InvalidRows, evaluate
+from bayescal.data.columns import binary, column, own_hints, require_marks, require_ratios, scale_free
 from bayescal.data.predictions import Predictions
 
 N = 60
@@ -227,9 +227,13 @@ def test_marks_are_numbers_or_booleans() -> None:
 
 
 def test_hints_of_functions_without_keywords_of_evaluate() -> None:
-    message = r"^`score` must lie in \[0, 1\]; 2 of 3 values do not, first at index 0: -2\. Logits\? Pass probabilities"
+    """Two labels need `classes=` in `evaluate`; elsewhere, the hint says what to pass."""
+    labels, rule = np.array([3, 5]), "`event` must be binary labels, 0 or 1; 2 of 2 .*"
+    with pytest.raises(InvalidRows, match=rule + r" Two labels\? Pass `classes=\(3, 5\)`"):
+        binary("event", labels, None)
+    message = rule + r" Pass whether the event happened, as in `y_true == label`\.$"
     with pytest.raises(InvalidRows, match=message), own_hints():
-        _checks.probabilities("score", np.array([-2.0, 0.5, 3.0]))
+        binary("event", labels, None)
 
 
 def test_a_matrix_of_one_column_is_a_column() -> None:

@@ -63,7 +63,7 @@ def test_sums_of_all_blocks_say_whether_rows_are_rounded(stream):
     assert (sums.off, sums.decimals, sums.accepted) == (1, 2, True)
     long = np.array([[0.1234567, 0.3765433, 0.5]])
     with pytest.raises(
-        InvalidRows, match=r"column 'p' must have rows that sum to 1; 1 of 2 rows does not, first in line 2"
+        InvalidRows, match=r"column 'p' must have rows that sum to 1; 1 of 2 values does not, first in line 2"
     ):
         sums_of_file(problem_of(thirds), lambda: iter([thirds, long]), stream)
 
