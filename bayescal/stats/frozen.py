@@ -27,7 +27,7 @@ class Frozen:
     not_paired: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        for name, is_array, dtype in _fields(type(self)):
+        for name, is_array, dtype in _fields(type(self)):  # type: ignore[arg-type]  # types are hashable
             value = getattr(self, name)
             if is_array or isinstance(value, np.ndarray):
                 object.__setattr__(self, name, read_only(value, dtype))
@@ -56,7 +56,8 @@ class Sums(Frozen):
 
     def _plus(self, other: Self) -> Self:
         """Return the sums over the rows of both: those of each field."""
-        return type(self)(*(getattr(self, field) + getattr(other, field) for field, *_ in _fields(type(self))))
+        names = [name for name, *_ in _fields(type(self))]  # type: ignore[arg-type]  # types are hashable
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
 
     def __add__(self, other: object) -> Self:
         if isinstance(other, int) and other == 0:
