@@ -329,7 +329,7 @@ def test_modules_that_are_imported_by_their_name():
         ("cli/help.py", "module"),
         ("report/topics.py", "f'bayescal.{folders[0]}.page'"),
         (
-            "stats/kinds.py",
+            "stats/stored.py",
             "'.'.join(('bayescal', *file.relative_to(PACKAGE).with_suffix('').parts)).removesuffix('.__init__')",
         ),
         ("estimands/registry.py", "'bayescal.estimands'"),

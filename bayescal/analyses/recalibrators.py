@@ -9,9 +9,8 @@ from scipy.special import expit
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows
-from bayescal.data.columns import column, numbers
+from bayescal.data.columns import column, numbers, own_hints, require_marks
 from bayescal.data.frames import to_array
-from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Columns, Predictions, read_rows
 from bayescal.estimands.decompositions import isotonic_fit
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR

@@ -10,8 +10,8 @@ from bayescal._invalid import quoted
 from bayescal.analyses.groups import most_groups
 from bayescal.cli.keywords import parse_classes
 from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
-from bayescal.data.files.labels import in_order, require_group_labels
 from bayescal.data.files.predictions import RowStream, open_predictions
+from bayescal.data.groups import in_order, require_group_labels
 from bayescal.stats.bins import make_bins
 
 if TYPE_CHECKING:

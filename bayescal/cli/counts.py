@@ -18,8 +18,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
-from bayescal.stats.kinds import SavedCounts, kind_of
-from bayescal.stats.stored import load_counts
+from bayescal.stats.stored import SavedCounts, kind_of, load_counts
 
 if TYPE_CHECKING:
     from rich.console import Console

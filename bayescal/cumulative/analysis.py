@@ -17,8 +17,8 @@ from bayescal.cumulative.subpopulation_result import (
     sorted_screen,
 )
 from bayescal.cumulative.subpopulation_sums import GroupSums, group_sums
+from bayescal.data.columns import own_hints, require_marks
 from bayescal.data.groups import Groups
-from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.stats.ordered import OrderedSums
 

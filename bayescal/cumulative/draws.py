@@ -14,8 +14,7 @@ from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.stats.contract import Counts
-from bayescal.stats.merged import MergedCounts, merge_scores
-from bayescal.stats.ordered import Steps
+from bayescal.stats.ordered import MergedCounts, Steps, merge_scores
 
 Floats = NDArray[np.float64]
 

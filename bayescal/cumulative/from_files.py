@@ -23,9 +23,8 @@ from bayescal.cumulative.posterior_result import CumulativePosterior
 from bayescal.cumulative.responses import Responses, read_member
 from bayescal.cumulative.result import CumulativeDifference
 from bayescal.cumulative.subpopulation_result import SubpopulationScreen, difference_of
-from bayescal.data.files.labels import require_group_labels
 from bayescal.data.files.predictions import Rows
-from bayescal.data.groups import equation
+from bayescal.data.groups import equation, require_group_labels
 from bayescal.data.predictions import read_rows
 from bayescal.report.document import document
 from bayescal.report.page import page

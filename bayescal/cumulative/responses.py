@@ -8,9 +8,17 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.data.alignment import same_rows
-from bayescal.data.columns import allowed_weights, binary, column, require_ratios, scale_free, weight_column
+from bayescal.data.columns import (
+    allowed_weights,
+    binary,
+    column,
+    own_hints,
+    require_marks,
+    require_ratios,
+    scale_free,
+    weight_column,
+)
 from bayescal.data.frames import to_array
-from bayescal.data.marks import own_hints, require_marks
 
 Floats = NDArray[np.float64]
 

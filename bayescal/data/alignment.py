@@ -18,24 +18,6 @@ def same_rows(columns: Mapping[str, Any]) -> None:
     Two indexes must be equal, with one exception: one of them is the default index ``0, 1, ..., n - 1`` and the other
     has different labels. Such columns cannot be aligned, and the default index carries no more information about the
     rows than an array does. Columns without an index and columns of different length are not checked here.
-
-    Parameters
-    ----------
-    columns : mapping of str to object
-        The arguments by name.
-
-    Raises
-    ------
-    ValueError
-        If two indexes differ; the message says how to align the columns.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> same_rows({"y_true": pd.Series([0, 1]), "y_prob": pd.Series([0.2, 0.7], index=[1, 0])})
-    Traceback (most recent call last):
-        ...
-    ValueError: `y_prob` must have the index of `y_true`: the labels are the same, but 2 of 2 are in other ...
     """
     indexes = [(name, index) for name, values in columns.items() if (index := index_of(values)) is not None]
     for (first, index), (second, other) in combinations(indexes, 2):

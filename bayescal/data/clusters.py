@@ -27,57 +27,17 @@ COMPLETE = frozenset({str, bytes, int, bool})
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The cluster of each row.
+    """The cluster of each row."""
 
-    Parameters
-    ----------
-    of_row : ndarray of int64, shape (n_rows,)
-        Code of each row's cluster, from 0 to `number` - 1. Codes have no meaning beyond equality.
-    number : int
-        Number of clusters that have rows.
-
-    Examples
-    --------
-    >>> Clusters.from_column(["b", "a", "b"], 3)
-    Clusters(2 clusters, 3 rows)
-    """
-
-    of_row: Ints
-    number: int
+    of_row: Ints  # (n_rows,) code from 0 to `number` - 1, without a meaning beyond equality
+    number: int  # clusters that have rows
 
     @classmethod
     def from_column(cls, cluster: Any, n_rows: int, *, name: str = "cluster", rows: str = "y_true") -> "Clusters":
-        """Read a column of cluster labels.
+        """Read a column of hashable labels, or several, of which every combination that occurs is a cluster.
 
-        Parameters
-        ----------
-        cluster : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
-            Labels of any hashable kind. Rows with equal labels form a cluster. Of several columns, every combination
-            that occurs is a cluster.
-        n_rows : int
-            Required number of labels.
-        name : str, default "cluster"
-            Name of the argument, for messages.
-        rows : str, default "y_true"
-            Argument with `n_rows` entries, for messages.
-
-        Returns
-        -------
-        Clusters
-            Only clusters with rows.
-
-        Raises
-        ------
-        TypeError
-            If `cluster` is not a column, or its labels are not hashable.
-        ValueError
-            If labels are missing, their number is not `n_rows`, or a column holds more than 30 distinct non-integer
-            numbers and so is a measurement.
-
-        Examples
-        --------
-        >>> Clusters.from_column([7, 3, 7, 7], 4).of_row
-        array([0, 1, 0, 0])
+        `n_rows` labels are needed. Missing labels are refused, and a column of more than 30 distinct non-integer
+        numbers, which is a measurement.
         """
         columns = label_columns(name, cluster)
         _checks.same_length((name, rows), (len(columns[0]) if columns else 0, n_rows))
@@ -94,18 +54,7 @@ class Clusters:
         return f"Clusters({self.number} clusters, {len(self.of_row)} rows)"
 
     def take(self, rows: Array) -> "Clusters":
-        """Return the clusters of some rows, for example of one group: the part of a cluster inside the group is one.
-
-        Parameters
-        ----------
-        rows : ndarray of int or bool
-            Row numbers, or a mask.
-
-        Examples
-        --------
-        >>> Clusters.from_column(["a", "b", "b", "c"], 4).take(np.array([1, 2]))
-        Clusters(1 clusters, 2 rows)
-        """
+        """Return the clusters of some rows, for example of one group: the part of a cluster inside the group is one."""
         return Clusters(*_integer_codes(self.of_row[rows]))
 
 

@@ -1,6 +1,8 @@
-"""Checks of one column: shape, type and values. The caller passes the name for messages."""
+"""Checks of one column: shape, type and values, with names for messages and hints for each kind of function."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +21,12 @@ SHOWN = 10
 SAFE_WEIGHT = 2.0**100
 #: Least ratio of a positive weight to the largest one, for results that need squared weights of single rows.
 LEAST_RATIO = 1e-60
+#: What to pass as a column that says whether an event happened.
+EVENT = "Pass whether the event happened, as in `y_true == label`."
+#: What to pass in place of logits.
+EXPIT = "`scipy.special.expit`"
+PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`."
+OF_CLASSES = "Logits? Pass probabilities, as in `scipy.special.softmax(logits, axis=1)`."
 
 
 def column(name: str, array: Array) -> Array:
@@ -264,3 +272,40 @@ def refuse_scale(weight: Array) -> NoReturn:
     """Refuse weights whose squares could not be summed."""
     _rules.SUMMABLE.require("weights", weight)
     raise _rules.too_small(weight.max())
+
+
+def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
+    """Raise if a column is empty or not numeric; `instead` says what to pass."""
+    labels = column(name, to_array(name, values))
+    _checks.not_empty(name, len(labels), hint="")
+    if labels.dtype.kind not in "biuf":
+        shown = _checks.quoted(np.unique(labels)[:3].tolist())
+        raise TypeError(f"`{name}` must hold 0 and 1, or booleans; it holds other labels, such as {shown}. {instead}")
+
+
+@contextmanager
+def own_hints(
+    instead: str = EVENT, names: Mapping[str, str] | None = None, *, swapped: str | None = None
+) -> Iterator[None]:
+    """Replace hints that name keywords of `evaluate`, and `y_true` and `y_prob` by `names`.
+
+    `instead` is a hint for labels that are not 0 and 1, `swapped` one for fractions, if the column cannot be swapped
+    with probabilities.
+    """
+    try:
+        yield
+    except InvalidRows as problem:
+        hint = problem.finding.hint
+        if "`classes=" in hint:
+            hint = instead
+        elif "`logits=" in hint:
+            of_logits = OF_CLASSES if len(problem.finding.first or ()) == 2 else PROBABILITIES
+            hint = hint.replace("`logits=True`", EXPIT) if "np.exp" in hint else of_logits
+        elif ("swapped?" in hint or "choose a threshold" in hint) and swapped is not None:
+            hint = swapped
+        for theirs, name in (names or {}).items():
+            hint = hint.replace(f"`{theirs}`", f"`{name}`")
+        if hint == problem.finding.hint:
+            raise
+        of_all = PROBABILITIES if problem.finding.of_all else ""
+        raise InvalidRows(replace(problem.finding, hint=hint, of_all=of_all)) from None

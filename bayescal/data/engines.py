@@ -19,11 +19,6 @@ class Partitions:
     """A dask frame as partitions, which are pandas frames. The query runs on the worker that holds a partition.
 
     Only the pandas frames pass through narwhals, so dask works whether or not narwhals supports it.
-
-    Parameters
-    ----------
-    native : dask.dataframe.DataFrame
-        The frame.
     """
 
     native: Any
@@ -41,24 +36,9 @@ class Partitions:
 
 
 def named_column(frame: Any, name: str) -> nw.Expr:
-    """Return a column by its name, which engines may take as a pattern.
+    """Return a column by its name, which engines may take as a pattern: polars so reads ``*`` and names like ``^p1$``.
 
-    Parameters
-    ----------
-    frame : narwhals.DataFrame or narwhals.LazyFrame
-        The frame.
-    name : str
-        Name of one of its columns. For polars, ``*`` and names like ``^p1$`` denote all columns that match.
-
-    Returns
-    -------
-    narwhals.Expr
-        The column.
-
-    Raises
-    ------
-    ValueError
-        If the name is ``*`` and the engine is one of SQL, which has no other name for the column.
+    The name ``*`` is refused for engines of SQL, which have no other name for the column.
     """
     if frame.implementation.is_polars():
         pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
@@ -69,26 +49,7 @@ def named_column(frame: Any, name: str) -> nw.Expr:
 
 
 def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | Partitions:
-    """Open a frame of any engine. Nothing is computed, and the frame is not changed.
-
-    Parameters
-    ----------
-    frame : data frame
-        pandas, polars (eager or lazy), a pyarrow Table or RecordBatch, a duckdb relation, dask, pyspark, or a narwhals
-        frame.
-
-    Returns
-    -------
-    narwhals.DataFrame, narwhals.LazyFrame or Partitions
-        The frame; polars is made lazy, for its streaming engine.
-
-    Raises
-    ------
-    TypeError
-        If `frame` is none of these.
-    ValueError
-        If two columns have the same name.
-    """
+    """Open a frame of any engine, without computing anything; polars is made lazy, for its streaming engine."""
     if type(frame).__module__.partition(".")[0] == "pyarrow" and type(frame).__name__ == "RecordBatch":
         import pyarrow as pa
 
@@ -129,27 +90,7 @@ def _instead(frame: Any) -> str:
 
 
 def dtypes_of(frame: Any, columns: dict[str, str]) -> dict[str, Any]:
-    """Return the types of the columns that arguments name.
-
-    Parameters
-    ----------
-    frame : narwhals.DataFrame, narwhals.LazyFrame or Partitions
-        The frame.
-    columns : dict of str to str
-        Column that each argument names.
-
-    Returns
-    -------
-    dict of str to narwhals dtype
-        Type of the column of each argument.
-
-    Raises
-    ------
-    TypeError
-        If a name is not a string.
-    ValueError
-        If there is no such column; the message lists the columns.
-    """
+    """Return the narwhals type of the column that each argument names; refuse a name that is no column."""
     schema = frame.collect_schema()
     for argument, column in columns.items():
         if not isinstance(column, str):
@@ -187,20 +128,9 @@ def names_of_columns(argument: str, columns: Any) -> list[str]:
 def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> list[dict[str, list[Any]]]:
     """Run a query whose result is small; results for parts of the rows can be added.
 
-    Parameters
-    ----------
-    frame : narwhals.DataFrame, narwhals.LazyFrame or Partitions
-        The rows.
-    query : callable
-        Maps a frame to a small frame; picklable, for the workers of dask.
-    columns : list of str
-        The columns that it reads.
-
-    Returns
-    -------
-    list of dict of str to list
-        Results: the values of each column as Python objects. One result for a lazy engine, which chooses its own
-        batches; one per `CHUNK` rows for a frame in memory.
+    `query` maps a frame to a small frame and is picklable, for the workers of dask; `columns` are those that it reads.
+    Each result holds the values of each column as Python objects: one result for a lazy engine, which chooses its own
+    batches, and one per `CHUNK` rows for a frame in memory.
     """
     if isinstance(frame, Partitions):
         return [frame.answer(query, columns)]

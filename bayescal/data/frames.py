@@ -20,27 +20,10 @@ SKIPS_INTEGERS = 2**53
 
 
 def to_array(name: str, values: Any) -> Array:
-    """Convert a container to a numpy array of its values, by position, without missing entries.
+    """Convert a container to numbers, booleans or strings by position; refuse missing entries and other types.
 
-    Parameters
-    ----------
-    name : str
-        The argument, for messages.
-    values : array-like, Series or data frame
-        A list, tuple, numpy array, pandas, polars or pyarrow column or frame, an xarray or PyTorch object:
-        anything with ``__array__`` or a data-frame protocol.
-
-    Returns
-    -------
-    ndarray
-        Numbers, booleans or strings. A numpy array is returned without a copy.
-
-    Raises
-    ------
-    TypeError
-        If the container is sparse, has named fields, or holds values of another type.
-    ValueError
-        If entries are missing or masked, or rows differ in length.
+    A list, tuple, numpy array (not copied), pandas, polars or pyarrow column or frame, an xarray or PyTorch object:
+    anything with ``__array__`` or a data-frame protocol.
     """
     if isinstance(values, np.ndarray):
         array = _from_numpy(name, values)
@@ -52,48 +35,12 @@ def to_array(name: str, values: Any) -> Array:
 
 
 def as_array(name: str, values: Any) -> Array:
-    """Convert values as `numpy.asarray` does, but never round an integer.
-
-    Parameters
-    ----------
-    name : str
-        The argument, for messages.
-    values : array-like
-        Anything that `numpy.asarray` takes.
-
-    Returns
-    -------
-    ndarray
-        As from `numpy.asarray`; integers are uint64 if any of them is 2^63 or more.
-
-    Raises
-    ------
-    ValueError
-        If numpy would convert integers to floats that differ from them.
-
-    Examples
-    --------
-    >>> as_array("by", [2**63, 1]).dtype
-    dtype('uint64')
-    """
+    """Convert values as `numpy.asarray` does, but never round an integer: uint64 if any is 2^63 or more."""
     return _unrounded(name, values, np.asarray(values))
 
 
 def columns_of(name: str, frame: Any) -> list[Array] | None:
-    """Return the columns of a data frame, each as an array of its own type; None if `numpy.asarray` suffices.
-
-    Parameters
-    ----------
-    name : str
-        The argument, for messages.
-    frame : object
-        Possibly a data frame or a column.
-
-    Raises
-    ------
-    ValueError
-        If columns have the same name.
-    """
+    """Return the columns of a data frame, each as an array of its own type; None if `numpy.asarray` suffices."""
     try:
         table: Any = nw.from_native(_chunked(frame), eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError as problem:
@@ -106,18 +53,7 @@ def columns_of(name: str, frame: Any) -> list[Array] | None:
 
 
 def by_column(values: Any) -> dict[Any, Any] | None:
-    """Return the columns of a data frame by name.
-
-    Parameters
-    ----------
-    values : object
-        A pandas, polars, pyarrow or other eager data frame, or anything else.
-
-    Returns
-    -------
-    dict or None
-        Columns of the type of the frame; None if the object is no data frame.
-    """
+    """Return the columns of an eager data frame by name, in the type of the frame; None for anything else."""
     try:
         frame = nw.from_native(values, eager_only=True, pass_through=True)
         return (
@@ -134,18 +70,7 @@ def by_column(values: Any) -> dict[Any, Any] | None:
 
 
 def column_names(values: Any) -> list[Any] | None:
-    """Return the names of the columns of a data frame.
-
-    Parameters
-    ----------
-    values : object
-        A pandas, polars, pyarrow or other eager data frame, or anything else.
-
-    Returns
-    -------
-    list or None
-        Names by position; None if the object is no data frame, or if names are repeated, which `to_array` refuses.
-    """
+    """Return the names of the columns of an eager data frame; None for anything else, or if names are repeated."""
     try:
         frame = nw.from_native(_chunked(values), eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -154,18 +79,7 @@ def column_names(values: Any) -> list[Any] | None:
 
 
 def ordered_categories(values: Any) -> list[Any] | None:
-    """Return the categories of an ordered categorical column, in their order; None for anything else.
-
-    Parameters
-    ----------
-    values : object
-        Possibly a column.
-
-    Returns
-    -------
-    list or None
-        All categories, including those without rows.
-    """
+    """Return all categories of an ordered categorical column, in their order; None for anything else."""
     column: Any = nw.from_native(_chunked(labelled(values)), series_only=True, pass_through=True)
     if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Enum):
         return list(column.dtype.categories)
@@ -189,18 +103,7 @@ def labelled(values: Any) -> Any:
 
 
 def all_categories(values: Any) -> list[Any] | None:
-    """Return the categories of a categorical column of pandas, or of an ordered one of any library; otherwise None.
-
-    Parameters
-    ----------
-    values : object
-        Possibly a column.
-
-    Returns
-    -------
-    list or None
-        All categories, including those without rows.
-    """
+    """Return all categories of a categorical column of pandas, or of an ordered one of any library; otherwise None."""
     ordered = ordered_categories(values)
     if ordered is not None:
         return ordered
@@ -216,18 +119,7 @@ def all_categories(values: Any) -> list[Any] | None:
 
 
 def index_of(values: Any) -> Any:
-    """Return the index of a Series or data frame of pandas or a pandas-like library; None for anything else.
-
-    Parameters
-    ----------
-    values : object
-        Possibly a column or a matrix.
-
-    Returns
-    -------
-    index or None
-        One label per row.
-    """
+    """Return the index of a Series or data frame of pandas or a pandas-like library; None for anything else."""
     pandas_like = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
     return values.index if pandas_like else None
 

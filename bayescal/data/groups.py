@@ -1,9 +1,11 @@
-"""Groups of rows from columns of labels, and the order of the groups."""
+"""Groups of rows from columns of labels, their order and their names; labels that a file holds as text."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,63 +24,29 @@ Ints = NDArray[np.int64]
 UNNAMED = "group"
 #: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
 MOST_FRACTIONS = 30
+#: Numbers as text: decimal numbers, and integers as `str` writes them.
+_DECIMAL, _INTEGER = re.compile(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?"), re.compile(r"0|-?[1-9]\d{0,17}")
+#: Why the number of groups is limited, and what to do.
+OF_DRAWS = "the draws of more do not fit into memory", "Use fewer `draws` or `bins`, or a column with fewer values."
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The group of each row.
+    """The group of each row."""
 
-    Parameters
-    ----------
-    labels : tuple
-        The groups: sorted, or in the order of an ordered categorical; in order of occurrence if labels cannot be
-        sorted.
-    of_row : ndarray of int, shape (n_rows,)
-        Position in `labels` of each row's group.
-    name : str
-        Name of the column, as in a data frame; "group" if it has none.
-    """
-
-    labels: tuple[Any, ...]
-    of_row: Ints
-    name: str = UNNAMED
+    labels: tuple[Any, ...]  # sorted, or in the order of an ordered categorical or of occurrence
+    of_row: Ints  # (n_rows,) position in `labels`
+    name: str = UNNAMED  # of the column, as in a data frame
 
     @classmethod
     def from_column(
         cls, by: Any, n_rows: int, *, categories: list[Any] | None = None, rows: str = "y_true"
     ) -> "Groups":
-        """Read a column of labels.
+        """Read a column of hashable labels, or several, of which every combination that occurs is a group.
 
-        Parameters
-        ----------
-        by : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
-            Labels of any hashable kind. Of several columns, every combination that occurs is a group, labelled by a
-            tuple.
-        n_rows : int
-            Required number of labels.
-        categories : list, optional
-            The order of the labels; by default that of an ordered categorical.
-        rows : str, default "y_true"
-            Argument with `n_rows` entries, for messages.
-
-        Returns
-        -------
-        Groups
-            Only groups with rows.
-
-        Raises
-        ------
-        TypeError
-            If `by` is not a column, or its labels are not hashable.
-        ValueError
-            If labels are missing, their number is not `n_rows`, or a column holds more than 30 distinct non-integer
-            numbers and so is a measurement. The number of groups given by strings or integers is not limited.
-
-        Examples
-        --------
-        >>> groups = Groups.from_column(["b", "a", "b"], 3)
-        >>> groups.labels, groups.of_row
-        (('a', 'b'), array([1, 0, 1]))
+        `n_rows` labels are needed, in the order `categories` or that of an ordered categorical. Missing labels are
+        refused, and a column of more than 30 distinct non-integer numbers, which is a measurement; other groups are not
+        limited in number.
         """
         columns = label_columns("by", by)
         _checks.same_length(("by", rows), (len(columns[0]) if columns else 0, n_rows))
@@ -92,15 +60,7 @@ class Groups:
         return cls(tuple(labels), of_row, _name(by))
 
     def with_empty(self, by: Any) -> "Groups":
-        """Return also the groups of a categorical column `by` that have no row, at the place of their category.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> by = pd.Categorical(["b"], categories=["a", "b", "c"], ordered=True)
-        >>> Groups.from_column(pd.Series(by), 1).with_empty(pd.Series(by)).labels
-        ('a', 'b', 'c')
-        """
+        """Return also the groups of a categorical column `by` that have no row, at the place of their category."""
         categories = all_categories(by)
         if categories is None:
             return self
@@ -116,12 +76,7 @@ class Groups:
 
     def equation(self, label: Any) -> str:
         """Return a label with the name of its column, as in "ward = 7" or "ward = 7, sex = m"."""
-        names = self.name.split(", ")
-        if not isinstance(label, tuple) or len(label) != len(names):
-            names, label = [self.name], (label,)
-        return ", ".join(
-            f"{_render.name(name)} = {_render.name(each)}" for name, each in zip(names, label, strict=True)
-        )
+        return equation(self.name, label)
 
     def rows(self) -> list[Ints]:
         """Return the row numbers of each group, in the order of `labels`."""
@@ -130,23 +85,7 @@ class Groups:
         return np.split(order, ends[:-1])
 
     def split(self, predictions: Predictions) -> Iterator[Predictions]:
-        """Split rows by group, in the order of `labels`; groups without rows are left out.
-
-        Parameters
-        ----------
-        predictions : Predictions
-            All rows.
-
-        Yields
-        ------
-        Predictions
-            Copies of the rows of one group.
-
-        Raises
-        ------
-        ValueError
-            If all weights of a group are zero.
-        """
+        """Split rows by group, in the order of `labels`; leave out groups without rows, refuse those without weight."""
         for label, rows in zip(self.labels, self.rows(), strict=True):
             if not len(rows):
                 continue
@@ -175,13 +114,7 @@ def in_words(label: Any, name: str) -> str:
 
 
 def equation(name: str, label: Any) -> str:
-    """Return a label with the name of its column; of several columns, one equation each.
-
-    Examples
-    --------
-    >>> equation("ward, sex", (7, "m"))
-    'ward = 7, sex = m'
-    """
+    """Return a label with the name of its column, as in "ward = 7, sex = m"; of several columns, one equation each."""
     names = name.split(", ")
     if not isinstance(label, tuple) or len(label) != len(names):
         names, label = [name], (label,)
@@ -216,8 +149,8 @@ def _labels(name: str, labels: Any) -> Array:
     if array.ndim not in (1, 2):
         column = f"`{name}=frame[{quoted(labels)}]`"
         hint = f" Pass the column itself, as in {column}." if isinstance(labels, str) else ""
-        given = quoted(labels) if isinstance(labels, str | bytes | int | float) else type(labels).__name__
-        raise TypeError(f"`{name}` must be a column or array with one label per row, not {given}.{hint}")
+        value = quoted(labels) if isinstance(labels, str | bytes | int | float) else type(labels).__name__
+        raise TypeError(f"`{name}` must be a column or array with one label per row, not {value}.{hint}")
     if array.dtype.kind == "T":  # its missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -334,3 +267,44 @@ def _name(by: Any) -> str:
     if columns is not None and all(isinstance(c, str) for c in columns):
         return ", ".join(columns)
     return UNNAMED
+
+
+def numbers_of_measurement(labels: Iterable[str]) -> list[float]:
+    """Return the non-integer numbers among labels, if there are so many that the column is a measurement."""
+    return fractions_of_measurement([float(label) for label in labels if _DECIMAL.fullmatch(label)])
+
+
+def require_group_labels(labels: Collection[str], most: int, why: tuple[str, str] = OF_DRAWS) -> None:
+    """Require at most `most` distinct labels that are not numbers of a measurement; `why` is a reason and a hint."""
+    numbers = numbers_of_measurement(labels)
+    if numbers:
+        raise ValueError(
+            f"`by` must name a column of group labels; it holds {len(labels)} or more distinct values, of which "
+            f"{len(numbers)} are numbers that are not integers, such as {numbers[0]:.8g}. Add a column of ranges to "
+            "the file."
+        )
+    if len(labels) > most:
+        first = ", ".join(quoted(label) for label in islice(labels, 3))
+        reason, hint = why
+        raise ValueError(
+            f"`by` must name a column with at most {most} groups, since {reason}; there are {len(labels)} or more, "
+            f"such as {first}. {hint}"
+        )
+
+
+def in_order(labels: Iterable[str]) -> dict[Any, str]:
+    """Sort distinct labels, as numbers if all are numbers; the keys are integers if all are written as integers."""
+    texts = list(labels)
+    if all(map(_INTEGER.fullmatch, texts)):
+        return {label: str(label) for label in sorted(map(int, texts))}
+    if all(map(_DECIMAL.fullmatch, texts)):
+        return {label: label for label in sorted(texts, key=lambda label: (Decimal(label), label))}
+    return {label: label for label in sorted(texts)}
+
+
+def without_weight(label: str, n_rows: int) -> ValueError:
+    """Return the error for a group whose weights are all zero."""
+    return ValueError(
+        f"`weights` must not all be zero in a group; they are in all {n_rows} rows of group {quoted(label)}. Take "
+        "these rows out."
+    )

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.data.alignment import same_rows
-from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
 from bayescal.data.frames import column_names, to_array
-from bayescal.data.matrix import ClassRows
+from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.reading import Reading, reading_of_logits
 
 Array = NDArray[Any]
@@ -242,23 +241,13 @@ def _possible(confidence: Any, outcome: Any, weight: Array | None) -> bool:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Columns:
-    """Unvalidated columns of one length; values are checked during counting.
-
-    Parameters
-    ----------
-    confidence, outcome, weight, target
-        As for `Predictions`, with any values.
-    names : (str, str)
-        Names of outcome and confidence in messages.
-    reading : Reading
-        How the probabilities were read.
-    """
+    """Unvalidated columns of one length; values are checked during counting."""
 
     confidence: Array
     outcome: Array
     weight: Array | None
     target: str
-    names: tuple[str, str]
+    names: tuple[str, str]  # of outcome and confidence, in messages
     reading: Reading = field(default_factory=Reading)
 
     @classmethod
@@ -324,24 +313,7 @@ class TopLabels:
 
 
 def one_model(name: str, values: Any, call: str) -> None:
-    """Refuse a mapping of several models where one column is needed.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    values : Any
-        Its value.
-    call : str
-        The call with a column `p`.
-
-    Examples
-    --------
-    >>> one_model("y_prob", {"new": [0.2], "old": [0.3]}, "recalibration(y_true, p)")
-    Traceback (most recent call last):
-        ...
-    TypeError: `y_prob` must be one column, not a mapping of 2 (first 'new'). One model at a time: `{name: ...
-    """
+    """Refuse a mapping of several models where one column is needed; `call` is the call with a column `p`."""
     if isinstance(values, Mapping) and values:
         raise TypeError(
             f"`{name}` must be one column, not a mapping of {len(values)} (first {next(iter(values))!r}). One model at "
@@ -358,13 +330,7 @@ def read_rows(
     logits: bool = False,
     weights: Any = None,
 ) -> "Columns | TopLabels":
-    """Check shapes and types of labels and probabilities; parameters as for `Predictions.from_labels`.
-
-    Returns
-    -------
-    Columns or TopLabels
-        Unvalidated rows; ``.checked()`` validates them.
-    """
+    """Check shapes and types, as for `Predictions.from_labels`; ``.checked()`` of the result validates values."""
     names = column_names(y_prob)
     refuse_contradiction(names, classes)
     same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})

@@ -23,29 +23,12 @@ CHUNK = 2**18
 
 @dataclass(frozen=True)
 class Reading:
-    """How the probabilities of some rows were read; the sum of two is that of all their rows.
+    """How the probabilities of some rows were read; the sum of two is that of all their rows."""
 
-    Parameters
-    ----------
-    divided : int
-        Number of rows of a matrix that did not sum to 1 and were divided by their sum.
-    deviation : float
-        Largest difference of their sums from 1.
-    not_above_half : int
-        Number of rows whose probability was given as a logit <= 0.
-    like_probabilities : int
-        Number of rows whose probability was given as a logit in [0, 1].
-
-    Examples
-    --------
-    >>> Reading(divided=3, deviation=0.001) + Reading(divided=1, deviation=0.002)
-    Reading(divided=4, deviation=0.002, not_above_half=0, like_probabilities=0)
-    """
-
-    divided: int = 0
-    deviation: float = 0.0
-    not_above_half: int = 0
-    like_probabilities: int = 0
+    divided: int = 0  # rows of a matrix that did not sum to 1 and were divided by their sum
+    deviation: float = 0.0  # largest difference of their sums from 1
+    not_above_half: int = 0  # rows whose probability was given as a logit <= 0
+    like_probabilities: int = 0  # rows whose probability was given as a logit in [0, 1]
 
     def __add__(self, other: "Reading") -> "Reading":
         deviation = max(self.deviation, other.deviation)
@@ -59,8 +42,8 @@ class Reading:
 
 def reading_of(counts: Any) -> Reading:
     """Return how the probabilities of counts were read, if they say it."""
-    found = getattr(counts, "reading", None)
-    return found if isinstance(found, Reading) else Reading()
+    stated = getattr(counts, "reading", None)
+    return stated if isinstance(stated, Reading) else Reading()
 
 
 def reading_of_logits(logit: Array) -> Reading:
@@ -75,35 +58,14 @@ class RowSums:
 
     Rounding K entries to d decimals changes their sum by at most K/2 10^-d. Sums that differ from 1 by at most this,
     and by at most 0.02, are therefore taken as rounding, and the rows are divided by their sum.
-
-    Parameters
-    ----------
-    n_classes : int
-        Number of columns, K.
-    decimals : int
-        The fewest decimals, 1 to 6, that all entries have; 7 if they have more.
-    deviation : float
-        Largest difference of a sum from 1.
-    off : int
-        Number of rows whose sum differs from 1 by more than the precision of their type.
-    tolerance : float
-        Difference that is accepted without division.
-    precision : float
-        Difference that the type of the entries explains.
-
-    Examples
-    --------
-    >>> sums = RowSums.of(np.array([[0.333, 0.333, 0.333], [0.2, 0.3, 0.5]]))
-    >>> sums.decimals, round(sums.deviation, 9), sums.off, sums.accepted
-    (3, 0.001, 1, True)
     """
 
-    n_classes: int
-    decimals: int
-    deviation: float
-    off: int
-    tolerance: float
-    precision: float
+    n_classes: int  # K
+    decimals: int  # the fewest decimals, 1 to 6, that all entries have; 7 if they have more
+    deviation: float  # largest difference of a sum from 1
+    off: int  # rows whose sum differs from 1 by more than `precision`
+    tolerance: float  # difference that is accepted without division
+    precision: float  # difference that the type of the entries explains
 
     @classmethod
     def of(cls, matrix: Array) -> "RowSums":
@@ -170,30 +132,8 @@ def divided(matrix: Array) -> Array:
 def unit_rows(name: str, matrix: Array, *, whole: bool = True) -> tuple[Array, Reading]:
     """Require rows that sum to 1, and divide them by their sums if these differ from 1 by rounding of the entries.
 
-    Parameters
-    ----------
-    name : str
-        The argument.
-    matrix : ndarray of float, shape (n_rows, n_classes)
-        Entries in [0, 1].
-    whole : bool, default True
-        Whether these are all rows. The decimals of a block do not say how far sums of all rows may be off, so its rows
-        are not divided.
-
-    Returns
-    -------
-    (matrix, Reading) : tuple
-        The matrix itself if no sum is further from 1 than the tolerance of its type; otherwise a divided copy.
-
-    Raises
-    ------
-    InvalidRows
-        If a sum is further from 1 than rounding explains.
-
-    Examples
-    --------
-    >>> unit_rows("y_prob", np.array([[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]]))[1]
-    Reading(divided=1, deviation=0.01..., not_above_half=0, like_probabilities=0)
+    The decimals of a block do not say how far sums of all rows may be off, so its rows are not divided (`whole` is
+    False). The result is the matrix itself if no sum is further from 1 than the tolerance of its type.
     """
     deviation = np.abs(_sums(matrix) - 1)
     if (deviation <= _rules.row_sum_tolerance(matrix.dtype)).all():

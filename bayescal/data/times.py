@@ -35,21 +35,11 @@ KINDS = {"number": "numbers", "naive": "times without a zone", "utc": "times wit
 
 @dataclass(frozen=True)
 class Window:
-    """Length of all windows. Window k begins k lengths after the origin, in decimal arithmetic: 3 times 0.1 is 0.3.
+    """Length of all windows. Window k begins k lengths after the origin, in decimal arithmetic: 3 times 0.1 is 0.3."""
 
-    Parameters
-    ----------
-    length : int or float
-        Microseconds, or the unit of times that are numbers.
-    of_dates : bool
-        Whether the length is a span of time and counted from 1970-01-01T00:00.
-    origin : int or float, default 0
-        Begin of window 0, in the same unit; at least 0 and below the length.
-    """
-
-    length: int | float
-    of_dates: bool
-    origin: int | float = 0
+    length: int | float  # microseconds, or the unit of times that are numbers
+    of_dates: bool  # a span of time, counted from 1970-01-01T00:00
+    origin: int | float = 0  # begin of window 0, in the same unit; at least 0 and below the length
 
     @classmethod
     def of(cls, window: Any) -> "Window":
@@ -143,19 +133,9 @@ class Window:
 
 
 def read_windows(window: Any, origin: Any) -> tuple[str | None, Window | None]:
-    """Read the length and the origin of windows.
+    """Read the length of windows, and a moment at which one begins (None: 0 or 1970-01-01T00:00).
 
-    Parameters
-    ----------
-    window : timedelta, str, numpy.timedelta64, number or None
-        The length; None if there are no windows.
-    origin : number, datetime, date, datetime64, str or None
-        A moment at which a window begins; None for 0 or 1970-01-01T00:00.
-
-    Returns
-    -------
-    (str or None, Window or None)
-        Kind of the times, of `KINDS`, if the origin moves the windows, and the windows.
+    The kind of the times, of `KINDS`, is returned with the windows if the origin moves them.
     """
     if window is None:
         if origin is not None:
@@ -210,19 +190,9 @@ def _positive(length: int | float, window: Any, rest: bool = False) -> int | flo
 
 
 def read_moment(name: str, time: Any) -> tuple[str, Array]:
-    """Read one time.
+    """Read a number, date or ISO 8601 string: its kind, of `KINDS`, and an array of shape (1,).
 
-    Parameters
-    ----------
-    name : str
-        The argument, for messages.
-    time : number, datetime, date, datetime64 or str
-        Strings as in ISO 8601, with a zone or without.
-
-    Returns
-    -------
-    (str, ndarray)
-        Kind, of `KINDS`, and the time as an array of shape (1,): a number, or microseconds since 1970.
+    Dates are microseconds since 1970.
     """
     if type(time).__name__ in ("NAType", "NaTType"):
         raise ValueError(f"`{name}` is missing ({quoted(time)}).")
@@ -249,20 +219,7 @@ def read_moment(name: str, time: Any) -> tuple[str, Array]:
 
 
 def read_column(name: str, time: Any) -> tuple[str, Array]:
-    """Read a time for each row.
-
-    Parameters
-    ----------
-    name : str
-        The argument, for messages.
-    time : array-like, shape (n_rows,)
-        Numbers or dates: a list, an array, a column of a data frame.
-
-    Returns
-    -------
-    (str, ndarray)
-        As `read_moment`, with shape (n_rows,).
-    """
+    """Read a time for each row: numbers, or dates in a list, an array or a column of a data frame; as `read_moment`."""
     if isinstance(time, np.ma.MaskedArray):
         _checks.no_missing(name, np.ma.getmaskarray(time), "masked")
     dtype = getattr(time, "dtype", None)

@@ -33,29 +33,12 @@ class SimulatedClusters(Simulated):
 
 
 def uniform_in_clusters(cluster: Ints, share: float, rng: np.random.Generator) -> Floats:
-    r"""Draw uniform numbers whose latent Normal variables are correlated within clusters.
+    r"""Draw :math:`\Phi(\sqrt\rho\, a_j + \sqrt{1 - \rho}\, e_i)` with Normal numbers of clusters j and of rows i.
 
-    Parameters
-    ----------
-    cluster : ndarray of int64, shape (n_rows,)
-        Number of the cluster of each row, from 0.
-    share : float
-        Correlation of the latent variables of two rows of one cluster, in [0, 1].
-    rng : Generator
-        Generator.
-
-    Returns
-    -------
-    ndarray, shape (n_rows,)
-        :math:`\Phi(\sqrt\rho\, a_j + \sqrt{1 - \rho}\, e_i)` with standard Normal numbers of clusters and of rows.
-
-    Examples
-    --------
-    >>> uniform_in_clusters(np.array([0, 0, 1]), 1.0, np.random.default_rng(1))
-    array([0.63..., 0.63..., 0.79...])
+    So the latent Normal variables of two rows of one cluster have the correlation rho = `share`, in [0, 1].
     """
-    common, own = rng.standard_normal(int(cluster.max()) + 1)[cluster], rng.standard_normal(len(cluster))
-    return np.asarray(ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * own))
+    common, of_row = rng.standard_normal(int(cluster.max()) + 1)[cluster], rng.standard_normal(len(cluster))
+    return np.asarray(ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * of_row))
 
 
 def simulate_clusters(
@@ -118,12 +101,12 @@ def simulate_clusters(
     for name, value in (("dependence", dependence), ("alike", alike)):
         if not 0 <= value <= 1:
             raise ValueError(f"`{name}` must lie in [0, 1], not {value}.")
-    population, drawn = _population(population), true_curve(curve, strength)
+    population, calibration = _population(population), true_curve(curve, strength)
     if not isinstance(population, BetaPopulation):
         raise TypeError("`population` must be a name or a BetaPopulation, whose quantiles are known.")
     rng = _checks.generator(rng)
     cluster = np.repeat(np.arange(len(of_cluster)), of_cluster)
 
     confidence = population.quantile(uniform_in_clusters(cluster, alike, rng))
-    outcome = (uniform_in_clusters(cluster, dependence, rng) < drawn(confidence)).astype(np.int64)
-    return SimulatedClusters(confidence, outcome, population, drawn, cluster)
+    outcome = (uniform_in_clusters(cluster, dependence, rng) < calibration(confidence)).astype(np.int64)
+    return SimulatedClusters(confidence, outcome, population, calibration, cluster)

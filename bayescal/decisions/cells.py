@@ -14,7 +14,7 @@ from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
-from bayescal.stats.clusters import require_same_kind, require_several
+from bayescal.stats.clusters import require_several
 from bayescal.stats.frozen import Sums
 from bayescal.stats.sums import effective_number, row_counts, summed_by_key, sums_at
 
@@ -224,9 +224,3 @@ def cells_of_clusters(rows: Sequence[Predictions], clusters: Clusters | None, bi
     clustered = ClusteredCells.of_rows(clusters.of_row, np.stack(columns, axis=1).astype(np.int64), weight)
     require_several(clustered.number)
     return clustered
-
-
-def add_cells(one: ClusteredCells | None, other: ClusteredCells | None) -> ClusteredCells | None:
-    """Add the cells of two batches; None if neither has clusters, an error if only one of them has."""
-    require_same_kind(one, other)
-    return None if one is None or other is None else one + other

@@ -17,7 +17,6 @@ from bayescal.data.predictions import Predictions
 from bayescal.decisions.cells import (
     MOST_ENGINE_KEYS,
     ClusteredCells,
-    add_cells,
     cells_of_clusters,
     joint_sums,
     merged,
@@ -34,11 +33,11 @@ from bayescal.decisions.thresholds import (
 )
 from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.clusters import refuse_clusters
-from bayescal.stats.frozen import Sums
+from bayescal.stats.clusters import add_clusters, refuse_clusters
+from bayescal.stats.frozen import Counted
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.query.framed import framed
-from bayescal.stats.sums import effective_number, row_counts, sums_at
+from bayescal.stats.query.row_sums import framed
+from bayescal.stats.sums import effective_number, sums_at
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -46,7 +45,7 @@ Ints = NDArray[np.int64]
 
 @public
 @dataclass(frozen=True, eq=False)
-class ThresholdCounts(Sums):
+class ThresholdCounts(Counted):
     """Numbers of rows by outcome and by the cells between thresholds: all that net benefit needs to know of the rows.
 
     Score cell j contains the scores with thresholds[j - 1] <= p < thresholds[j]; the first cell begins at 0, the last
@@ -88,9 +87,7 @@ class ThresholdCounts(Sums):
     weight_sq: Floats
     clusters: ClusteredCells | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n", row_counts("n", self.n))
-        super().__post_init__()
+    rows_field = "n"
 
     @classmethod
     def empty(cls, thresholds: Any = None, models: Sequence[str] = (UNNAMED,)) -> "ThresholdCounts":
@@ -366,7 +363,7 @@ class ThresholdCounts(Sums):
             np.concatenate([getattr(c, name) for c in (self, other)]) for name in ("cells", "n", "weight")
         )
         squares = self.weight_sq + other.weight_sq
-        joint, clusters = merged(cells, n, weight, self.n_bins), add_cells(self.clusters, other.clusters)
+        joint, clusters = merged(cells, n, weight, self.n_bins), add_clusters(self.clusters, other.clusters)
         return ThresholdCounts(self.thresholds, self.models, *joint, squares, clusters)
 
     def __repr__(self) -> str:
@@ -380,11 +377,6 @@ class ThresholdCounts(Sums):
     def n_bins(self) -> int:
         """Number of score cells of a model: one more than thresholds."""
         return len(self.thresholds) + 1
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.n.sum())
 
     @property
     def outcome(self) -> Ints:

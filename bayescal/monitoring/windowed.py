@@ -17,8 +17,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import require_counts
-from bayescal.stats.documents.sums import sums_document, sums_from_document
-from bayescal.stats.documents.values import bins_document, bins_from_document
+from bayescal.stats.documents.sums import bins_document, bins_from_document, sums_document, sums_from_document
 
 Ints = NDArray[np.int64]
 

@@ -10,10 +10,9 @@ from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.data.alignment import same_rows
-from bayescal.data.class_names import refuse_contradiction
-from bayescal.data.columns import class_numbers, column
+from bayescal.data.columns import class_numbers, column, own_hints
 from bayescal.data.frames import column_names, to_array
-from bayescal.data.marks import own_hints
+from bayescal.data.matrix import refuse_contradiction
 from bayescal.evaluate import evaluate
 from bayescal.report.drawing import axes_or_new
 from bayescal.report.overlay import add_evaluation, known_properties

@@ -180,8 +180,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         >>> priors.adapt([0.5]).round(1)
         array([0.3])
         """
-        from bayescal.data.class_names import refuse_contradiction
         from bayescal.data.frames import column_names
+        from bayescal.data.matrix import refuse_contradiction
         from bayescal.shift.rows import is_event, stated_probabilities
 
         name = "y_prob"

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bayescal._invalid import quoted
 from bayescal._meant import public
-from bayescal.data.class_names import in_one_form, named_by_columns, refuse_contradiction
 from bayescal.data.frames import column_names
+from bayescal.data.matrix import in_one_form, named_by_columns, refuse_contradiction
 from bayescal.data.reading import Reading
 from bayescal.shift.cells import ShiftCells, require_cells
 from bayescal.shift.rows import ShiftedRows, SourceRows, is_event, refuse_integers, target_event, target_matrix

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.frames import column_names
+from bayescal.data.matrix import refuse_contradiction
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import mistake_remarks, reading_remarks, remarks_of

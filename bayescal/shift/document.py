@@ -13,9 +13,17 @@ from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.classes import labels_document, labels_from_document
-from bayescal.stats.documents.sums import read_reading, sums_document, sums_from_document
-from bayescal.stats.documents.values import bins_document, bins_from_document, floats, integers, require_total
-from bayescal.stats.kinds import CountsKind, register
+from bayescal.stats.documents.sums import (
+    bins_document,
+    bins_from_document,
+    floats,
+    integers,
+    read_reading,
+    require_total,
+    sums_document,
+    sums_from_document,
+)
+from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import row_counts
 
 NEEDED = ("classes", "cuts", "source_rows", "source", "target_rows", "target", "binned")

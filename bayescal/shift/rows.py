@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import quoted
-from bayescal.data.class_names import refuse_contradiction
-from bayescal.data.columns import column, numbers, sigmoid, softmax
+from bayescal.data.columns import column, numbers, own_hints, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
-from bayescal.data.marks import own_hints
-from bayescal.data.matrix import ClassRows
+from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading, reading_of_logits, unit_rows
 

@@ -12,7 +12,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
-from bayescal.stats.frozen import Sums
+from bayescal.stats.frozen import Sums, Whole
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.sums import added, row_counts, sums_at
@@ -178,7 +178,7 @@ class ShiftedBins(Sums):
 
 
 @dataclass(frozen=True, eq=False)
-class LabelShiftedCounts:
+class LabelShiftedCounts(Whole):
     r"""Labelled rows of a source as counts of a target with the class frequencies `priors`; see `Counts`.
 
     Masses and mean confidences of the bins are those of the target. By Bayes' rule, a bin with the share
@@ -191,6 +191,7 @@ class LabelShiftedCounts:
     rows: ShiftedBins
     priors: Floats
 
+    not_added = "counts of a target cannot be added; pass all rows of the source and of the target at once."
     bins, target_rows = (property(attrgetter(f"rows.{name}")) for name in ("bins", "target_rows"))
     target, n, k = (property(attrgetter(f"rows.source.{name}")) for name in ("target", "n", "k"))
     n_rows = property(attrgetter("rows.source.n_rows"))
@@ -293,13 +294,6 @@ class LabelShiftedCounts:
     def _weighted(self, sums: LossSums | None) -> LossSums | None:
         weight = self._class_weight
         return None if sums is None else LossSums(weight * sums.total, weight * sums.squares, sums.infinite)
-
-    def __add__(self, other: Any) -> "LabelShiftedCounts":
-        if isinstance(other, int) and other == 0:
-            return self
-        raise TypeError("counts of a target cannot be added; pass all rows of the source and of the target at once.")
-
-    __radd__ = __add__
 
     def __repr__(self) -> str:
         return f"LabelShiftedCounts({self.bins}, {self.n_rows} labelled rows, {self.effective_rows:.0f} of the target)"

@@ -16,14 +16,14 @@ from bayescal.shift.shifted_bins import LabelShiftedCounts
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.contract import Counts
-from bayescal.stats.frozen import Frozen
+from bayescal.stats.frozen import Whole
 from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class TargetCounts(Frozen):
+class TargetCounts(Whole):
     """Bins of a target population: masses and mean confidences of its rows, and accuracies from labelled source rows.
 
     It satisfies the protocol `Counts`. `n`, `k` and `n_rows` are numbers of labelled rows. Shape (n_bins,): numbers
@@ -39,6 +39,7 @@ class TargetCounts(Frozen):
     effective_n: Floats
     target_reading: Reading = field(default_factory=Reading)
 
+    not_added = "counts of a target cannot be added; add the counts of its source, and evaluate all rows."
     bins, target, n, k = (property(attrgetter(f"source.{name}")) for name in ("bins", "target", "n", "k"))
     n_rows, weight, weighted = (property(attrgetter(f"source.{name}")) for name in ("n_rows", "weight", "weighted"))
     losses, log_losses, ranks = (property(attrgetter(f"source.{name}")) for name in ("losses", "log_losses", "ranks"))
@@ -91,13 +92,6 @@ class TargetCounts(Frozen):
     def uncovered(self) -> float:
         """Share of the target rows in bins without labelled rows of positive weight."""
         return float(self.share[~self.source.occupied].sum())
-
-    def __add__(self, other: Any) -> "TargetCounts":
-        if isinstance(other, int) and other == 0:
-            return self
-        raise TypeError("counts of a target cannot be added; add the counts of its source, and evaluate all rows.")
-
-    __radd__ = __add__
 
     def __repr__(self) -> str:
         return f"TargetCounts({self.bins}, {self.n_target_rows} rows, {self.n_rows} labelled rows of the source)"

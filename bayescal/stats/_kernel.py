@@ -44,7 +44,7 @@ LOGS = slice(4, 6)
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class CellSums:
     """Sums over rows; the first axis of a (2, M) array is the outcome."""
 
     cells: NDArray[np.int64]  # (2, M) rows
@@ -57,20 +57,7 @@ class Sums:
 
 
 def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
-    """Find the bin of each confidence by comparison with the edges in the dtype of the confidence.
-
-    Parameters
-    ----------
-    confidence : ndarray of float, shape (n_rows,)
-        In [0, 1].
-    bins : Bins
-        The edges.
-
-    Returns
-    -------
-    ndarray of intp, shape (n_rows,)
-        The index b with s_b <= c < s_{b+1}, where s are the first values of the bins; 1 is in the last bin.
-    """
+    """Return the bin b of each confidence c in [0, 1]: s_b <= c < s_{b+1}, see `Bins.starts_as`; 1 is in the last."""
     if bins.by_product and len(bins) <= FEW_BINS:
         return _Search.of(bins, confidence.dtype).place(confidence)[0]
     return _index(confidence, bins.starts_as(confidence.dtype), bins.by_product)
@@ -87,22 +74,11 @@ def _index(confidence: Array, edges: Array, by_product: bool) -> NDArray[np.intp
     return np.minimum(index, last, out=index)
 
 
-def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[Sums, float] | None:
-    """Sum rows by bin and outcome, in float64 and centred on the midpoints to avoid cancellation.
+def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[CellSums, float] | None:
+    """Sum rows by bin and outcome, in float64 and centred on the midpoints; also return the largest weight, or 1.
 
-    Parameters
-    ----------
-    confidence, outcome, weight : ndarray of numbers, shape (n_rows,)
-        Columns, which are validated in the same pass; `weight` may be None for unit weights.
-    bins : Bins
-        The edges.
-
-    Returns
-    -------
-    (Sums, float) or None
-        The sums and the largest weight (1 for unit weights). None if any value is invalid: a confidence outside [0, 1],
-        an outcome other than 0 and 1, a weight that is negative or not finite. The caller then rescans the rows to
-        report which.
+    None if any value is invalid: a confidence outside [0, 1], an outcome other than 0 and 1, a weight that is negative
+    or not finite. The caller then rescans the rows to report which.
     """
     loops = compiled("rows", (confidence, outcome, weight), len(outcome) * SECONDS_A_ROW)
     search = _Search.of(bins, confidence.dtype)
@@ -146,26 +122,11 @@ def _logs(
 
 def accumulate_classes(
     matrix: Array, label: Array, weight: Array | None, bins: Bins, tolerance: float
-) -> tuple[list[Sums], float] | None:
-    """Sum rows by bin and outcome for every class, in one pass over the matrix.
+) -> tuple[list[CellSums], float] | None:
+    """Sum rows by bin and outcome for every class, in one pass over the matrix of probabilities; see `accumulate`.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (n_rows, n_classes)
-        Probabilities.
-    label : ndarray of int, shape (n_rows,)
-        Class of each row: the outcome is 1 in this column and 0 in the others.
-    weight : ndarray of float, shape (n_rows,), or None
-        Weights.
-    bins : Bins
-        The edges, the same for all classes.
-    tolerance : float
-        Largest allowed difference between the sum of a row and 1.
-
-    Returns
-    -------
-    (list of Sums, float) or None
-        The sums of each class, and the largest weight. None if any value is invalid, as for `accumulate`.
+    `label` is the class of each row: the outcome is 1 in this column. None also if the sum of a row differs from 1 by
+    more than `tolerance`.
     """
     loops = compiled("classes", (matrix, label, weight), matrix.size * SECONDS_A_ROW)
     search = _Search.of(bins, matrix.dtype)
@@ -186,27 +147,13 @@ def accumulate_classes(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Method to find the bin of a confidence and its deviation from the midpoint of the bin.
+    """Method to find the bin of a confidence and its deviation from the midpoint of the bin."""
 
-    Parameters
-    ----------
-    edges : ndarray, shape (M + 1,)
-        First value of each bin in the dtype of the confidences, and 1.
-    middle : ndarray of float64, shape (M,)
-        Midpoints of the bins.
-    scale : float
-        M if equal-width bins are found by the product c M, and deviations are in bin widths; otherwise 0.
-    sure : float
-        If the deviation is at most this, in bin widths, rounding of the product cannot give a wrong bin.
-    table : ndarray of int32
-        If `scale` is 0: for each cell of a grid on [0, 1], the bin of its lower end.
-    """
-
-    edges: Array
-    middle: Floats
-    scale: float
-    sure: float
-    table: NDArray[np.int32]
+    edges: Array  # (M + 1,) first value of each bin in the dtype of the confidences, and 1
+    middle: Floats  # (M,) midpoints of the bins
+    scale: float  # M if equal-width bins are found by the product c M, and deviations are in bin widths; otherwise 0
+    sure: float  # up to this deviation, in bin widths, rounding of the product cannot give a wrong bin
+    table: NDArray[np.int32]  # if `scale` is 0: for each cell of a grid on [0, 1], the bin of its lower end
     by_product: bool
 
     @classmethod
@@ -251,8 +198,8 @@ class _Search:
             deviation[near] = scaled[near] - index[near] - 0.5
         return index, deviation
 
-    def named(self, total: Floats, weighted: bool, infinite: NDArray[np.int64] | None = None) -> Sums:
-        """Make `Sums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53.
+    def named(self, total: Floats, weighted: bool, infinite: NDArray[np.int64] | None = None) -> CellSums:
+        """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53.
 
         `infinite` are the numbers of rows with infinite log loss, by outcome; None if log losses were not counted.
         """
@@ -267,7 +214,7 @@ class _Search:
         of_logs = None if infinite is None else LossSums(0.0 - logs, logs_sq, _in_cells(infinite, len(self.middle)))
         cells = rows.astype(np.int64)
         by_bin = deviation_sq.sum(axis=0), weight_sq.sum(axis=0)
-        return Sums(cells, weight, deviation, *by_bin, squared, of_logs)
+        return CellSums(cells, weight, deviation, *by_bin, squared, of_logs)
 
 
 def _in_cells(infinite: NDArray[np.int64], size: int) -> NDArray[np.int64]:

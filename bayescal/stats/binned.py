@@ -9,19 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
 from bayescal._meant import public
+from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
-from bayescal.data.marks import own_hints
+from bayescal.data.columns import own_hints, refuse_scale
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.data.reading import Reading
+from bayescal.stats._kernel import CellSums, accumulate, accumulate_classes
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
-from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.clusters import ClusterSums, add_clusters
-from bayescal.stats.frozen import Sums
+from bayescal.stats.frozen import Counted
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
-from bayescal.stats.query.framed import bins_before_rows, framed, framed_clusters, sums_of
+from bayescal.stats.query.row_sums import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
-from bayescal.stats.sums import added, effective_number, row_counts, unit_weights
+from bayescal.stats.sums import added, effective_number, ratio, row_counts, unit_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,7 +30,7 @@ Ints = NDArray[np.int64]
 
 @public
 @dataclass(frozen=True, eq=False)
-class BinnedCounts(Sums):
+class BinnedCounts(Counted):
     """Numbers of rows and sums over rows, by bin and outcome.
 
     Counts from different batches, files or workers can be added; the row counts of the sum equal those of a single pass
@@ -91,9 +92,10 @@ class BinnedCounts(Sums):
     clusters: ClusterSums | None = None
     reading: Reading = field(default_factory=Reading, compare=False)
 
+    rows_field = "cells"
+
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
-        object.__setattr__(self, "cells", row_counts("cells", self.cells))
         super().__post_init__()
 
     @classmethod
@@ -234,17 +236,17 @@ class BinnedCounts(Sums):
         array([1, 1])
         """
         edges = bins_before_rows(bins, binning)
-        models = [{"outcome": outcome, "confidence": confidence}]
+        classifiers = [{"outcome": outcome, "confidence": confidence}]
         if cluster is not None:
             if weights is not None or by is not None:
                 raise ValueError(
                     "`cluster` cannot be combined with `weights` or `by` in a query; use `from_arrays` or `count_file`."
                 )
-            sums, clusters = framed_clusters(frame, models[0], cluster, edges, target)
+            sums, clusters = framed_clusters(frame, classifiers[0], cluster, edges, target)
             return cls(edges, **vars(sums), target=target, clusters=clusters)
         counts = {
             label: cls(edges, **vars(sums_of(rows, 0, edges)), target=target)
-            for label, rows in framed(frame, models, weights, by, edges, target)
+            for label, rows in framed(frame, classifiers, weights, by, edges, target)
         }
         return counts[None] if by is None else counts
 
@@ -379,11 +381,6 @@ class BinnedCounts(Sums):
         return self.cells[1]
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.cells.sum())
-
-    @property
     def weighted(self) -> bool:
         """Whether any weight differs from 1."""
         return not (np.array_equal(self.weight, self.cells) and np.array_equal(self.weight_sq, self.n))
@@ -396,12 +393,12 @@ class BinnedCounts(Sums):
     @property
     def accuracy(self) -> Floats:
         """(Weighted) share of outcome 1 in each bin, shape (n_bins,); NaN if a bin is empty."""
-        return _ratio(self.weight[1], self.weight.sum(axis=0))
+        return ratio(self.weight[1], self.weight.sum(axis=0))
 
     @property
     def mean_confidence(self) -> Floats:
         """(Weighted) mean confidence in each bin, shape (n_bins,); NaN if a bin is empty."""
-        mean = self.bins.midpoints + _ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
+        mean = self.bins.midpoints + ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
         return np.clip(mean, 0.0, 1.0)  # rounded, the mean of confidences of 1 may exceed 1
 
     @property
@@ -409,8 +406,8 @@ class BinnedCounts(Sums):
         """(Weighted) variance of the confidences inside each bin, shape (n_bins,); NaN if a bin is empty."""
         total = self.weight.sum(axis=0)
         # deviations are measured from the middle of the bin, which changes neither variance nor covariance
-        mean = _ratio(self.deviation.sum(axis=0), total)
-        return np.maximum(_ratio(self.deviation_sq, total) - mean**2, 0.0)
+        mean = ratio(self.deviation.sum(axis=0), total)
+        return np.maximum(ratio(self.deviation_sq, total) - mean**2, 0.0)
 
     @property
     def within_covariance(self) -> Floats:
@@ -419,7 +416,7 @@ class BinnedCounts(Sums):
         Under exact calibration its expectation is `within_variance`.
         """
         total = self.weight.sum(axis=0)
-        return _ratio(self.deviation[1], total) - _ratio(self.deviation.sum(axis=0), total) * self.accuracy
+        return ratio(self.deviation[1], total) - ratio(self.deviation.sum(axis=0), total) * self.accuracy
 
     @property
     def share(self) -> Floats:
@@ -443,7 +440,7 @@ class BinnedCounts(Sums):
     @property
     def _rows_per_weight(self) -> Floats:
         """Sum w / sum w^2 of each bin: exactly 1 for unit weights, so that `effective_n` equals the integers `n`."""
-        return np.nan_to_num(_ratio(self.weight.sum(axis=0), self._squares))
+        return np.nan_to_num(ratio(self.weight.sum(axis=0), self._squares))
 
     @property
     def _squares(self) -> Floats:
@@ -517,6 +514,29 @@ class BinnedCounts(Sums):
         return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, **parts)
 
 
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    """Divide; NaN where the denominator is 0."""
-    return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
+def sums_of_rows(rows: Predictions | Columns, bins: Bins) -> CellSums:
+    """Sum rows by bin and outcome; raise as `Columns.checked` does, or if squares of weights would overflow."""
+    counted = accumulate(rows.confidence, rows.outcome, rows.weight, bins)
+    if isinstance(rows, Columns) and (counted is None or counted[1] == 0):
+        # a value is invalid: check all rows, which reports the invalid values, or clips those outside by rounding
+        return sums_of_rows(rows.checked(), bins)
+    return _usable(counted, rows.weight)
+
+
+def sums_of_classes(rows: ClassRows, bins: Bins) -> tuple[list[CellSums], Reading]:
+    """Sum the rows of a matrix by bin and outcome, for every class; also return how they were read."""
+    counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, rows.tolerance)
+    if counted is None or counted[1] == 0:
+        rows = rows.checked()
+        counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, np.inf)
+    return _usable(counted, rows.weight), rows.reading
+
+
+def _usable[T](counted: tuple[T, float] | None, weight: NDArray[Any] | None) -> T:
+    """Return the sums of rows that have passed the checks."""
+    if counted is None:
+        raise ArithmeticError("rows that passed the checks cannot be counted; this is a bug, please report it.")
+    sums, heaviest = counted
+    if weight is not None and not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT:
+        refuse_scale(weight)
+    return sums

@@ -112,26 +112,9 @@ class Bins:
 
 
 def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
-    """Compute the edges k / M of M bins, each by one correctly rounded division.
+    """Compute the edges k / M of M >= 1 bins in a float type, shape (M + 1,), each by one correctly rounded division.
 
     ``k * (1 / M)`` and `numpy.linspace` round twice, so that some of their edges differ in the last digit.
-
-    Parameters
-    ----------
-    n_bins : int
-        M, at least 1.
-    dtype : dtype, default float64
-        float16, float32 or float64.
-
-    Returns
-    -------
-    ndarray, shape (n_bins + 1,)
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> bool(equal_width_edges(10)[3] == 0.3), bool(np.linspace(0, 1, 11)[3] == 0.3)
-    (True, False)
     """
     # k / M is rounded to the 53 bits of float64, then to the 24 or 11 bits of the dtype; this equals one rounding,
     # because 53 >= 2 * 24 + 2 (Figueroa 1995, "When is double rounding innocuous?")
@@ -358,15 +341,15 @@ def make_bins(
     if closed is not None:
         _checks.one_of("closed", closed, SIDES)
     _checks.one_of("binning", binning, BINNINGS)
-    given = isinstance(bins, Bins) or np.ndim(bins) > 0
-    if given and binning != "equal-width":
+    has_edges = isinstance(bins, Bins) or np.ndim(bins) > 0
+    if has_edges and binning != "equal-width":
         raise ValueError(
             f"`bins` gives the edges, so `binning={binning!r}` has nothing to choose; pass a number of bins."
         )
     if isinstance(bins, Bins):
         return bins if closed is None else replace(bins, closed=closed)
     closed = closed or "left"
-    if given:
+    if has_edges:
         return Bins(_custom_edges(bins), "custom", closed)
     n_bins = _checks.whole_number("bins", bins)
     if n_bins > MOST_BINS:
@@ -401,25 +384,11 @@ def _custom_edges(bins: Any) -> Floats:
 
 
 def effective_rows(weight: Floats, weight_sq: Floats, cuts: Ints) -> Floats:
-    """Compute Kish's effective number of rows, (sum w)^2 / sum w^2, between cuts.
+    """Compute Kish's effective number of rows, (sum w)^2 / sum w^2, in each bin; at least 1, also if squares underflow.
 
-    Parameters
-    ----------
-    weight, weight_sq : ndarray, shape (n_parts,)
-        Sums of positive weights and of their squares, of each part: a row, or a fine bin.
-    cuts : ndarray of int, shape (n_bins - 1,)
-        Indexes of the first part of each bin but the first, increasing from at least 1.
-
-    Returns
-    -------
-    ndarray, shape (n_bins,)
-        At least 1; also 1 if all squares underflow to 0.
-
-    Examples
-    --------
-    >>> w = np.array([1.0, 1.0, 1.0, 3.0])
-    >>> effective_rows(w, w**2, np.array([2]))
-    array([2. , 1.6])
+    `weight` and `weight_sq` are sums of positive weights and of their squares by part, a row or a fine bin, shape
+    (n_parts,). `cuts` are the indexes of the first part of each bin but the first, shape (n_bins - 1,), increasing from
+    at least 1.
     """
     start = np.concatenate([[0], cuts])
     total, squares = np.add.reduceat(weight, start), np.add.reduceat(weight_sq, start)
@@ -428,36 +397,17 @@ def effective_rows(weight: Floats, weight_sq: Floats, cuts: Ints) -> Floats:
 
 
 def equalised(weight: Floats, weight_sq: Floats, cuts: Ints, n_bins: int, settle: Callable[[Ints], Ints]) -> Ints:
-    r"""Move cuts until the effective numbers of rows of all bins are nearly equal.
+    """Move cuts until the effective numbers of rows of all bins are nearly equal; arguments as for `effective_rows`.
 
-    Parameters
-    ----------
-    weight, weight_sq : ndarray, shape (n_parts,)
-        As for `effective_rows`.
-    cuts : ndarray of int
-        The cuts to begin with.
-    n_bins : int
-        Requested number of bins.
-    settle : callable
-        Function of cuts that returns the nearest possible ones, for example outside runs of equal confidences.
+    `n_bins` are requested; `settle` maps cuts to the nearest possible ones, for example outside runs of equal
+    confidences. Of all cuts that were tried, including those to begin with, the result has most bins, and among these
+    the smallest ratio of the largest to the smallest effective number of rows.
 
-    Returns
-    -------
-    ndarray of int, shape (at most n_bins - 1,)
-        Of all cuts that were tried, including those to begin with, the ones with most bins, and among these with the
-        smallest ratio of the largest to the smallest effective number of rows.
-
-    Notes
-    -----
     Within each bin, the effective number of rows is spread evenly over its parts; the new cuts divide the total into
-    equal shares. Cuts that do not move any more have equal shares: this is the iteration by which de Boor [1]_ places
-    knots of splines. Since effective numbers of rows do not add up, the iteration may also move back and forth, so it
-    ends after 30 rounds, or when cuts recur.
-
-    References
-    ----------
-    .. [1] C. de Boor (1974), "Good approximation by splines with variable knots II", Conference on the Numerical
-       Solution of Differential Equations, Lecture Notes in Mathematics 363, 12-20.
+    equal shares. Cuts that do not move any more have equal shares: this is the iteration by which de Boor (1974), "Good
+    approximation by splines with variable knots II", Lecture Notes in Mathematics 363, 12-20, places knots. Since
+    effective numbers of rows do not add up, it may also move back and forth, so it ends after 30 rounds, or when cuts
+    recur.
     """
     best: tuple[tuple[int, float], Ints] | None = None
     tried: set[bytes] = set()

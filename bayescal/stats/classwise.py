@@ -16,7 +16,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Sums, read_only
 from bayescal.stats.query.class_sums import class_sums
-from bayescal.stats.query.framed import bins_before_rows
+from bayescal.stats.query.row_sums import bins_before_rows
 from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
@@ -262,7 +262,7 @@ class ClasswiseCounts(Sums):
                 f"{_shown(self.classes)} and {_shown(other.classes)}. Name all classes when counting a batch, with "
                 "`classes`."
             )
-        counts = tuple(own + others for own, others in zip(self.by_class, other.by_class, strict=True))
+        counts = tuple(one + other_counts for one, other_counts in zip(self.by_class, other.by_class, strict=True))
         joint = None if self.joint is None or other.joint is None else self.joint + other.joint
         return ClasswiseCounts(self.classes, counts, joint)
 
@@ -347,21 +347,11 @@ def _shown(classes: tuple[Any, ...]) -> str:
 
 
 def joint_residuals(rows: ClassRows, bins: Sequence[Bins]) -> Floats | None:
-    r"""Sum products of the residuals of two classes over the rows in each pair of their bins.
+    """Sum products of the residuals of two classes over the rows in each pair of their bins, shape (n_cells, n_cells).
 
-    Parameters
-    ----------
-    rows : ClassRows
-        Class and probabilities of each row.
-    bins : sequence of Bins
-        Bins of each class.
-
-    Returns
-    -------
-    ndarray, shape (n_cells, n_cells), or None
-        A cell is one bin of one class; the cells of a class follow each other. The entry of the cells (k, b) and
-        (l, c) is the sum of :math:`w_i^2 (z_{ik} - p_{ik}) (z_{il} - p_{il})` over the rows i with :math:`p_{ik}` in
-        bin b and :math:`p_{il}` in bin c. None if there are more than `MOST_CELLS` cells.
+    A cell is one bin of one class; the cells of a class follow each other. The entry of the cells (k, b) and (l, c) is
+    the sum of :math:`w_i^2 (z_{ik} - p_{ik}) (z_{il} - p_{il})` over the rows i with :math:`p_{ik}` in bin b and
+    :math:`p_{il}` in bin c. None if there are more than `MOST_CELLS` cells.
     """
     first = first_cells(bins)
     if first[-1] > MOST_CELLS:
@@ -391,31 +381,18 @@ def first_cells(bins: Sequence[Bins]) -> NDArray[np.int64]:
 
 
 def error_correlation(counts: Sequence[BinnedCounts], joint: Floats | None) -> tuple[Floats, Floats]:
-    r"""Correlate classes over rows: their contributions to the plug-in ECE, and their residuals.
+    r"""Correlation matrices of classes over rows: of contributions to the plug-in ECE, and of residuals.
 
-    Parameters
-    ----------
-    counts : sequence of BinnedCounts
-        The counts of each class.
-    joint : ndarray or None
-        The sums of `joint_residuals` over the same rows.
-
-    Returns
-    -------
-    (of_errors, of_residuals) : tuple of ndarray, shape (n_classes, n_classes)
-        Correlation matrices.
-
-    Notes
-    -----
     The residual of row i for class k is :math:`r_{ik} = w_i (z_{ik} - p_{ik})`. The contribution of the row to the
     plug-in ECE of class k is :math:`\mathrm{sign}(g_b) r_{ik}`, where :math:`g_b` is the observed gap of its bin; this
-    is the influence function of the ECE, up to a constant. Its second moments are sums of `joint` with these signs.
-    Residuals have mean 0 under calibration, so their second moments are not centred.
+    is the influence function of the ECE, up to a constant. Its second moments are sums of `joint` (see
+    `joint_residuals`) with these signs. Residuals have mean 0 under calibration, so their second moments are not
+    centred.
 
-    Without joint sums, residuals have the covariance of a multinomial distribution, because classes exclude each
-    other: :math:`S a_k [k = l] - a_k a_l` with :math:`S = \sum_k a_k` and the observed variance of each class.
-    Contributions to the ECE are taken as uncorrelated. Two classes are an exception: their residuals are equal except
-    for the sign, so all correlations are 1 in size.
+    Without joint sums, residuals have the covariance of a multinomial distribution, because classes exclude each other:
+    :math:`S a_k [k = l] - a_k a_l` with :math:`S = \sum_k a_k` and the observed variance of each class. Contributions
+    to the ECE are taken as uncorrelated. Two classes are an exception: their residuals are equal except for the sign,
+    so all correlations are 1 in size.
     """
     if joint is None:
         variance = np.array([_squares(each).sum() for each in counts])
@@ -463,9 +440,9 @@ def _exclusive(variance: Floats) -> Floats:
     def exceeds(total: float, upper: bool) -> bool:
         """Whether the shares sum to more than the total; the largest class has its larger root if `upper`."""
         root = roots(total)
-        own, others = root[largest], root[rest].sum()
-        # the larger root is total - own; total - own + others > total would be decided by rounding
-        return bool(others > own if upper else others + own > total)
+        share, others = root[largest], root[rest].sum()
+        # the larger root is total - share; total - share + others > total would be decided by rounding
+        return bool(others > share if upper else others + share > total)
 
     least = 2 * np.sqrt(variance[largest])  # then both roots of the largest class are equal
     upper = not exceeds(least, False)

@@ -1,8 +1,8 @@
 """Sums over clusters of rows: intra-cluster correlation, design effects, and correlation of two classifiers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from bayescal._meant import public
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
-from bayescal.stats.frozen import Sums, read_only
+from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import log_losses
-from bayescal.stats.sums import effective_number, sums_at
+from bayescal.stats.sums import effective_number, ratio, sums_at
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -30,28 +30,19 @@ CHUNK = 262_144
 MOST_PARTS = 16
 #: Sums of a cell: weight, weight * residual, weight * squared error, weight * log loss.
 SUMS = 4
+#: Quotients, 0 in empty bins.
+_ratio = partial(ratio, empty=0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterCells:
-    """Sums over the rows of one cluster in one bin.
+    """Sums over the rows of one cluster in one bin."""
 
-    Parameters
-    ----------
-    key : ndarray of int64, shape (n_cells,)
-        Code of the cluster times the number of bins, plus the bin; each once.
-    sums : ndarray, shape (4, n_cells)
-        Sums of weight, of weight times residual (outcome - confidence), times squared error, and times log loss, which
-        is 0 for rows where it is infinite.
-    weight_sq, own, own_sq : ndarray, shape (n_bins,)
-        Sums over all rows of a bin of squared weights, times residual, and times squared residual.
-    """
-
-    key: Ints
-    sums: Floats
-    weight_sq: Floats
-    own: Floats
-    own_sq: Floats
+    key: Ints  # (n_cells,) code of the cluster times the number of bins, plus the bin; each once
+    sums: Floats  # (4, n_cells) sums of w, w r, w l and w g: residual, squared error, log loss or 0 if infinite
+    weight_sq: Floats  # (n_bins,) sum of w^2 over all rows of a bin
+    own: Floats  # (n_bins,) sum of w^2 r
+    own_sq: Floats  # (n_bins,) sum of w^2 r^2
 
     @classmethod
     def of_rows(cls, rows: Predictions | Columns, of_row: Array, bins: Bins) -> "ClusterCells":
@@ -72,23 +63,11 @@ class ClusterCells:
     def of_residuals(
         cls, of_row: Array, place: Ints, n_bins: int, weight: Floats, residual: Floats, losses: tuple[Floats, Floats]
     ) -> "ClusterCells":
-        """Sum rows with given residuals and losses.
-
-        Parameters
-        ----------
-        of_row, place : ndarray of int64, shape (n_rows,)
-            Code of the cluster, and bin, of each row.
-        n_bins : int
-            Number of bins.
-        weight, residual : ndarray, shape (n_rows,)
-            Weight and residual of each row.
-        losses : pair of ndarray, shape (n_rows,)
-            Squared error and log loss of each row, or values that replace them.
-        """
+        """Sum rows with given residuals; `losses` are squared error and log loss, or values that replace them."""
         key, cell = np.unique(of_row * n_bins + place, return_inverse=True)
         sums = (sums_at(cell, weight * values, len(key)) for values in (1.0, residual, *losses))
-        own = (sums_at(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
-        return cls(key, np.stack(list(sums)), *own)
+        by_bin = (sums_at(place, weight**2 * values, n_bins) for values in (1.0, residual, residual * residual))
+        return cls(key, np.stack(list(sums)), *by_bin)
 
     @classmethod
     def joined(cls, parts: Sequence["ClusterCells"]) -> "ClusterCells":
@@ -118,15 +97,7 @@ class ClusterCells:
 
 
 class CollectedCells:
-    """Cells of blocks of rows, in which clusters may be split.
-
-    Memory grows with the number of cells that have rows, and not with that of rows.
-
-    Parameters
-    ----------
-    bins : Bins
-        The bins.
-    """
+    """Cells of blocks of rows, in which clusters may be split; memory grows with the number of cells that have rows."""
 
     def __init__(self, bins: Bins) -> None:
         self.bins = bins
@@ -154,7 +125,7 @@ class ClusterSums(Sums):
     clusters :math:`\sum_j r_{jb} r_{jb'}`, :math:`\sum_j r_{jb} n_{jb'}` and :math:`\sum_j n_{jb} n_{jb'}` give the
     correlation of two rows of one cluster, and how much wider intervals must be.
 
-    For censored rows, pseudo-outcomes take the place of the outcomes z; see `stats.survival.cluster_sums`.
+    For censored rows, pseudo-outcomes take the place of the outcomes z; `survival/horizon_counts.py` defines them.
 
     Sums of two batches can be added if no cluster has rows in both. Sums do not contain the labels of clusters, so this
     cannot be checked: a cluster that is split counts as two.
@@ -202,10 +173,6 @@ class ClusterSums(Sums):
     losses: Floats
     log_losses: Floats
 
-    def __post_init__(self) -> None:
-        for name in _ARRAYS:
-            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
-
     @classmethod
     def from_rows(cls, rows: Predictions | Columns, of_row: Array, bins: Bins) -> "ClusterSums":
         """Sum validated rows.
@@ -249,11 +216,6 @@ class ClusterSums(Sums):
 
     def __repr__(self) -> str:
         return f"ClusterSums({self.number} clusters, {len(self.weight)} bins)"
-
-    def _plus(self, other: "ClusterSums") -> "ClusterSums":
-        return ClusterSums(
-            self.number + other.number, *(getattr(self, name) + getattr(other, name) for name in _ARRAYS)
-        )
 
     def coarsen(self, start: Array) -> "ClusterSums":
         """Merge neighbouring bins; `start` holds the first of the present bins of each new one."""
@@ -317,8 +279,8 @@ class ClusterSums(Sums):
     def _expected(self) -> tuple[float, float]:
         """Expected sum over pairs of centred residuals for correlation 0 and for correlation 1 within clusters."""
         n, q = self.weight, self.weight_sq
-        own = np.diag(self.nn)
-        per_n, per_row = _ratio(own, n), _ratio(q, n)  # rows of the cluster in the bin; weight of a row
+        n_sq = np.diag(self.nn)
+        per_n, per_row = _ratio(n_sq, n), _ratio(q, n)  # rows of the cluster in the bin; weight of a row
         mixed = _ratio(np.diag(self.nn_size), n)  # square of rows in the bin times rows of the cluster
         of_bins = _ratio(self.nn**2, np.outer(n, n)).sum()
         # residuals of independent rows: what is subtracted by centring is positive within clusters
@@ -387,7 +349,6 @@ class ClusterSums(Sums):
 
 
 _BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr", "rn", "nn", "nn_size")
-_ARRAYS = tuple(field.name for field in fields(ClusterSums) if field.name != "number")
 
 
 def require_few(n_bins: int) -> None:
@@ -427,25 +388,14 @@ def refuse_clusters(counts: Any, name: str, what: str) -> None:
         )
 
 
-def require_same_kind(one: object, other: object) -> None:
-    """Refuse the sum of two batches of which only one has clusters, the other None."""
+def add_clusters[S: Sums](one: S | None, other: S | None) -> S | None:
+    """Add the sums over clusters of two batches; None if neither has clusters. Refuse to add a batch without."""
     if (one is None) != (other is None):
         raise ValueError(
             "counts of rows in clusters cannot be added to counts without: the dependence of the other rows is not "
             "known. Count all batches with `cluster=`; if the rows of a batch are independent, give each a label of "
             "its own, such as its number."
         )
-
-
-def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterSums | None:
-    """Add the sums of two batches; None if neither has clusters.
-
-    Raises
-    ------
-    ValueError
-        If only one of them has clusters.
-    """
-    require_same_kind(one, other)
     return None if one is None or other is None else one + other
 
 
@@ -455,36 +405,20 @@ def clusters_of(counts: Any) -> ClusterSums | None:
     return sums
 
 
-def _ratio(top: Floats, bottom: Floats, empty: float = 0.0) -> Floats:
-    """Divide; `empty` where the denominator is 0."""
-    return np.divide(top, bottom, out=np.full(np.shape(top), empty), where=bottom > 0)
-
-
 @dataclass(frozen=True, eq=False)
 class PairedClusters(Sums):
-    r"""Sums over clusters, by bin b of the first and bin c of the second classifier.
+    """Sums over clusters j, by bin b of the first and bin c of the second classifier.
 
-    As for `ClusterSums`, sums of two batches can be added if no cluster has rows in both.
-
-    Parameters
-    ----------
-    rr, rn, nr, nn : ndarray, shape (n_first, n_second)
-        Sums over clusters j of :math:`r_{jb} s_{jc}`, :math:`r_{jb} m_{jc}`, :math:`n_{jb} s_{jc}` and :math:`n_{jb}
-        m_{jc}`, with sums of residuals r, s and of weights n, m of the first and the second classifier.
-    losses, log_losses : ndarray, shape ()
-        Sums over clusters of the product of the sums of squared errors, and of log losses, of both classifiers.
+    With sums of residuals r, s and of weights n, m of the two. As for `ClusterSums`, sums of two batches can be added
+    if no cluster has rows in both.
     """
 
-    rr: Floats
-    rn: Floats
-    nr: Floats
-    nn: Floats
-    losses: Floats
-    log_losses: Floats
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, read_only(getattr(self, field.name), np.float64))
+    rr: Floats  # (n_first, n_second) sum of r_jb s_jc
+    rn: Floats  # sum of r_jb m_jc
+    nr: Floats  # sum of n_jb s_jc
+    nn: Floats  # sum of n_jb m_jc
+    losses: Floats  # () sum of the product of the sums of squared errors of both classifiers
+    log_losses: Floats  # () the same for log losses
 
     @classmethod
     def from_cells(cls, first: ClusterCells, second: ClusterCells) -> "PairedClusters":
@@ -494,21 +428,12 @@ class PairedClusters(Sums):
         products = ((r.T @ s).toarray(), (r.T @ m).toarray(), (n.T @ s).toarray(), (n.T @ m).toarray())
         return cls(*products, np.asarray(loss @ other_loss), np.asarray(log_loss @ other_log_loss))
 
-    def _plus(self, other: "PairedClusters") -> "PairedClusters":
-        return PairedClusters(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
-
     def swapped(self) -> "PairedClusters":
         """Return the sums with the two classifiers exchanged."""
         return PairedClusters(self.rr.T, self.nr.T, self.rn.T, self.nn.T, self.losses, self.log_losses)
 
     def product(self, of_gap: tuple[Floats, Floats], of_mass: tuple[Floats, Floats]) -> float:
-        """Sum over clusters of the product of two linear functions of residuals and weights by bin.
-
-        Parameters
-        ----------
-        of_gap, of_mass : pair of ndarray, shape (n_first,) and (n_second,)
-            Coefficients of the residuals and of the weights, for the first and for the second classifier.
-        """
+        """Sum over clusters of the product of two linear functions of residuals and weights by bin."""
         (a, b), (c, d) = of_gap, of_mass
         return float(a @ self.rr @ b + a @ self.rn @ d + c @ self.nr @ b + c @ self.nn @ d)
 
@@ -524,16 +449,7 @@ def covariance_of_means(
 ) -> float:
     """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`.
 
-    Parameters
-    ----------
-    first, second : ClusterSums
-        Sums of each classifier on the same rows.
-    means : (float, float)
-        The mean loss of each.
-    member : {"losses", "log_losses"}
-        The kind of losses.
-    product : float
-        The sum over clusters of the product of both losses.
+    `member` is "losses" or "log_losses", `product` the sum over clusters of the product of both losses.
     """
     weight, number = float(first.weight.sum()), first.effective_number
     one, other = means

@@ -173,14 +173,7 @@ _ACCEPTED: set[type] = set()
 
 
 def require_counts(counts: Any, name: str = "counts") -> None:
-    """Refuse a value that does not satisfy `Counts`.
-
-    Raises
-    ------
-    TypeError
-        With a hint at how to make `BinnedCounts`, or, for a record that satisfies most of `Counts`, with the members
-        that it lacks.
-    """
+    """Refuse a value that does not satisfy `Counts`; name the members that it lacks, or hint at `BinnedCounts`."""
     if type(counts) in _ACCEPTED:
         return
     if isinstance(counts, Counts):

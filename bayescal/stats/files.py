@@ -15,10 +15,9 @@ from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT, too_small
 from bayescal.data.clusters import ClusterCodes
 from bayescal.data.files.findings import BlockFindings, in_file, sums_of_file
-from bayescal.data.files.labels import in_order, numbers_of_measurement, require_group_labels, without_weight
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import require_column_names
-from bayescal.data.groups import Groups
+from bayescal.data.groups import Groups, in_order, numbers_of_measurement, require_group_labels, without_weight
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.data.reading import Reading
@@ -38,21 +37,11 @@ COUNTING, EDGES = "counting", "edges"
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of one pass over the rows of a file.
+    """Progress of one pass over the rows of a file."""
 
-    Parameters
-    ----------
-    step : {"counting", "edges"}
-        The pass: counting rows, or choosing edges of equal mass.
-    rows : int
-        Rows read so far.
-    about : int or None
-        Number of rows in the file; an estimate for text, and None if it is not known.
-    """
-
-    step: str
-    rows: int
-    about: int | None
+    step: str  # "counting" rows, or choosing "edges" of equal mass
+    rows: int  # rows read so far
+    about: int | None  # rows in the file; an estimate for text, and None if it is not known
 
 
 type OnProgress = Callable[[Progress], None] | None
@@ -60,19 +49,7 @@ type OnProgress = Callable[[Progress], None] | None
 
 @dataclass(frozen=True)
 class Counting:
-    """How rows are counted.
-
-    Parameters
-    ----------
-    target : str or None
-        As for `evaluate`.
-    bins : int, list of float or Bins
-        As for `evaluate`.
-    binning : str
-        As for `evaluate`.
-    logits : bool
-        Whether probabilities are logits.
-    """
+    """How rows are counted: target, bins and binning as for `evaluate`, and whether probabilities are logits."""
 
     target: str | None = None
     bins: Any = 15
@@ -201,40 +178,23 @@ def count_file(
 def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> BinnedCounts:
     """Count all rows of an open file; invalid values are reported about all rows, as if they had been read at once.
 
-    Parameters
-    ----------
-    stream : RowStream
-        The file.
-    how : Counting
-        Target, bins and binning.
-    progress : callable, optional
-        Called after each block.
-
-    Returns
-    -------
-    BinnedCounts
-        The counts. Bins that depend on the rows take a pass of their own, and the memory of all confidences.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `evaluate` for all rows; also for weights whose squares cannot be summed, which `evaluate` divides by a
-        number.
+    Bins that depend on the rows take a pass of their own, and the memory of all confidences. Weights whose squares
+    cannot be summed are refused; `evaluate` divides them by a number.
     """
     return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress))
 
 
 def _count_stream(stream: RowStream, how: Counting, progress: OnProgress) -> BinnedCounts:
     bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
-    found = BlockFindings(stream)
+    findings = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
     clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
-        with found.block(len(rows.y_true)):
+        with findings.block(len(rows.y_true)):
             columns = how.columns(rows)
             total = total + _count(columns, bins)
             clusters.add(None, columns, rows.cluster)
-    found.report()
+    findings.report()
     _require_weight(total, stream)
     return clusters.added_to(None, _read_as(stream, total))
 
@@ -247,28 +207,10 @@ def _read_as(stream: RowStream, counts: BinnedCounts) -> BinnedCounts:
 def count_groups_of_stream(
     stream: RowStream, how: Counting, most: int, progress: OnProgress = None
 ) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
-    """Count the rows of every group, and all rows, in one pass over the file.
+    """Count the rows of every group, and all rows, in one pass over a file that was opened with a column of groups.
 
-    Parameters
-    ----------
-    stream : RowStream
-        The file, opened with a column of groups.
-    how, progress
-        As for `count_stream`; all groups have the same bins.
-    most : int
-        Maximum number of groups.
-
-    Returns
-    -------
-    (groups, total) : tuple
-        Counts by label, sorted, and the counts of `count_stream`. Labels are integers if all of them are written as
-        integers, otherwise text.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `count_stream`; also if there are more than `most` groups, if the column is a measurement, or if all weights
-        of a group are zero.
+    All groups have the same bins. Labels are sorted, and integers if all are written as integers. More than `most`
+    groups, a measurement in place of labels, and groups whose weights are all zero are refused.
     """
     return _with_unit_rows(stream, lambda stream: _count_groups_of_stream(stream, how, most, progress))
 
@@ -277,19 +219,19 @@ def _count_groups_of_stream(
     stream: RowStream, how: Counting, most: int, progress: OnProgress
 ) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
     bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
-    found = BlockFindings(stream)
+    findings = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
     groups: dict[str, BinnedCounts] = {}
     clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
-        with found.block(len(rows.y_true)):
+        with findings.block(len(rows.y_true)):
             columns = how.columns(rows)
             total = total + _count(columns, bins)
             clusters.add(None, columns, rows.cluster)
             for label, counts, part, chosen in _count_groups(columns, rows.group, bins, groups, most):
                 groups[label] = groups[label] + counts if label in groups else counts
                 clusters.add(label, part, None if rows.cluster is None else rows.cluster[chosen])
-    found.report()
+    findings.report()
     _require_weight(total, stream)
     for label, counts in groups.items():
         if not counts.occupied.any():
@@ -352,24 +294,7 @@ def _count_groups(
 
 
 def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> ClasswiseCounts:
-    """Count all rows for every class, in one pass over the file.
-
-    Parameters
-    ----------
-    stream, how, progress
-        As for `count_stream`.
-
-    Returns
-    -------
-    ClasswiseCounts
-        The counts of all classes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `count_stream`; also if the file has one column of probabilities, or if the edges of
-        bins depend on the rows.
-    """
+    """Count all rows for every class, in one pass over a file with a matrix; edges may not depend on the rows."""
     if stream.one_column:
         raise ValueError("`target='classwise'` needs one column of probabilities per class: pass `prob_prefix`.")
     if how.binning != "equal-width":
@@ -381,16 +306,16 @@ def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgre
 
 
 def _count_classes_of_stream(stream: RowStream, bins: Bins, how: Counting, progress: OnProgress) -> ClasswiseCounts:
-    found = BlockFindings(stream)
+    findings = BlockFindings(stream)
     total = ClasswiseCounts.empty(stream.classes or range(len(stream.columns)), bins)
     clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
-        with found.block(len(rows.y_true)):
+        with findings.block(len(rows.y_true)):
             matrix = how.class_rows(rows)
             total = total + _count_classes(matrix, bins, total.classes)
             for k, problem in enumerate(Predictions.of_classes(matrix) if rows.cluster is not None else ()):
                 clusters.add(k, problem, rows.cluster)
-    found.report()
+    findings.report()
     _require_weight(total.by_class[0], stream)
     return replace(
         total, by_class=tuple(clusters.added_to(k, _read_as(stream, each)) for k, each in enumerate(total.by_class))
@@ -455,16 +380,16 @@ def _require_weight(total: BinnedCounts, stream: RowStream) -> None:
 def _from_rows(stream: RowStream, how: Counting, progress: OnProgress) -> Bins:
     """Make bins whose edges depend on the rows, in a pass over the file."""
     _checks.one_of("binning", how.binning, BINNINGS)
-    found = BlockFindings(stream)
+    findings = BlockFindings(stream)
     parts: list[NDArray[Any]] = []
     weights: list[NDArray[Any]] = []
     for rows in _blocks(stream, EDGES, progress):
-        with found.block(len(rows.y_true)):
+        with findings.block(len(rows.y_true)):
             columns = how.columns(rows)
             weight, _ = _weighable(columns.weight)
             parts.append(replace(columns, weight=weight).checked().confidence)
             if columns.weight is not None and how.binning == "equal-effective-mass":
                 weights.append(columns.weight)
-    found.report()
+    findings.report()
     weight = np.concatenate(weights) if weights else None
     return make_bins(how.bins, binning=how.binning, confidence=np.concatenate(parts), weights=weight)

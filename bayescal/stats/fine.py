@@ -13,26 +13,7 @@ Ints = NDArray[np.int64]
 
 
 def common_refinement(choices: Iterable[Bins]) -> Bins:
-    """Make the coarsest bins from which every choice of bins can be merged exactly.
-
-    Parameters
-    ----------
-    choices : iterable of Bins
-        The choices.
-
-    Returns
-    -------
-    Bins
-        The union of the edges of all choices.
-
-    Examples
-    --------
-    The edges of two and of three equal-width bins:
-
-    >>> from bayescal import make_bins
-    >>> common_refinement([make_bins(2), make_bins(3)]).edges
-    array([0.    , 0.3333, 0.5   , 0.6667, 1.    ])
-    """
+    """Make the coarsest bins from which every choice of bins can be merged exactly: the union of their edges."""
     return Bins(np.unique(np.concatenate([bins.edges for bins in choices])), "custom")
 
 
@@ -50,26 +31,7 @@ def can_merge(counts: BinnedCounts, n_bins: int) -> bool:
 def bins_among(counts: BinnedCounts, n_bins: int, binning: str) -> Bins:
     """Choose fewer bins whose edges are those of fine bins; `BinnedCounts.coarsen` merges the fine bins into them.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Counts on fine bins, with at least one row.
-    n_bins : int
-        Number of bins.
-    binning : {"equal-width", "equal-mass", "equal-effective-mass"}
-        How the edges are chosen among those of the counts.
-
-    Returns
-    -------
-    Bins
-        For equal-width bins, the edges k / n_bins. For the others, see `equal_mass_among` and
-        `equal_effective_mass_among`.
-
-    Examples
-    --------
-    >>> fine = BinnedCounts.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.3, 0.9], bins=10)
-    >>> fine.coarsen(bins_among(fine, 2, "equal-width")).n, fine.coarsen(bins_among(fine, 2, "equal-mass")).n
-    (array([3, 1]), array([2, 2]))
+    Equal-width bins have the edges k / n_bins; see `equal_mass_among` and `equal_effective_mass_among` for the others.
     """
     if binning == "equal-width":
         edges = equal_width_edges(n_bins)
@@ -81,26 +43,10 @@ def bins_among(counts: BinnedCounts, n_bins: int, binning: str) -> Bins:
 
 
 def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
-    """Choose edges of the counts that put nearly the same number of rows into each bin.
+    """Choose edges of fine bins that put nearly the same number of rows into each of at most `n_bins` bins.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Counts on fine bins, with at least one row.
-    n_bins : int
-        Requested number of bins; there are fewer if fine bins hold more rows than a bin should.
-
-    Returns
-    -------
-    ndarray, shape (at most n_bins + 1,)
-        The edges nearest, in rows, to equal shares. They are those of `equal_mass_edges` if each fine bin contains one
-        distinct confidence.
-
-    Examples
-    --------
-    >>> fine = BinnedCounts.from_arrays([1] * 6, [0.05, 0.15, 0.25, 0.35, 0.45, 0.95], bins=10)
-    >>> equal_mass_among(fine, 3)
-    array([0. , 0.2, 0.4, 1. ])
+    There are fewer if fine bins hold more rows than a bin should. The edges are the nearest, in rows, to equal shares:
+    those of `equal_mass_edges` if each fine bin contains one distinct confidence.
     """
     below = np.concatenate([[0], np.cumsum(counts.n)])
     size, extra = divmod(int(below[-1]), n_bins)
@@ -113,26 +59,10 @@ def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
 
 
 def equal_effective_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
-    """Choose edges of the counts that put nearly the same effective number of rows into each bin.
+    """Choose edges of fine bins that put nearly the same effective number of rows into each of at most `n_bins` bins.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Counts on fine bins, with rows of positive weight.
-    n_bins : int
-        Requested number of bins; there are fewer if fine bins hold more rows than a bin should.
-
-    Returns
-    -------
-    ndarray, shape (at most n_bins + 1,)
-        Beginning with the edges of `equal_mass_among`, edges move as described at `equal_effective_mass_edges`. Without
-        weights they are those of `equal_mass_among`.
-
-    Examples
-    --------
-    >>> fine = BinnedCounts.from_arrays([1] * 4, [0.1, 0.3, 0.6, 0.8], weights=[1, 1, 1, 9], bins=10)
-    >>> equal_effective_mass_among(fine, 2)
-    array([0. , 0.6, 1. ])
+    Beginning with the edges of `equal_mass_among`, edges move as described at `equal_effective_mass_edges`. Without
+    weights they are those of `equal_mass_among`.
     """
     even = equal_mass_among(counts, n_bins)
     if not counts.weighted:

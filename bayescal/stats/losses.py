@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.stats.frozen import Sums, read_only
+from bayescal.stats.frozen import Sums
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -24,38 +24,19 @@ LARGEST_LOG_LOSS = 1074 * float(np.log(2))
 
 @dataclass(frozen=True, eq=False)
 class LossSums(Sums):
-    """Sums over rows of a loss and of its square, for example by outcome and bin.
+    """Sums over rows of a loss and of its square, in arrays of one shape, for example by outcome and bin.
 
     A loss does not depend on the bins, so sums of two bins can be added like sums of two batches.
-
-    Parameters
-    ----------
-    total : ndarray
-        Sum of weight times loss, over rows with a finite loss.
-    squares : ndarray, of the same shape
-        Sum of weight times squared loss, over the same rows.
-    infinite : ndarray of int64, of the same shape, optional
-        Number of rows of positive weight with infinite loss; by default 0.
-
-    Examples
-    --------
-    >>> both = LossSums(np.array([0.2]), np.array([0.03])) + LossSums(np.array([0.1]), np.array([0.01]))
-    >>> both.total, both.squares
-    (array([0.3]), array([0.04]))
     """
 
-    total: Floats
-    squares: Floats
+    total: Floats  # sum of weight times loss, over rows with a finite loss
+    squares: Floats  # sum of weight times squared loss, over the same rows
+    #: Number of rows of positive weight with infinite loss; by default 0.
     infinite: Ints = field(default_factory=lambda: np.zeros((), np.int64))
 
     def __post_init__(self) -> None:
-        infinite = np.broadcast_to(self.infinite, np.shape(self.total))
-        for name, values, dtype in (
-            ("total", self.total, np.float64),
-            ("squares", self.squares, np.float64),
-            ("infinite", infinite, np.int64),
-        ):
-            object.__setattr__(self, name, read_only(values, dtype))
+        object.__setattr__(self, "infinite", np.broadcast_to(self.infinite, np.shape(self.total)))
+        super().__post_init__()
 
     def __repr__(self) -> str:
         infinite = f", and {self.infinite.sum()} rows with infinite loss" if self.infinite.any() else ""
@@ -65,9 +46,6 @@ class LossSums(Sums):
     def empty(cls, *shape: int) -> "LossSums":
         """Return sums over no rows."""
         return cls(np.zeros(shape), np.zeros(shape))
-
-    def _plus(self, other: "LossSums") -> "LossSums":
-        return LossSums(self.total + other.total, self.squares + other.squares, self.infinite + other.infinite)
 
     def apply(self, function: Callable[[Array], Any]) -> "LossSums":
         """Apply one function that adds or selects cells to all sums, for example to merge bins."""
@@ -129,17 +107,10 @@ def squared_losses(confidence: Array, outcome: Array) -> tuple[Floats, None]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of losses: where counts store its sums, and how it is computed.
+    """A kind of losses: where counts store its sums, and how it is computed."""
 
-    Parameters
-    ----------
-    difference : str
-        Member of `PairedCounts` with the sums of the difference of two classifiers.
-    of_rows : callable
-        Takes confidences and outcomes; returns losses, 0 where a loss is infinite, and which rows these are, or None.
-    """
-
-    difference: str
+    difference: str  # member of `PairedCounts` with the sums of the difference
+    #: Confidences and outcomes -> losses, 0 where a loss is infinite, and which rows these are, or None.
     of_rows: Callable[[Array, Array], tuple[Floats, NDArray[np.bool_] | None]]
 
 

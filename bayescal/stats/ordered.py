@@ -1,4 +1,4 @@
-"""Rows in the order of their scores, summed over equal scores, or counts in fine bins; for cumulative statistics."""
+"""Rows in the order of their scores, for cumulative statistics: sums over equal scores, and bins of equal weight."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 from bayescal.data.columns import require_ratios
 from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins
+from bayescal.stats.frozen import Whole
 from bayescal.stats.losses import total_without_squares
+from bayescal.stats.sums import effective_number
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -116,62 +119,25 @@ def _part[T](record: T, part: slice) -> T:
 
 @dataclass(frozen=True, eq=False)
 class OrderedSums:
-    r"""Sums over the rows of each distinct score, in increasing order of the scores.
+    """Sums over the rows of each distinct score, arrays of shape (n_scores,), in increasing order of the scores.
 
     Equal scores are merged, so the order of rows has no effect. Rows of weight 0 are left out. Without weights, all
     weights are 1, and weights of 1 give bitwise the same results as no weights. Multiplying all weights by a power of
     two does not change any result.
-
-    Parameters
-    ----------
-    score : ndarray of float, shape (n_scores,)
-        Distinct scores c, increasing.
-    weight : ndarray of float64, shape (n_scores,)
-        Sum of w over the rows of each score.
-    response : ndarray of float64, shape (n_scores,)
-        Sum of w z, where z is the outcome.
-    weight_sq : ndarray of float64, shape (n_scores,)
-        Sum of w^2.
-    response_weight_sq : ndarray of float64, shape (n_scores,)
-        Sum of w^2 z.
-    n_rows : ndarray of int64, shape (n_scores,)
-        Number of rows with positive weight.
-    weighted : bool
-        Whether rows had weights.
-    target : str
-        Meaning of score and outcome; see `evaluate`.
-
-    Examples
-    --------
-    >>> rows = Predictions.from_outcomes([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
-    >>> sums = OrderedSums.from_rows(rows)
-    >>> sums.score, sums.n_rows, sums.deviation.round(3)
-    (array([0.2, 0.6, 0.9]), array([2, 2, 1]), array([ 0.6, -0.2,  0.1]))
     """
 
-    score: Array
-    weight: Floats
-    response: Floats
-    weight_sq: Floats
-    response_weight_sq: Floats
-    n_rows: NDArray[np.int64]
+    score: Array  # distinct scores c, increasing
+    weight: Floats  # sum of w
+    response: Floats  # sum of w z, where z is the outcome
+    weight_sq: Floats  # sum of w^2
+    response_weight_sq: Floats  # sum of w^2 z
+    n_rows: NDArray[np.int64]  # rows with positive weight
     weighted: bool = False
     target: str = "confidence"
 
     @classmethod
     def from_rows(cls, rows: Predictions) -> "OrderedSums":
-        """Sort valid rows once and sum them by score.
-
-        Parameters
-        ----------
-        rows : Predictions
-            Validated rows.
-
-        Returns
-        -------
-        OrderedSums
-            The sums.
-        """
+        """Sort valid rows once and sum them by score."""
         weight = rows.scale_free().weight
         return _unweighted(rows) if weight is None else _weighted(rows, require_ratios(weight))
 
@@ -273,22 +239,8 @@ def _starts(score: Array) -> NDArray[np.intp] | None:
 
 
 def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Sort scores, and rows of equal scores by outcome.
+    """Sort scores in [0, 1], and rows of equal scores by outcome; scores of more than 64 bits are rounded to float64.
 
-    Parameters
-    ----------
-    score : ndarray of float, shape (n_rows,)
-        Scores in [0, 1].
-    outcome : ndarray, shape (n_rows,)
-        0 or 1.
-
-    Returns
-    -------
-    score, outcome : ndarray, shape (n_rows,)
-        The sorted columns; scores of more than 64 bits are rounded to float64.
-
-    Notes
-    -----
     The highest two bits of floats below 2 are 0, so the bits can be shifted by one to append the outcome, and no index
     is needed.
     """
@@ -303,29 +255,10 @@ def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, NDArray[np.b
 
 
 def stable_order(score: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return the rows in the order of their scores, rows of equal scores in their own order.
+    """Return ``np.argsort(score, kind="stable")`` of scores in [0, 1], and the sorted scores, with 0 instead of -0.
 
-    Parameters
-    ----------
-    score : ndarray of float, shape (n_rows,)
-        Scores in [0, 1], with at least one row.
-
-    Returns
-    -------
-    order : ndarray of int64, shape (n_rows,)
-        The same as ``np.argsort(score, kind="stable")``.
-    score : ndarray, shape (n_rows,)
-        The sorted scores, with 0 instead of -0. Those of more than 64 bits are rounded to float64.
-
-    Notes
-    -----
     The highest bits of a score and its index, together 64 bits, are sorted as one integer. Rows whose scores only
-    differ in lower bits are sorted again.
-
-    Examples
-    --------
-    >>> stable_order(np.array([0.5, 0.25, 0.5, 0.125]))
-    (array([3, 1, 0, 2]), array([0.125, 0.25 , 0.5  , 0.5  ]))
+    differ in lower bits are sorted again. Scores of more than 64 bits are rounded to float64.
     """
     score = _at_most_64_bits(score)
     least, most = (int(_bits(end)[0]) for end in (score.min(keepdims=True), score.max(keepdims=True)))
@@ -373,18 +306,13 @@ def _with_equal_bits(score: Array, rows: NDArray[np.intp], least: int, left_out:
 class GridSteps(StoredSteps):
     """Steps whose scores are the mean confidences of occupied bins.
 
-    Parameters
-    ----------
-    rise, fall : ndarray of float64, shape (n_scores,)
-        Sums of w (1 - c) over rows with outcome 1, and of w c over rows with outcome 0; their difference is
-        `deviation`. Within the bin, the sum lies between -fall and rise in any order of its rows.
-    edges : ndarray of float64, shape (n_scores, 2)
-        Lower and upper edge of each bin.
+    `rise` and `fall` have the difference `deviation`. Within the bin, the sum lies between -fall and rise in any order
+    of its rows.
     """
 
-    rise: Floats
-    fall: Floats
-    edges: Floats
+    rise: Floats  # sum of w (1 - c) over rows with outcome 1
+    fall: Floats  # sum of w c over rows with outcome 0
+    edges: Floats  # (n_scores, 2) lower and upper edge of each bin
 
     @property
     def lower(self) -> Floats:
@@ -398,28 +326,18 @@ class GridSteps(StoredSteps):
 
 
 def steps_of_counts(counts: BinnedCounts) -> GridSteps:
-    """Return one step per occupied bin.
+    """Return one step per occupied bin of counts with at least one row of positive weight.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Counts with at least one row of positive weight.
-
-    Returns
-    -------
-    GridSteps
-        Weights and deviations are exact. Without weights, so are the sums of squares. With weights, the squares of the
-        weights are assumed to be unrelated to outcome and confidence within a bin.
-
-    Examples
-    --------
-    >>> steps = steps_of_counts(BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2))
-    >>> steps.deviation.round(3), steps.rise.round(3), steps.fall.round(3)
-    (array([0.5, 0.1]), array([0.8, 0.1]), array([0.3, 0. ]))
+    Weights and deviations are exact. Without weights, so are the sums of squares. With weights, the squares of the
+    weights are assumed to be unrelated to outcome and confidence within a bin.
     """
-    own = counts.occupied
-    weight, middle = counts.weight[:, own], counts.bins.midpoints[own]
-    deviation, squares, weight_sq = counts.deviation[:, own], counts.deviation_sq[own], counts.weight_sq[own]
+    occupied = counts.occupied
+    weight, middle = counts.weight[:, occupied], counts.bins.midpoints[occupied]
+    deviation, squares, weight_sq = (
+        counts.deviation[:, occupied],
+        counts.deviation_sq[occupied],
+        counts.weight_sq[occupied],
+    )
     total, moved = weight.sum(axis=0), deviation.sum(axis=0)
     rise = np.maximum(weight[1] * (1 - middle) - deviation[1], 0.0)
     fall = np.maximum(weight[0] * middle + deviation[0], 0.0)
@@ -428,16 +346,143 @@ def steps_of_counts(counts: BinnedCounts) -> GridSteps:
     variance = total * middle * (1 - middle) + (1 - 2 * middle) * moved - squares
     loss = total_without_squares(middle, weight, deviation).sum(axis=0) + squares
     return GridSteps(
-        score=counts.mean_confidence[own],
+        score=counts.mean_confidence[occupied],
         weight=total,
         deviation=rise - fall,
         weight_sq=weight_sq,
         deviation_weight_sq=per_weight * (rise - fall),
         deviation_sq=per_weight * np.maximum(loss, 0.0),
         calibrated_variance=per_weight * np.maximum(variance, 0.0),
-        n_rows=counts.n[own],
+        n_rows=counts.n[occupied],
         weighted=counts.weighted,
         rise=rise,
         fall=fall,
-        edges=np.column_stack([counts.bins.edges[:-1], counts.bins.edges[1:]])[own],
+        edges=np.column_stack([counts.bins.edges[:-1], counts.bins.edges[1:]])[occupied],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MergedCounts(Whole):
+    """Sums over rows by bin, shape (n_bins,); every bin has rows. Every posterior of binned counts accepts it."""
+
+    bins: Bins  # an edge lies halfway between the scores on its two sides
+    upper: Floats  # largest score, or upper edge: the cumulative curve of the bins is that of the rows at these scores
+    n: NDArray[np.int64]  # rows
+    weight: Floats  # sum of w
+    deviation: Floats  # sum of w (z - c)
+    score_sum: Floats  # sum of w c
+    weight_sq: Floats  # sum of w^2
+    step_size: Floats  # sum over the scores of (sum of w^2)^(3/2), which the mean step of a curve needs
+    weighted: bool  # whether rows had weights
+
+    not_added = "bins of equal weight cannot be added, because their edges depend on the rows."
+    target = "confidence"
+    losses = log_losses = ranks = None
+
+    @property
+    def k(self) -> Floats:
+        """Rows with outcome 1 per bin; with weights, their share of the weight times the number of rows."""
+        return self.n * self.accuracy
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all bins."""
+        return int(self.n.sum())
+
+    @property
+    def occupied(self) -> NDArray[np.bool_]:
+        """Always True; shape (n_bins,)."""
+        return np.ones(len(self.n), bool)
+
+    @property
+    def accuracy(self) -> Floats:
+        """Observed share of outcome 1 per bin."""
+        return np.clip((self.score_sum + self.deviation) / self.weight, 0.0, 1.0)
+
+    @property
+    def mean_confidence(self) -> Floats:
+        """Mean score per bin."""
+        return np.clip(self.score_sum / self.weight, 0.0, 1.0)
+
+    @property
+    def share(self) -> Floats:
+        """Share of all weight per bin."""
+        return self.weight / self.weight.sum()
+
+    @property
+    def effective_n(self) -> Floats:
+        """Kish's effective number of rows per bin."""
+        return self.weight**2 / self.weight_sq
+
+    @property
+    def effective_k(self) -> Floats:
+        """Effective number of rows with outcome 1 per bin."""
+        return self.effective_n * self.accuracy
+
+    @property
+    def effective_rows(self) -> float:
+        """Kish's effective number of rows of all bins."""
+        return effective_number(self.weight, self.weight_sq)
+
+    @property
+    def curve(self) -> Floats:
+        """Cumulative difference at the upper end of each bin, as a share of all weight."""
+        return np.cumsum(self.deviation) / self.weight.sum()
+
+    def variance(self, accuracy: Floats) -> Floats:
+        """Variances of the steps of `curve` from bin to bin, given the accuracies of the bins."""
+        return accuracy * (1 - accuracy) * self.weight_sq / self.weight.sum() ** 2
+
+    def mean_step(self, accuracy: Floats, *, between: str) -> float:
+        """Mean standard deviation of a step between bins or scores, weighted by variance, relative to the end."""
+        each = accuracy * (1 - accuracy)
+        size = self.step_size if between == "scores" else self.weight_sq**1.5
+        return float((each**1.5 * size).sum() / (each * self.weight_sq).sum() ** 1.5)
+
+    def part(self, which: NDArray[np.bool_]) -> "MergedCounts":
+        """Return the bins of a mask, with edges halfway between their mean scores."""
+        middle = self.mean_confidence[which]
+        arrays = {name: value[which] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        edges = np.concatenate([[0.0], (middle[1:] + middle[:-1]) / 2, [1.0]])
+        return replace(self, bins=Bins(edges, "equal-mass"), **arrays)  # type: ignore[arg-type]  # all are arrays
+
+
+def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
+    """Merge steps of outcomes 0 and 1 less their scores into at most `n_bins` bins of nearly equal weight.
+
+    For each multiple of 1 / `n_bins`, a bin ends at the score whose cumulative share is nearest. There are fewer bins
+    if there are fewer scores, or if single scores have much of the weight.
+    """
+    return merge_between(steps, ends_of_equal_weight(steps, n_bins))
+
+
+def ends_of_equal_weight(steps: Steps, n_bins: int) -> NDArray[np.intp]:
+    """Return the number of scores below each inner edge of at most `n_bins` bins of nearly equal weight."""
+    reached = np.cumsum(steps.weight)
+    wanted = reached[-1] * np.arange(1, n_bins) / n_bins
+    after = np.searchsorted(reached, wanted)  # the score with which the multiple is reached
+    before = np.where(after > 0, reached[after - 1], 0.0)
+    last = np.where(wanted - before < reached[after] - wanted, after, after + 1)  # number of scores below the edge
+    return np.unique(last[(last > 0) & (last < len(steps))])
+
+
+def merge_between(steps: Steps, ends: NDArray[np.intp]) -> MergedCounts:
+    """Merge steps into bins, given the number of scores below each inner edge, increasing, shape (n_bins - 1,)."""
+    starts = np.concatenate([[0], ends])
+    score = steps.score.astype(np.float64, copy=False)
+
+    def total(values: NDArray[Any]) -> NDArray[Any]:
+        return np.add.reduceat(values, starts)
+
+    edges = np.concatenate([[0.0], (score[ends - 1] + score[ends]) / 2, [1.0]])
+    return MergedCounts(
+        bins=Bins(edges, "equal-mass"),
+        upper=steps.upper.astype(np.float64, copy=False)[np.append(ends, len(score)) - 1],
+        n=total(steps.n_rows),
+        weight=total(steps.weight),
+        deviation=total(steps.deviation),
+        score_sum=total(steps.weight * score),
+        weight_sq=total(steps.weight_sq),
+        step_size=total(steps.weight_sq * np.sqrt(steps.weight_sq)),
+        weighted=steps.weighted,
     )

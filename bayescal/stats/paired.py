@@ -15,9 +15,9 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import ClusterCells, PairedClusters, square
-from bayescal.stats.frozen import Frozen, Sums
+from bayescal.stats.frozen import Counted, Frozen
 from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_name, applied_by_name
-from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
+from bayescal.stats.query.row_sums import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
 from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.sums import Coefficients, cosine, cosine_of, row_counts, summed_by_key, sums_at, unit_weights
 
@@ -34,7 +34,7 @@ DENSE_CELLS = 1_000_000
 
 @public
 @dataclass(frozen=True, eq=False)
-class PairedCounts(Sums):
+class PairedCounts(Counted):
     """Numbers of rows by the bins and outcomes of two classifiers on the same rows.
 
     A joint cell is a combination (bin and outcome of the first classifier, bin and outcome of the second). Only cells
@@ -85,12 +85,9 @@ class PairedCounts(Sums):
     area_correlation: float | None = field(default=None, compare=False)
     clusters: PairedClusters | None = None
 
+    rows_field = "n"
     #: The losses of rows with outcomes say how they vary.
     loss_covariance = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n", row_counts("n", self.n))
-        super().__post_init__()
 
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":
@@ -105,11 +102,11 @@ class PairedCounts(Sums):
         target : str, default "confidence"
             Meaning of outcome and confidence, see `evaluate`.
         """
-        own = BinnedCounts.empty(first, target=target)
+        one = BinnedCounts.empty(first, target=target)
         other = BinnedCounts.empty(first if second is None else second, target=target)
         none = np.zeros(0)
         losses: dict[str, Any] = {name: LossSums.empty() for name in DIFFERENCES}
-        return cls(own, other, np.zeros((0, 4), np.int64), none.astype(np.int64), none, none.copy(), **losses)
+        return cls(one, other, np.zeros((0, 4), np.int64), none.astype(np.int64), none, none.copy(), **losses)
 
     @classmethod
     def from_arrays(
@@ -208,9 +205,9 @@ class PairedCounts(Sums):
         [[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1]]
         """
         edges = bins_before_rows(bins, binning)
-        models = _two_models(outcome, first_confidence, second_confidence)
+        classifiers = _two_classifiers(outcome, first_confidence, second_confidence)
         counts = {}
-        for label, rows in framed(frame, models, weights, by, edges, target):
+        for label, rows in framed(frame, classifiers, weights, by, edges, target):
             first, second = (BinnedCounts(edges, **vars(sums_of(rows, i, edges)), target=target) for i in (0, 1))
             keys, n, weight, weight_sq = joint_of(rows, len(edges))
             joint = _unpacked(keys, len(edges)), n, weight, weight_sq
@@ -265,11 +262,6 @@ class PairedCounts(Sums):
         return cls(first_counts, second_counts, *joint, **parts)
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.n.sum())
-
-    @property
     def weighted(self) -> bool:
         """Whether any weight differs from 1."""
         return not (np.array_equal(self.weight, self.n) and np.array_equal(self.weight_sq, self.n))
@@ -316,11 +308,11 @@ class PairedCounts(Sums):
         centres = [np.average(m, weights=self.weight) if self.weight.any() else 0.0 for m in moved]
         if self.clusters is None:
             return cosine_of(moved[0] - centres[0], moved[1] - centres[1], self.weight_sq, same=same)
-        own = of_mass[0] - centres[0], of_mass[1] - centres[1]
+        centred = of_mass[0] - centres[0], of_mass[1] - centres[1]
         assert self.first.clusters is not None
         assert self.second.clusters is not None
-        xx, yy = square(self.first.clusters, of_gap[0], own[0]), square(self.second.clusters, of_gap[1], own[1])
-        return cosine(xx, yy, self.clusters.product(of_gap, own), same=same)
+        xx, yy = square(self.first.clusters, of_gap[0], centred[0]), square(self.second.clusters, of_gap[1], centred[1])
+        return cosine(xx, yy, self.clusters.product(of_gap, centred), same=same)
 
     def gap_cosine(self, gaps: Coefficients) -> float:
         """Cosine similarity over rows of two profiles of gaps by bin; see `Paired`."""
@@ -399,7 +391,7 @@ def _area_correlation(
     return correlation_of_areas(sides, first.weight, of_row)
 
 
-def _two_models(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:
+def _two_classifiers(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:
     """Map arguments to columns for each classifier; a single outcome column serves both."""
     if isinstance(outcome, str):
         return [{"outcome": outcome, "first_confidence": first}, {"outcome": outcome, "second_confidence": second}]
@@ -416,8 +408,8 @@ def _packed(cells: Ints, n_others: int) -> Ints:
 
 
 def _unpacked(keys: Ints, n_others: int) -> Ints:
-    own, other = np.divmod(keys, 2 * n_others)
-    return np.stack([own // 2, own % 2, other // 2, other % 2], axis=1)
+    one, other = np.divmod(keys, 2 * n_others)
+    return np.stack([one // 2, one % 2, other // 2, other % 2], axis=1)
 
 
 def require_paired(counts: Any) -> PairedCounts:

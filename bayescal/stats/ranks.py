@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
-from bayescal.stats.frozen import Frozen, read_only
+from bayescal.stats.frozen import Frozen
 from bayescal.stats.sums import effective_number, sums_at
 
 Array = NDArray[Any]
@@ -38,56 +38,24 @@ class Ranks(Frozen):
     """Weights of the rows by outcome in the occupied cells of a grid of confidences.
 
     Rows of one cell count as ties. If every distinct confidence is a cell, the area under the ROC curve is exact;
-    otherwise `grid_error` bounds its error.
-
-    Parameters
-    ----------
-    grid : Bins, "values" or "fine"
-        The grid: bins; every distinct confidence; or about 60 000 cells with relative widths of 2^-10 of the smaller
-        one of confidence and 1 - confidence.
-    position : ndarray, shape (n_cells,)
-        The confidences of a grid of values; otherwise the numbers of the occupied cells. Increasing.
-    weight : ndarray, shape (2, n_cells)
-        Sums of weights of the rows with outcome 0 and 1.
-    weight_sq : ndarray, shape (2, n_cells)
-        Sums of squared weights of the rows with outcome 0 and 1.
-    design_effect : float or None
-        The factor by which the variance of the area exceeds that of independent rows, for rows in clusters. None for
-        other rows and for sums, because placements refer to all rows.
-
-    Examples
-    --------
-    >>> ranks = Ranks.of_rows(np.array([0.2, 0.5, 0.5, 0.9]), np.array([0, 0, 1, 1]))
-    >>> ranks.auc, ranks.grid_error
-    (0.875, 0.0)
-    >>> add_ranks(ranks, Ranks.of_rows(np.array([0.1]), np.array([1]))).weight.tolist()
-    [[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 1.0]]
+    otherwise `grid_error` bounds its error. The fine grid has about 60 000 cells with relative widths of 2^-10 of the
+    smaller one of confidence and 1 - confidence. `design_effect` is the factor by which the variance of the area
+    exceeds that of independent rows, for rows in clusters; None for other rows and for sums, because placements refer
+    to all rows.
     """
 
-    grid: Bins | str
-    position: Array
-    weight: Floats
-    weight_sq: Floats
+    grid: Bins | str  # bins, or `VALUES`: every distinct confidence, or `FINE`
+    position: Array  # (n_cells,) increasing: confidences of a grid of values; otherwise numbers of occupied cells
+    weight: Floats  # (2, n_cells) sum of w of the rows with outcome 0 and 1
+    weight_sq: Floats  # (2, n_cells) sum of w^2
     design_effect: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("position", "weight", "weight_sq"):
-            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
     def __repr__(self) -> str:
         return f"Ranks({len(self.position)} cells, grid error {self.grid_error:.2g})"
 
     @classmethod
     def of_rows(cls, confidence: Array, outcome: Array, weight: Array | None = None) -> "Ranks":
-        """Sum validated rows: on a grid of values up to 2^17 rows, and on the fine grid beyond.
-
-        Parameters
-        ----------
-        confidence, outcome : ndarray, shape (n_rows,)
-            Confidences in [0, 1], up to rounding; outcomes 0 and 1.
-        weight : ndarray, shape (n_rows,), optional
-            Weights >= 0.
-        """
+        """Sum rows, validated up to rounding: on a grid of values up to 2^17 rows, and on the fine grid beyond."""
         if len(confidence) > EXACT_ROWS:
             return cls(FINE, *_of_fine_codes(_fine_codes(confidence, outcome), weight))
         values = _clipped(confidence)
@@ -109,16 +77,9 @@ class Ranks(Frozen):
 
     @classmethod
     def of_bins(cls, bins: Bins, weight: Floats, weight_sq: Floats) -> "Ranks":
-        """Use bins as the grid.
+        """Use bins as the grid, given sums of weights, shape (2, n_bins), and of squared weights, shape (n_bins,).
 
-        Parameters
-        ----------
-        bins : Bins
-            The bins.
-        weight : ndarray, shape (2, n_bins)
-            Sums of weights, by outcome.
-        weight_sq : ndarray, shape (n_bins,)
-            Sums of squared weights, which are divided between the outcomes as the weights are.
+        The latter are divided between the outcomes as the weights are.
         """
         occupied = np.flatnonzero(weight.sum(axis=0) > 0)
         inside = weight[:, occupied]
@@ -181,10 +142,10 @@ class Ranks(Frozen):
         and lie close to it, which makes this variance too small; therefore the larger of the two is returned.
         """
         squares = self.weight_sq.sum(axis=1)
-        own = np.divide(
+        variance = np.divide(
             (self.weight_sq * (self.placements - self.auc) ** 2).sum(axis=1), squares, np.zeros(2), where=squares > 0
         )
-        return np.maximum(own, self.spread)
+        return np.maximum(variance, self.spread)
 
     @cached_property
     def grid_error(self) -> float:
@@ -205,47 +166,24 @@ class Ranks(Frozen):
         return float(self.spread @ (self.total.sum() / self.total))
 
     def in_clusters(self, confidence: Array, outcome: Array, weight: Array | None, of_row: Ints) -> "Ranks":
-        """Return these ranks with the design effect of clusters, from the rows that they count.
+        """Return these ranks with the design effect of clusters, from the rows that they count; see `with_clusters`.
 
-        Parameters
-        ----------
-        confidence, outcome, weight : ndarray, shape (n_rows,)
-            As for `of_rows`.
-        of_row : ndarray of int64, shape (n_rows,)
-            Code of the cluster of each row, >= 0.
-
-        Returns
-        -------
-        Ranks
-            See `with_clusters`; unchanged if only one outcome occurs, for which there is no area.
+        `of_row` is the code >= 0 of the cluster of each row. Unchanged if only one outcome occurs: then there is no
+        area.
         """
         if not self.both_outcomes:
             return self
-        own = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
-        return self.with_clusters(self._weighted_influences(confidence, outcome, own), own, of_row)
+        weights = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
+        return self.with_clusters(self._weighted_influences(confidence, outcome, weights), weights, of_row)
 
     def with_clusters(self, influence: Floats, weight: Floats, of_row: Ints) -> "Ranks":
-        r"""Return these ranks with the design effect of clusters, from the influence of each row on the area.
+        r"""Return these ranks with the design effect of clusters, given the influence of each row, times its weight.
 
-        Parameters
-        ----------
-        influence : ndarray, shape (n_rows,)
-            Influence of each row on the area, times its weight, up to a constant factor.
-        weight : ndarray, shape (n_rows,)
-            Weights of the rows.
-        of_row : ndarray of int64, shape (n_rows,)
-            Code of the cluster of each row, >= 0.
-
-        Notes
-        -----
-        With the influence :math:`h_i` of each row on the area, the variance over clusters is :math:`\frac{J}{J - 1}
-        \sum_j (\sum_{i \in j} w_i h_i)^2 / (\sum w_i)^2` [1]_, and that over independent rows :math:`\sum (w_i h_i)^2 /
-        (\sum w_i)^2`. J is the effective number of clusters. The ratio is multiplied by the squared ratio of the 97.5 %
-        quantiles of the Student t distribution with J - 1 degrees of freedom and of the Normal one.
-
-        References
-        ----------
-        .. [1] N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53, 567-578.
+        With the influence :math:`h_i` of each row on the area, up to a constant factor, the variance over clusters is
+        :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} w_i h_i)^2 / (\sum w_i)^2` (N. A. Obuchowski 1997, "Nonparametric
+        analysis of clustered ROC curve data", Biometrics 53, 567-578), and that over independent rows :math:`\sum (w_i
+        h_i)^2 / (\sum w_i)^2`. J is the effective number of clusters. The ratio is multiplied by the squared ratio of
+        the 97.5 % quantiles of the Student t distribution with J - 1 degrees of freedom and of the Normal one.
         """
         from scipy.special import ndtri, stdtrit
 
@@ -299,19 +237,10 @@ def correlation_of_areas(
 ) -> float:
     r"""Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
 
-    Parameters
-    ----------
-    sides : two tuples (Ranks, ndarray, ndarray)
-        For each classifier: its ranks, and the outcome and the cell of each row (or group of rows).
-    weight : ndarray or None
-        Weights of the rows; of groups of rows the roots of their sums of squared weights.
-    of_row : ndarray of int64, shape (n_rows,), optional
-        Code of the cluster of each row: the correlation is then that of the sums over clusters.
-
-    Notes
-    -----
-    With the influences :math:`g_i` and :math:`h_i` of the rows on both areas, the covariance of the areas is
-    :math:`\sum w_i^2 g_i h_i / (\sum w_i)^2`.
+    `sides` holds, for each classifier, its ranks, and the outcome and the cell of each row, or group of rows, whose
+    weights are then the roots of their sums of squared weights. With clusters `of_row`, it is the correlation of sums
+    over clusters. With the influences :math:`g_i` and :math:`h_i` of the rows on both areas, the covariance of the
+    areas is :math:`\sum w_i^2 g_i h_i / (\sum w_i)^2`.
     """
     one, other = (
         ranks.influences.ravel()[cell + len(ranks.position) * outcome.astype(np.int64)]
@@ -351,8 +280,8 @@ def _fine_codes(confidence: Array, outcome: Array) -> Ints:
     offset, nearest, side = np.empty(size), np.empty(size, np.float32), np.empty(size, np.int32)
     for start in range(0, len(code), CHUNK):
         rows = slice(start, start + CHUNK)
-        own = slice(0, len(code[rows]))  # the last chunk may be shorter
-        d, m, s = offset[own], nearest[own], side[own]
+        part = slice(0, len(code[rows]))  # the last chunk may be shorter
+        d, m, s = offset[part], nearest[part], side[part]
         np.subtract(confidence[rows], 0.5, out=d, casting="unsafe")
         np.multiply(d >= 0, np.int32(SIDE), out=s)
         np.abs(d, out=d)

@@ -1,14 +1,121 @@
-"""Counts as small JSON files: written atomically, and validated completely when read."""
+"""Counts as small JSON files, written atomically and validated when read; the registry of kinds of counts."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 from bayescal import _checks, _files
 from bayescal._meant import public
-from bayescal.stats.kinds import SavedCounts, counts_kinds, kind_of
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
+
+#: The package, whose files named `document.py` or in folders named `documents` register kinds when they are imported.
+PACKAGE = Path(__file__).parents[1]
+
+
+class SavedCounts(Protocol):
+    """Counts of any kind: a number of rows, and a sum of two."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def __add__(self, other: Any) -> Self:
+        """Return the counts of the rows of both."""
+
+
+def _target_and_bins(counts: BinnedCounts) -> str:
+    return f"{counts.target}, {counts.bins}"
+
+
+def _itself(counts: BinnedCounts) -> BinnedCounts:
+    return counts
+
+
+def _deviations(counts: BinnedCounts) -> bytes:
+    return counts.deviation.tobytes() + counts.cells.tobytes()
+
+
+@dataclass(frozen=True)
+class CountsKind:
+    """A kind of counts that can be saved."""
+
+    name: str  # value of "kind" in the document
+    counts: type
+    document: Callable[[Any], dict[str, Any]]  # counts -> plain data for JSON, without "schema" and "kind"
+    read: Callable[[dict[str, Any]], Any]  # plain data without these entries -> counts, with validation
+    words: str  # in messages, such as "counts of right-censored rows"
+    instead: str = ""  # for counts that ``bayescal report`` cannot evaluate: what to do
+    binary: Callable[[Any], BinnedCounts] = _itself  # counts -> those of the first classifier or class
+    about: Callable[[Any], str] | None = None  # counts -> target, and bins or thresholds
+    fingerprint: Callable[[Any], bytes] | None = None  # counts -> sums that different rows hardly share
+
+    def described(self, counts: Any) -> str:
+        """Return the target, and the bins or thresholds."""
+        return self.about(counts) if self.about else _target_and_bins(self.binary(counts))
+
+    def sums_of(self, counts: Any) -> bytes:
+        """Return sums that different rows hardly have in common."""
+        return self.fingerprint(counts) if self.fingerprint else _deviations(self.binary(counts))
+
+
+@dataclass(frozen=True)
+class BinsKind:
+    """Bins of a type of their own, which are stored by their parameters instead of their edges."""
+
+    name: str
+    bins: type
+    document: Callable[[Any], dict[str, Any]]
+    read: Callable[[Mapping[str, Any]], Bins]
+
+
+_kinds: dict[str, CountsKind] = {}
+_bins: dict[str, BinsKind] = {}
+
+
+def register(kind: CountsKind | BinsKind) -> None:
+    """Add a kind; a file that converts counts to documents calls this when it is imported."""
+    if isinstance(kind, CountsKind):
+        _kinds[kind.name] = kind
+    else:
+        _bins[kind.name] = kind
+
+
+def counts_kinds() -> Mapping[str, CountsKind]:
+    """Return all kinds of counts by name, in alphabetical order."""
+    _load_package()
+    return dict(sorted(_kinds.items()))
+
+
+def bins_kinds() -> Mapping[str, BinsKind]:
+    """Return all kinds of bins that have a type of their own, by name."""
+    _load_package()
+    return _bins
+
+
+def kind_of(counts: object) -> CountsKind:
+    """Return the kind of counts; raise TypeError if they are of another type."""
+    kinds = counts_kinds().values()
+    for kind in kinds:
+        if type(counts) is kind.counts:
+            return kind
+    types = [kind.counts.__name__ for kind in kinds]
+    raise TypeError(f"`counts` must be {', '.join(types[:-1])} or {types[-1]}, not {type(counts).__name__}.")
+
+
+@cache
+def _load_package() -> None:
+    files = [*PACKAGE.rglob("document.py"), *PACKAGE.rglob("documents/*.py")]
+    for file in sorted(files):
+        import_module(
+            ".".join(("bayescal", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        )
 
 
 @public
@@ -97,40 +204,13 @@ def load_counts(path: str | Path) -> SavedCounts:
 
 
 def counts_document(counts: SavedCounts) -> dict[str, Any]:
-    """Convert counts to plain data for JSON.
-
-    Parameters
-    ----------
-    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
-        The counts.
-
-    Returns
-    -------
-    dict
-        Keys "schema", "kind" (a name of `kinds.counts_kinds`) and the sums of that kind.
-    """
+    """Convert counts to plain data for JSON: "schema", "kind" (a name of `counts_kinds`) and the sums of that kind."""
     kind = kind_of(counts)
     return {"schema": SCHEMA, "kind": kind.name, **kind.document(counts)}
 
 
 def counts_from_document(document: Any) -> SavedCounts:
-    """Convert plain data to counts, with validation.
-
-    Parameters
-    ----------
-    document : mapping
-        Data as `counts_document` returns them.
-
-    Returns
-    -------
-    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
-        The counts.
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing, unknown or invalid, or sums are impossible for rows.
-    """
+    """Convert plain data, as `counts_document` returns them, to counts; refuse invalid entries and impossible sums."""
     document = _files.require_schema(document, SCHEMA)
     kind, _ = document.pop("kind", None), document.pop("schema")
     _checks.one_of("kind", kind, [*counts_kinds()])

@@ -18,54 +18,25 @@ MOST_ROWS = 2**63 - 1
 
 
 def sums_at(index: Any, values: Any, size: int = 0) -> np.ndarray:
-    """Return the sum of the values at each index, as floats.
+    """Return the sum of the values at each index >= 0 (None: their number), as floats; at least `size` sums.
 
     `np.bincount` returns integers if there are no values, and a later ``+=`` of floats then raises.
-
-    Parameters
-    ----------
-    index : array of int, shape (n,)
-        Index of each value.
-    values : array of float, shape (n,), or None
-        Values; None counts.
-    size : int, default 0
-        Minimum length of the result.
-
-    Returns
-    -------
-    ndarray of float64, shape (max(size, largest index + 1),)
-        Sums.
-
-    Examples
-    --------
-    >>> sums_at([2, 0, 2], [0.5, 1.0, 2.0], 4).tolist()
-    [1.0, 0.0, 2.5, 0.0]
     """
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def effective_number(weight: np.ndarray, weight_sq: Any = None) -> float:
-    """Return Kish's effective number of rows, (sum w)^2 / sum w^2; 0 if all weights are 0.
+    """Return Kish's effective number of rows of equal weight, (sum w)^2 / sum w^2; 0 if all weights are 0.
 
-    Parameters
-    ----------
-    weight : ndarray of float, shape (n,)
-        Weights, or sums of weights.
-    weight_sq : ndarray of float, or None
-        Squared weights, or sums of them; by default the squares of `weight`.
-
-    Returns
-    -------
-    float
-        Number of rows of equal weight that carry as much evidence.
-
-    Examples
-    --------
-    >>> effective_number(np.array([1.0, 1.0, 2.0]))
-    2.66...
+    `weight` may hold sums of weights; `weight_sq` are their sums of squares, by default the squares of `weight`.
     """
     squares = float(np.sum(weight**2 if weight_sq is None else weight_sq))
     return float(np.sum(weight)) ** 2 / squares if squares > 0 else 0.0
+
+
+def ratio(top: Floats, bottom: Floats, empty: float = np.nan) -> Floats:
+    """Divide; `empty` where the denominator is 0."""
+    return np.divide(top, bottom, out=np.full(np.shape(top), empty), where=bottom > 0)
 
 
 def cosine(xx: float, yy: float, xy: float, *, same: bool) -> float:
@@ -89,34 +60,7 @@ def cosine_of(x: Floats, y: Floats, weight: Floats, *, same: bool) -> float:
 
 
 def row_counts(name: str, values: Array) -> Ints:
-    """Require valid numbers of rows.
-
-    Parameters
-    ----------
-    name : str
-        The argument, for messages.
-    values : ndarray of integers
-        Signed or unsigned integers of any shape.
-
-    Returns
-    -------
-    ndarray of int64
-        The same numbers; `values` itself if it is int64.
-
-    Raises
-    ------
-    TypeError
-        If the array does not hold integers.
-    ValueError
-        If a number is negative, or their sum is 2^63 or more.
-
-    Examples
-    --------
-    >>> row_counts("n", np.array([2**63 - 1, 1], np.uint64))
-    Traceback (most recent call last):
-    ...
-    ValueError: `n` must add up to less than 2^63 rows; the sum is 9223372036854775808.
-    """
+    """Require numbers of rows: integers of any shape, >= 0, whose sum is below 2^63. Return them as int64."""
     if values.dtype.kind not in "iu":
         raise TypeError(f"`{name}` must hold numbers of rows, which are integers, not dtype {values.dtype}.")
     if values.size and values.min() < 0:

@@ -15,7 +15,7 @@ from bayescal.data.frames import to_array
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.stats.frozen import Sums
+from bayescal.stats.frozen import Counted
 from bayescal.stats.losses import LossSums, total_loss
 from bayescal.stats.sums import added, row_counts, summed_by_key, sums_at
 from bayescal.survival.curves import Exits
@@ -37,7 +37,7 @@ WEIGHTS = ("weight", "weight_sq")
 
 @public
 @dataclass(frozen=True, eq=False)
-class SurvivalCounts(Sums):
+class SurvivalCounts(Counted):
     """Numbers of rows by kind of exit, bin of the stated risk and cell of a grid of times, with sums of risks.
 
     Counts of different batches, files or workers can be added. A row belongs to the first time of the grid that is not
@@ -87,9 +87,7 @@ class SurvivalCounts(Sums):
     weight: Floats | None = None
     weight_sq: Floats | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "exits", row_counts("exits", self.exits))
-        super().__post_init__()
+    rows_field = "exits"
 
     @classmethod
     def empty(cls, *, times: Any, bins: Any = 10, cause: int = 1) -> "SurvivalCounts":
@@ -256,11 +254,6 @@ class SurvivalCounts(Sums):
     def __repr__(self) -> str:
         grid = f"{len(self.times)} times from {self.times[0]:g} to {self.times[-1]:g}"
         return f"SurvivalCounts({self.bins}, {grid}, {self.n_rows} rows)"
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.exits.sum())
 
     @property
     def weighted(self) -> bool:

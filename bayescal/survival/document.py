@@ -7,9 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
-from bayescal.stats.documents.sums import WEIGHTS, require_possible_weights
-from bayescal.stats.documents.values import bins_document, bins_from_document, floats, integers, require_total, within
-from bayescal.stats.kinds import CountsKind, register
+from bayescal.stats.documents.sums import (
+    WEIGHTS,
+    bins_document,
+    bins_from_document,
+    floats,
+    integers,
+    require_possible_weights,
+    require_total,
+    within,
+)
+from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import sums_at
 from bayescal.survival.counts import SurvivalCounts, checked_times
 

@@ -13,9 +13,8 @@ from bayescal._invalid import AllZero, InvalidRows
 from bayescal._meant import public
 from bayescal.data.files.findings import BlockFindings, NamedColumns
 from bayescal.data.files.formats import open_source
-from bayescal.data.files.labels import in_order, require_group_labels, without_weight
 from bayescal.data.files.source import Kind, require_column_names
-from bayescal.data.groups import Groups
+from bayescal.data.groups import Groups, in_order, require_group_labels, without_weight
 from bayescal.stats.bins import make_bins
 from bayescal.stats.files import COUNTING, Progress
 from bayescal.survival.counts import MOST_CELLS, SurvivalCounts, checked_times, countable_rows

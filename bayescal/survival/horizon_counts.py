@@ -13,6 +13,7 @@ from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import ClusterCells, ClusterSums, require_few
+from bayescal.stats.frozen import Whole
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.sums import sums_at
@@ -123,7 +124,7 @@ def censored_before(rows: SurvivalRows, horizon: float) -> Bools:
 
 
 @dataclass(frozen=True, eq=False)
-class HorizonCounts:
+class HorizonCounts(Whole):
     """Right-censored rows at one horizon, by bin of the stated risk; satisfies the protocol `Counts`.
 
     `rows` have outcome 1 for events of the cause that were observed by the horizon; their `clusters` are sums of
@@ -151,6 +152,10 @@ class HorizonCounts:
     losses: LossSums | None
     ranks: Ranks | None
 
+    not_added = (
+        "counts at one horizon cannot be added, because curves of all rows do not follow from those of two parts; "
+        "add `SurvivalCounts`."
+    )
     bins, target, n, k = (property(attrgetter(f"rows.{name}")) for name in ("bins", "target", "n", "k"))
     n_rows, weighted = (property(attrgetter(f"rows.{name}")) for name in ("n_rows", "weighted"))
     occupied, share = (property(attrgetter(f"rows.{name}")) for name in ("occupied", "share"))
@@ -215,16 +220,6 @@ class HorizonCounts:
         rows = self.rows.with_total_effect()
         censored = self.effective_n * (self.clusters.effects / self.clusters.total_effect)
         return replace(self, rows=rows, effective_n=np.where(self.n_censored == 0, rows.effective_n, censored))
-
-    def __add__(self, other: Any) -> "HorizonCounts":
-        if isinstance(other, int) and other == 0:
-            return self
-        raise TypeError(
-            "counts at one horizon cannot be added, because curves of all rows do not follow from those of two parts; "
-            "add `SurvivalCounts`."
-        )
-
-    __radd__ = __add__
 
     def __repr__(self) -> str:
         return (

@@ -13,9 +13,8 @@ from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, DOES_NOT, FINITE, NOT_NEGATIVE
 from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
 from bayescal.stats.bins import Bins
-from bayescal.stats.query.framed import require_weight
 from bayescal.stats.query.row_states import LARGEST_FLOAT, is_number, refuse_types
-from bayescal.stats.query.row_sums import BY, Query, RowSums, looked_up, rows_read
+from bayescal.stats.query.row_sums import BY, KeySums, Query, looked_up, require_weight, rows_read
 from bayescal.survival.rows import EVENT_RULE, KINDS_OF_EXIT, MOST_CAUSES
 
 Ints = NDArray[np.int64]
@@ -31,7 +30,7 @@ EXIT = "exit"
 
 def survival_sums(
     frame: Any, columns: Mapping[str, str], weights: str | None, by: Any, bins: Bins, times: Floats, cause: int
-) -> Iterator[tuple[Any, tuple[Ints, Ints], RowSums]]:
+) -> Iterator[tuple[Any, tuple[Ints, Ints], KeySums]]:
     """Count and sum the rows of a frame of any engine, in one query.
 
     `columns` are those of time, event and risk, by argument; `times`, shape (n_times,), is the grid of times. For each
@@ -84,7 +83,7 @@ class _SurvivalQuery(Query):
         ]
         chosen += [
             named_column(frame, name).cast(nw.Float64).alias(short)
-            for name, short in ((self.time, "t"), (self.event, "e"), (self.models[0]["risk"], "c0"))
+            for name, short in ((self.time, "t"), (self.event, "e"), (self.classifiers[0]["risk"], "c0"))
         ]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
@@ -144,7 +143,7 @@ def _require_exits(code: Ints, n: Ints, names: Mapping[str, str]) -> None:
             raise InvalidRows(Finding(count=count, size=int(n.sum()), hint=rule.hint, **about))
 
 
-def _by_group(read: RowSums, n_columns: int) -> Iterator[tuple[Any, Ints, RowSums]]:
+def _by_group(read: KeySums, n_columns: int) -> Iterator[tuple[Any, Ints, KeySums]]:
     """Yield label, exits and sums of each group; the last label of each entry is its exit."""
     assert read.groups is not None
     labels, of_row = read.groups.labels, read.groups.of_row

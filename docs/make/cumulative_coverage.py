@@ -18,8 +18,7 @@ from bayescal.cumulative.statistics import Scale, cumulative_curve, kolmogorov_s
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.draws import Draws
-from bayescal.stats.merged import merge_scores
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import OrderedSums, merge_scores
 from bayescal.verify.coverage import STUDY_CURVES, name_of, stacked
 from bayescal.verify.methods import basic_interval
 

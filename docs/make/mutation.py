@@ -32,10 +32,7 @@ FURTHER = {
     "bayescal/monitoring/windowed.py": "tests/monitoring/test_monitor.py",
     "bayescal/stats/ordered.py": "tests/cumulative/test_analysis.py",
     "bayescal/cumulative/statistics.py": "tests/cumulative/test_base.py",
-} | {
-    f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py"
-    for name in ("classes", "pairs", "sums", "values")
-}
+} | {f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py" for name in ("classes", "pairs", "sums")}
 #: The tests of the compiled loops, which are not mutated: to compile one again takes longer than a test may.
 LEFT_OUT = tuple(
     f"--ignore=tests/{path}"

@@ -21,8 +21,7 @@ from bayescal.cumulative.statistics import kolmogorov_smirnov, kuiper
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
 from bayescal.posterior.shrinkage.segments import Segments
-from bayescal.stats.merged import merge_scores
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import OrderedSums, merge_scores
 
 
 def steps_of(n_rows, seed, **options):

@@ -123,3 +123,10 @@ def test_lengths_are_not_what_is_said_here():
 def test_labels_that_cannot_be_hashed_are_refused():
     with pytest.raises(ValueError, match=r"the indexes of `y` and `p` cannot be compared: .*`y\.to_numpy\(\)`"):
         same_rows({"y": pd.Series([0, 1], pd.Index([[1], [2]])), "p": pd.Series([0.2, 0.4], pd.Index([[2], [1]]))})
+
+
+def test_equal_labels_in_another_order_are_counted():
+    with pytest.raises(
+        ValueError, match=r"^`y_prob` must have the index of `y_true`: the labels are the same, but 2 of 2"
+    ):
+        same_rows({"y_true": pd.Series([0, 1]), "y_prob": pd.Series([0.2, 0.7], index=[1, 0])})

@@ -102,3 +102,13 @@ def test_take_counts_the_clusters_of_the_rows_that_remain():
     part = clusters.take(np.array([False, True, True, True, False]))
     assert part.number == 2
     assert part.of_row[0] == part.of_row[1] != part.of_row[2]
+
+
+def test_equal_labels_have_equal_codes():
+    assert Clusters.from_column([7, 3, 7, 7], 4).of_row.tolist() == [0, 1, 0, 0]  # in the order of occurrence
+    assert repr(Clusters.from_column(["b", "a", "b"], 3)) == "Clusters(2 clusters, 3 rows)"
+
+
+def test_the_part_of_a_cluster_inside_a_group_is_a_cluster():
+    part = Clusters.from_column(["a", "b", "b", "c"], 4).take(np.array([1, 2]))
+    assert (part.number, part.of_row.tolist()) == (1, [0, 0])

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 import xarray as xr
 
-from bayescal.data.frames import to_array
+from bayescal.data.frames import as_array, to_array
 
 VALUES = [0.125, 0.5, 0.75, 1.0]
 INTEGERS = [0, 1, 1, 0]
@@ -238,3 +238,7 @@ def test_a_tensor_is_read_without_its_gradient():
             return np.array(self.values, dtype=dtype)
 
     np.testing.assert_array_equal(to_array("x", Tensor(VALUES)), VALUES)
+
+
+def test_integers_above_2_to_the_63_are_unsigned():
+    assert as_array("by", [2**63, 1]).dtype == np.uint64

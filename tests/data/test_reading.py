@@ -14,6 +14,7 @@ from bayescal import ClasswiseCounts, InvalidRows, evaluate
 from bayescal.data import reading
 from bayescal.data.files import source as sources
 from bayescal.data.predictions import Predictions
+from bayescal.data.reading import Reading, RowSums, unit_rows
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -294,3 +295,20 @@ def test_rows_that_sum_to_one_stay_in_their_bins(engine, tmp_path) -> None:
         index = np.minimum(np.searchsorted(np.arange(11) / 10, own[:, k], side="right") - 1, 9)
         cells = np.stack([np.bincount(index[(y == k) == z], minlength=10) for z in (False, True)])
         np.testing.assert_array_equal(counts[k].cells, cells)
+
+
+def test_readings_of_two_batches_add_rows_and_take_the_larger_deviation():
+    assert Reading(divided=3, deviation=0.001) + Reading(divided=1, deviation=0.002) == Reading(4, 0.002)
+
+
+def test_three_decimals_explain_a_sum_of_0_999():
+    sums = RowSums.of(np.array([[0.333, 0.333, 0.333], [0.2, 0.3, 0.5]]))
+    assert (sums.decimals, sums.off, sums.accepted) == (3, 1, True)
+    assert sums.deviation == pytest.approx(0.001, rel=1e-9)
+
+
+def test_rows_of_two_decimals_are_divided_by_their_sum():
+    matrix, reading = unit_rows("y_prob", np.array([[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]]))
+    assert reading.divided == 1
+    assert reading.deviation == pytest.approx(0.01, rel=1e-9)
+    np.testing.assert_allclose(matrix, [[1 / 3] * 3, [0.2, 0.3, 0.5]], rtol=1e-12)

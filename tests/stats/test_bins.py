@@ -11,7 +11,15 @@ import bayescal as bc
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import SIDES, Bins, equal_effective_mass_edges, equal_mass_edges, equal_width_edges, make_bins
+from bayescal.stats.bins import (
+    SIDES,
+    Bins,
+    effective_rows,
+    equal_effective_mass_edges,
+    equal_mass_edges,
+    equal_width_edges,
+    make_bins,
+)
 from bayescal.stats.files import count_file
 from bayescal.stats.fine import equal_effective_mass_among, equal_mass_among
 from bayescal.stats.paired import PairedCounts
@@ -559,3 +567,15 @@ def test_bin_sensitivity_compares_all_ways(data):
     rows = merged[METHOD, 8].counts.effective_n
     assert merged.merged[METHOD, 8] == pytest.approx(rows.max() / rows.mean())
     assert len(bc.plot_bin_sensitivity(result).get_legend().get_texts()) == 3
+
+
+def test_an_edge_of_equal_width_is_the_division_rounded_once():
+    """3 / 10 rounds to the float 0.3; 3 * (1 / 10), which `linspace` computes, does not."""
+    assert equal_width_edges(10)[3] == 0.3
+    assert np.linspace(0, 1, 11)[3] != 0.3
+
+
+def test_effective_rows_of_two_bins():
+    """Weights 1, 1 and 1, 3: 2 rows, and (1 + 3)^2 / (1 + 9) = 1.6."""
+    weight = np.array([1.0, 1.0, 1.0, 3.0])
+    np.testing.assert_allclose(effective_rows(weight, weight**2, np.array([2])), [2.0, 1.6], rtol=1e-15)

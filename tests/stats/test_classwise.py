@@ -1,65 +1,19 @@
-"""Counts of all classes in one record: against one-vs-rest problems, in parts, files and engines; joint errors."""
+"""Counts of all classes in one record: against one-vs-rest problems, in parts and files; joint errors."""
 
 import pickle
-import re
 import warnings
 
-import dask.dataframe as dd
-import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from class_rows import CLASSES, TABLE, N, P, W, Y, assert_close, count
 from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal.app import app
 from bayescal.data.matrix import ClassRows
 from bayescal.stats.classwise import CHUNK, ClasswiseCounts, _exclusive, error_correlation
-from bayescal.stats.stored import counts_document, counts_from_document
-
-CLASSES = ("ant", "bee", "cat", "dog")
-N = 3000
-COLUMNS = {label: f"p_{label}" for label in CLASSES}
-ENGINES = {
-    "pandas": lambda t: t.to_pandas(),
-    "polars": pl.from_arrow,
-    "polars lazy": lambda t: pl.from_arrow(t).lazy(),
-    "pyarrow": lambda t: t,
-    "duckdb": duckdb.from_arrow,
-    "dask": lambda t: dd.from_pandas(t.to_pandas(), npartitions=3),
-}
-
-
-def make_rows(n=N, seed=1):
-    """Labels (no row is a dog), probabilities and weights."""
-    rng = np.random.default_rng(seed)
-    p = rng.dirichlet([0.3, 1.0, 2.0, 0.2], n)
-    y = np.array(CLASSES)[[rng.choice(3, p=row[:3] / row[:3].sum()) for row in p]]
-    return y, p, rng.gamma(1.0, size=n)
-
-
-Y, P, W = make_rows()
-TABLE = pa.table({"label": Y, "w": W, **{f"p_{label}": P[:, k] for k, label in enumerate(CLASSES)}})
-
-
-def count(part=slice(None), weighted=False, **options):
-    return ClasswiseCounts.from_arrays(
-        Y[part], P[part], classes=CLASSES, weights=W[part] if weighted else None, **options
-    )
-
-
-def assert_close(found, expected):
-    """Integers equal, sums to rounding."""
-    assert found.classes == expected.classes
-    for one, other in zip(found.by_class, expected.by_class, strict=True):
-        assert (one.bins, one.target) == (other.bins, other.target)
-        np.testing.assert_array_equal(one.cells, other.cells)
-        for name in ("weight", "weight_sq", "deviation", "deviation_sq"):
-            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-11, atol=1e-11)
-        np.testing.assert_allclose(one.losses.total, other.losses.total, rtol=1e-11, atol=1e-11)
-        np.testing.assert_allclose(one.losses.squares, other.losses.squares, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(found.joint, expected.joint, rtol=1e-11, atol=1e-10)
 
 
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
@@ -116,55 +70,6 @@ def test_draws_do_not_depend_on_the_number_of_threads(monkeypatch):
     np.testing.assert_array_equal(one.rms_error.values, three.rms_error.values)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("bins", [15, [0, 0.1, 0.35, 1]])
-def test_every_engine_counts_as_arrays_do(engine, weighted, bins):
-    frame = ENGINES[engine](TABLE)
-    found = ClasswiseCounts.from_frame(frame, probabilities=COLUMNS, weights="w" if weighted else None, bins=bins)
-    assert_close(found, count(weighted=weighted, bins=bins))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-def test_float32_and_labels_that_are_numbers(engine):
-    label, matrix = np.searchsorted(CLASSES, Y), P.astype(np.float32)
-    table = pa.table({"y": label, **{f"p{k}": matrix[:, k] for k in range(4)}})
-    frame = ENGINES[engine](table)
-    found = ClasswiseCounts.from_frame(frame, label="y", probabilities={k: f"p{k}" for k in range(4)}, bins=40)
-    assert_close(found, ClasswiseCounts.from_arrays(label, matrix, bins=40))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"label": np.where(np.arange(N) < 2, "owl", Y)},
-            r"`label` \(column 'label'\) must be labels from .* 2 of 3000",
-        ),
-        ({"label": [None, *Y[1:]]}, r"`label` \(column 'label'\) must be complete; 1 of 3000 values is missing"),
-        (
-            {"p_bee": np.r_[7.0, P[1:, 1]]},
-            r"`probabilities\['bee'\]` \(column 'p_bee'\) must lie in \[0, 1\]; 1 of 3000",
-        ),
-        ({"p_bee": np.r_[np.nan, P[1:, 1]]}, r"`probabilities\['bee'\]` .* must be complete; 1 of 3000"),
-        ({"p_bee": np.r_[(P[:2, 1] + 0.1) / 2, P[2:, 1]]}, "must have rows that sum to 1; 2 of 3000 rows do not"),
-        ({"w": np.r_[-1.0, W[1:]]}, r"`weights` \(column 'w'\) must be >= 0; 1 of 3000"),
-        ({"w": np.zeros(N)}, "`weights` are all zero|must not all be zero"),
-    ],
-)
-def test_invalid_rows_are_refused_with_their_number(engine, change, message):
-    table = TABLE
-    for name, values in change.items():
-        table = table.set_column(table.column_names.index(name), name, pa.array(values))
-    frame = ENGINES[engine](table)
-    with pytest.raises(ValueError, match=message):
-        ClasswiseCounts.from_frame(frame, probabilities=COLUMNS, weights="w")
-
-
 def test_labels_that_are_not_named():
     with pytest.raises(ValueError, match=r"must be labels from `classes` \['ant', 'bee'.*\]; 1 of 1 values is not"):
         ClasswiseCounts.from_arrays(["owl"], [[0.2, 0.3, 0.1, 0.4]], classes=CLASSES)
@@ -198,26 +103,6 @@ def test_a_file_holds_the_same_bits(weighted, binning, tmp_path):
 
 def replace_joint(counts, joint):
     return ClasswiseCounts(counts.classes, counts.by_class, joint)
-
-
-@pytest.mark.parametrize(
-    ("key", "change", "message"),
-    [
-        ("joint", lambda joint: [[2 * x for x in row] for row in joint], "`joint` must fit `losses`"),
-        ("joint", lambda joint: joint[:-1], "`joint` must be null or an array of 8 rows"),
-        ("joint", lambda joint: [[-x for x in row] for row in joint], "`joint` must be >= 0"),
-        ("joint", lambda joint: [*joint[:-1], [99.0, *joint[-1][1:]]], "`joint` must be covariances"),
-        ("classes", lambda classes: classes[:-1], "`by_class` must be an array of the sums of all 3 classes"),
-        ("classes", lambda classes: [classes[0], *classes[:-1]], "`classes` must name each label once"),
-        ("classes", lambda classes: [None, *classes[1:]], "`classes` must be an array of labels"),
-        ("by_class", lambda sums: [{**sums[0], "rows": 1}, *sums[1:]], re.escape("`by_class[0].rows`")),
-        ("bins", lambda bins: [bins], "`bins` must be the edges of all classes"),
-    ],
-)
-def test_impossible_documents_are_refused(key, change, message):
-    document = counts_document(count(bins=2))
-    with pytest.raises(ValueError, match=message):
-        counts_from_document({**document, key: change(document[key])})
 
 
 def test_what_cannot_be_added():
@@ -284,15 +169,6 @@ def test_copies_cannot_be_changed():
     assert not pickle.loads(pickle.dumps(counts)).joint.flags.writeable
 
 
-def test_integers_that_floats_do_not_hold_are_refused():
-    large = 2**53
-    frame = pl.DataFrame({"label": [0, large + 1, 1], "a": [0.5, 0.2, 0.3], "b": [0.5, 0.8, 0.7]})
-    with pytest.raises(ValueError, match="1 of 3 values is not"):
-        ClasswiseCounts.from_frame(frame, probabilities={0: "a", 1: "b"}, bins=2)
-    with pytest.raises(ValueError, match=r"below 2\^53"):
-        ClasswiseCounts.from_frame(frame, probabilities={large: "a", large + 1: "b"}, bins=2)
-
-
 def test_records_with_other_joint_sums_differ():
     counts = count()
     assert counts.joint is not None
@@ -300,19 +176,6 @@ def test_records_with_other_joint_sums_differ():
     assert counts != ClasswiseCounts(counts.classes, counts.by_class, 2 * counts.joint)
     assert counts != ClasswiseCounts(counts.classes, counts.by_class)
     assert ClasswiseCounts(counts.classes, counts.by_class) == ClasswiseCounts(counts.classes, counts.by_class)
-
-
-def test_joint_sums_of_weighted_rows_are_bounded_when_a_document_is_read():
-    """A residual is at most 1, so that the diagonal is at most the sum of squared weights of its bin."""
-    rng = np.random.default_rng(1)
-    weights = rng.gamma(1.0, size=60)
-    counts = ClasswiseCounts.from_arrays(rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60), bins=2, weights=weights)
-    document = counts_document(counts)
-    assert counts_from_document(document) == counts
-    document["joint"] = (1e4 * counts.joint).tolist()
-    document["joint"] = [row[: i + 1] for i, row in enumerate(document["joint"])]
-    with pytest.raises(ValueError, match="`joint` must fit `weight_sq`: residuals are at most 1"):
-        counts_from_document(document)
 
 
 def rows_of(n, weighted):

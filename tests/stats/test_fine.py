@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.fine import bins_among, can_merge, common_refinement, equal_mass_among, largest_share
+from bayescal.stats.fine import (
+    bins_among,
+    can_merge,
+    common_refinement,
+    equal_effective_mass_among,
+    equal_mass_among,
+    largest_share,
+)
 
 NUMBERS = (5, 7, 10, 15, 50)
 
@@ -82,3 +90,25 @@ def test_the_side_of_the_edges_is_kept():
     assert bins_among(counts, 2, "equal-mass").closed == "right"
     assert can_merge(counts, 2)
     assert not can_merge(counts, 3)
+
+
+def test_the_common_refinement_of_halves_and_thirds():
+    edges = common_refinement([make_bins(2), make_bins(3)]).edges
+    np.testing.assert_allclose(edges, [0, 1 / 3, 1 / 2, 2 / 3, 1], rtol=1e-15)
+
+
+def test_two_bins_of_equal_width_and_of_equal_mass():
+    fine = BinnedCounts.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.3, 0.9], bins=10)
+    assert fine.coarsen(bins_among(fine, 2, "equal-width")).n.tolist() == [3, 1]
+    assert fine.coarsen(bins_among(fine, 2, "equal-mass")).n.tolist() == [2, 2]
+
+
+def test_three_bins_of_two_rows_each():
+    fine = BinnedCounts.from_arrays([1] * 6, [0.05, 0.15, 0.25, 0.35, 0.45, 0.95], bins=10)
+    np.testing.assert_allclose(equal_mass_among(fine, 3), [0, 0.2, 0.4, 1], rtol=1e-15)
+
+
+def test_a_heavy_row_has_a_wide_bin():
+    """Of weights 1, 1, 1, 9, two effective rows are below 0.6, and (1 + 9)^2 / (1 + 81) = 1.2 above."""
+    fine = BinnedCounts.from_arrays([1] * 4, [0.1, 0.3, 0.6, 0.8], weights=[1, 1, 1, 9], bins=10)
+    np.testing.assert_allclose(equal_effective_mass_among(fine, 2), [0, 0.6, 1], rtol=1e-15)

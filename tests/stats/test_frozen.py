@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bayescal as bc
-from bayescal.stats.frozen import Sums
+from bayescal.stats.frozen import Counted, Sums, Whole
 from bayescal.stats.losses import LossSums
 
 Y, P, Q = np.array([0, 1, 1, 0]), np.array([0.2, 0.7, 0.9, 0.4]), np.array([0.3, 0.6, 0.8, 0.5])
@@ -78,3 +78,54 @@ def test_lists_become_arrays_and_fields_are_compared_by_content():
     assert Two([1.0]) != Two([1.0], np.ones(1))
     assert Two([1.0], np.ones(1)) == Two([1.0], np.ones(1))
     assert Two([1.0]) != LossSums([1.0], [1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Tally(Counted):
+    """Numbers of rows, and a sum of floats that may be given as integers."""
+
+    rows: NDArray[np.int64]
+    total: NDArray[np.float64]
+
+    rows_field = "rows"
+
+
+def test_fields_have_the_annotated_type_and_are_added():
+    tally = Tally(np.array([1, 2], np.uint8), [3, 4])
+    assert (tally.rows.dtype, tally.total.dtype) == (np.int64, np.float64)
+    twice = tally + tally
+    assert (twice.rows.tolist(), twice.total.tolist(), twice.n_rows) == ([2, 4], [6.0, 8.0], 6)
+    assert sum([tally, tally]) == twice
+    with pytest.raises(ValueError, match="read-only"):
+        twice.total[0] = 0
+
+
+def test_numbers_of_rows_must_be_numbers_of_rows():
+    with pytest.raises(ValueError, match=r"`rows` must be >= 0; 1 of 2 values is not, first at index 1: -2"):
+        Tally(np.array([1, -2]), np.zeros(2))
+    with pytest.raises(TypeError, match="`rows` must hold numbers of rows"):
+        Tally(np.array([1.5]), np.zeros(1))
+
+
+@dataclass(frozen=True, eq=False)
+class Curve(Whole):
+    """Something of all rows."""
+
+    values: NDArray[np.float64]
+
+    not_added = "curves cannot be added; pass all rows."
+
+
+def test_what_is_of_all_rows_is_not_added_but_to_0():
+    curve = Curve(np.zeros(2))
+    assert sum([curve]) is curve
+    with pytest.raises(TypeError, match=r"^curves cannot be added; pass all rows\.$"):
+        curve + curve
+
+
+def test_sums_of_other_types_are_not_added():
+    class Other(Sums):
+        pass
+
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Tally(np.array([1]), np.zeros(1)) + Other()

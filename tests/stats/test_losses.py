@@ -129,3 +129,9 @@ def test_they_cannot_be_changed_and_survive_copies():
     assert losses != "losses"
     with pytest.raises(TypeError, match="unhashable"):
         hash(losses)
+
+
+def test_sums_of_two_batches_are_added_by_field():
+    both = LossSums(np.array([0.25]), np.array([0.5])) + LossSums(np.array([0.5]), np.array([1.0]), np.array([2]))
+    assert (both.total.tolist(), both.squares.tolist(), both.infinite.tolist()) == ([0.75], [1.5], [2])
+    assert sum([both, both]) == both + both

@@ -204,3 +204,11 @@ def test_the_rows_may_change_afterwards():
     before = roc_auc_score(outcome, confidence)
     confidence[:] = 0.5
     assert ranks.auc == pytest.approx(before, rel=1e-12)
+
+
+def test_ties_count_half():
+    """Of four pairs, three are in order and one is tied: (3 + 1/2) / 4."""
+    ranks = Ranks.of_rows(np.array([0.2, 0.5, 0.5, 0.9]), np.array([0, 0, 1, 1]))
+    assert (ranks.auc, ranks.grid_error) == (0.875, 0.0)
+    both = add_ranks(ranks, Ranks.of_rows(np.array([0.1]), np.array([1])))
+    assert both.weight.tolist() == [[0, 1, 1, 0], [1, 0, 1, 1]]

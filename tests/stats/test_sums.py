@@ -12,7 +12,7 @@ import pytest
 import bayescal.stats
 from bayescal import BinnedCounts, CalibrationMonitor, PairedCounts, load_counts, save_counts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.sums import row_counts, sums_at
+from bayescal.stats.sums import cosine, effective_number, ratio, row_counts, sums_at
 
 ODD = 2**53 + 1  # not representable as float64
 MOST = 2**63 - 1
@@ -188,3 +188,30 @@ def test_joint_cells_that_wrap_to_their_margins_are_refused(tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(ValueError, match=rf"counts\.json': `n` must add up to less than 2\^63 rows; .* {2**64 + 2}\."):
         load_counts(path)
+
+
+def test_values_with_the_same_index_are_added_and_other_indexes_have_0():
+    assert sums_at([2, 0, 2], [0.5, 1.0, 2.0], 4).tolist() == [1.0, 0.0, 2.5, 0.0]
+
+
+def test_effective_rows_of_two_weights():
+    """(1 + 1 + 2)^2 / (1 + 1 + 4) = 16 / 6."""
+    assert effective_number(np.array([1.0, 1.0, 2.0])) == pytest.approx(8 / 3, rel=1e-15)
+    assert effective_number(np.zeros(3)) == 0
+
+
+def test_the_sum_of_unsigned_numbers_of_rows_is_exact():
+    with pytest.raises(ValueError, match=r"must add up to less than 2\^63 rows; the sum is 9223372036854775808\.$"):
+        row_counts("n", np.array([2**63 - 1, 1], np.uint64))
+
+
+def test_quotients_of_empty_bins():
+    top, bottom = np.array([1.0, 0.0, 3.0]), np.array([4.0, 0.0, 2.0])
+    assert ratio(top, bottom, empty=-1.0).tolist() == [0.25, -1.0, 1.5]
+    assert np.isnan(ratio(top, bottom)).tolist() == [False, True, False]
+
+
+def test_the_cosine_of_squares_that_underflow():
+    """The product of 1e-200 and 1e-200 is 0 in float64; the cosine of parallel vectors is 1."""
+    assert cosine(1e-200, 1e-200, 1e-200, same=False) == pytest.approx(1, rel=1e-12)
+    assert cosine(0.0, 1.0, 0.0, same=False) == 0

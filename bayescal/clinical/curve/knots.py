@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import logit
-from bayescal.stats.merged import MergedCounts, ends_of_equal_weight, merge_between
-from bayescal.stats.ordered import Steps
+from bayescal.stats.ordered import MergedCounts, Steps, ends_of_equal_weight, merge_between
 from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]

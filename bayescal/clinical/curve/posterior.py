@@ -21,7 +21,7 @@ from bayescal.posterior.shrinkage.prior import EXACT, allot
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit
-from bayescal.stats.merged import MergedCounts
+from bayescal.stats.ordered import MergedCounts
 
 Floats = NDArray[np.float64]
 

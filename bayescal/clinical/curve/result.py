@@ -20,8 +20,7 @@ from bayescal.results import wording
 from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
-from bayescal.stats.merged import MergedCounts
-from bayescal.stats.ordered import Steps, steps_of_counts
+from bayescal.stats.ordered import MergedCounts, Steps, steps_of_counts
 from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]

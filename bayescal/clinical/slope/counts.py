@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._meant import public
-from bayescal.data.marks import own_hints
+from bayescal.data.columns import own_hints
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
@@ -232,9 +232,6 @@ class LogitCounts(Sums):
         options: dict[str, Any] = {"weights": weights, "by": by, "bins": logit_bins(step), "target": "event"}
         counted: Any = BinnedCounts.from_frame(frame, outcome=y_true, confidence=y_prob, **options)
         return cls(counted) if by is None else {label: cls(each) for label, each in counted.items()}
-
-    def _plus(self, other: "LogitCounts") -> "LogitCounts":
-        return LogitCounts(self.binned + other.binned)
 
     def __repr__(self) -> str:
         cells, ends = int(self._inside.sum()), int(self._ends.sum())

@@ -7,9 +7,8 @@ import numpy as np
 
 from bayescal import _files
 from bayescal.clinical.slope.counts import LogitBins, LogitCounts, logit_bins
-from bayescal.stats.documents.sums import WEIGHTS, sums_document, sums_from_document
-from bayescal.stats.documents.values import floats, integers
-from bayescal.stats.kinds import BinsKind, CountsKind, register
+from bayescal.stats.documents.sums import WEIGHTS, floats, integers, sums_document, sums_from_document
+from bayescal.stats.stored import BinsKind, CountsKind, register
 
 #: Sums with one entry per cell, on the last axis.
 SUMS = ("cells", "deviation", "deviation_sq", *WEIGHTS)

@@ -11,9 +11,8 @@ from bayescal import _checks, _presented, _render
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import NAMES, RecalibrationPosterior
-from bayescal.data.columns import column
+from bayescal.data.columns import column, own_hints
 from bayescal.data.frames import to_array
-from bayescal.data.marks import own_hints
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import row_remarks

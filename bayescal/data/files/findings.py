@@ -33,17 +33,7 @@ class Named(Protocol):
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """Words of messages for columns of a file.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    called : dict of str to str
-        Words for the column of each argument.
-    columns : tuple of str
-        Columns of a matrix.
-    """
+    """Words of messages for columns of a file; see `Named`."""
 
     source: Source
     called: dict[str, str]
@@ -55,13 +45,7 @@ class NamedColumns:
 
 
 class BlockFindings:
-    """Findings about the blocks of a file, which are reported as if all rows had been checked together.
-
-    Parameters
-    ----------
-    stream : Named
-        The file, which names columns and lines.
-    """
+    """Findings about the blocks of a file, which are reported as if all rows had been checked together."""
 
     def __init__(self, stream: Named) -> None:
         self._stream = stream
@@ -121,59 +105,27 @@ class BlockFindings:
 def sums_of_file(
     problem: InvalidRows, blocks: Callable[[], Iterator[Array]], stream: Named, argument: str = "y_prob"
 ) -> RowSums:
-    """Return the sums of all rows of a matrix, by which its rows are to be divided.
+    """Return the sums of all rows of a matrix, by which its rows are to be divided; otherwise raise.
 
     The blocks of a file are first read without division. If rows do not sum to 1, the decimals of all rows say whether
-    this is rounding: a pass over the file finds them, and a second one reports the rows if it is not.
-
-    Parameters
-    ----------
-    problem : InvalidRows
-        The error of the first attempt.
-    blocks : callable
-        Begins a pass over the file and returns the blocks of the matrix.
-    stream : Named
-        The file.
-    argument : str
-        The argument that holds the matrix.
-
-    Returns
-    -------
-    RowSums
-        Sums that are 1 up to rounding.
-
-    Raises
-    ------
-    InvalidRows
-        `problem` if it is another one, or if an entry is not a probability; otherwise an error about all rows.
+    this is rounding: a pass over the file finds them, and a second one reports the rows if it is not. `blocks` begins a
+    pass. The error `problem` of the first attempt is raised again if it is another one, or if an entry is not a
+    probability.
     """
     sums = sums_of_blocks(blocks()) if is_about_sums(problem) else None
     if sums is None:
         raise problem
     if not sums.accepted:
-        found = BlockFindings(stream)
+        findings = BlockFindings(stream)
         for block in blocks():
-            with found.block(len(block)):
+            with findings.block(len(block)):
                 sums.require(argument, block)
-        found.report()
+        findings.report()
     return sums
 
 
 def in_file[F: Finding](finding: F, stream: Named) -> F:
-    """Name the column and the line of a finding about arrays that were read from a file.
-
-    Parameters
-    ----------
-    finding : Finding
-        A finding about `y_true`, `y_prob` or `weights`.
-    stream : Named
-        The file.
-
-    Returns
-    -------
-    Finding
-        The same finding in the words of the file.
-    """
+    """Name the column and the line of a finding about `y_true`, `y_prob` or `weights` that were read from a file."""
     place, hint = "", finding.hint
     if finding.first is not None:
         row, *column = finding.first

@@ -1,15 +1,25 @@
-"""Detection of file formats (Parquet, delimited text, JSON lines) from the content, not from the name."""
+"""Parquet files, and detection of the format of a file (Parquet, delimited text, JSON lines) from its content."""
 
 import gzip
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
+from bayescal._checks import quoted
 from bayescal._files import existing_file
 from bayescal.data.files.json_lines import JsonLines
-from bayescal.data.files.parquet import Parquet
 from bayescal.data.files.records import BOM
-from bayescal.data.files.source import FileError, Source
+from bayescal.data.files.source import (
+    FileError,
+    Source,
+    file_literal,
+    first_line,
+    identifier,
+    text_to_label,
+    text_to_number,
+)
 from bayescal.data.files.text import Delimited
 
 #: Number of bytes from which the format is detected.
@@ -31,24 +41,75 @@ OTHER_FORMATS = {
 }
 
 
+class Parquet(Source):
+    """A Parquet file: columns have types, and float32 stays float32."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        schema = f"parquet_schema({file_literal(self.path)})"
+        self.columns = _top_level(self._ask(f"SELECT name, num_children FROM {schema}"))
+        # the engine ignores case and renames the second of `P` and `p`; positions are unambiguous
+        described = self._ask(f"DESCRIBE SELECT * FROM {self._scan}")
+        self._known_as = {name: (row[0], str(row[1])) for name, row in zip(self.columns, described, strict=True)}
+
+    @property
+    def _scan(self) -> str:
+        # otherwise a folder called label=3 would become a column
+        return f"read_parquet({file_literal(self.path)}, hive_partitioning=false)"
+
+    def _text(self, column: str) -> str:
+        return f"CAST({identifier(self._known_as[column][0])} AS VARCHAR)"
+
+    def _number(self, column: str) -> str:
+        name, kind = identifier(self._known_as[column][0]), self._known_as[column][1]
+        if kind in ("FLOAT", "DOUBLE"):
+            return name
+        if kind == "VARCHAR":
+            return text_to_number(name)
+        if re.match(r"U?(TINY|SMALL|BIG|HUGE)?INT|DECIMAL", kind):
+            return f"CAST({name} AS DOUBLE)"
+        hint = " Write one column for each class." if kind.endswith("]") else ""
+        raise ValueError(f"column {quoted(column)} must hold numbers; its type is {kind}.{hint}")
+
+    def _label(self, column: str) -> str:
+        name, kind = identifier(self._known_as[column][0]), self._known_as[column][1]
+        if kind == "BOOLEAN":
+            return name
+        return text_to_label(name) if kind == "VARCHAR" else self._number(column)
+
+    def rows_about(self) -> int:
+        """Return the exact number of rows, which the end of the file states."""
+        ((rows,),) = self._ask(f"SELECT sum(num_rows) FROM parquet_file_metadata({file_literal(self.path)})")
+        return int(rows)
+
+    def _count_rows(self) -> int:
+        return self.rows_about()
+
+    def place(self, row: int) -> str:
+        """Return the number of the row, counted from 1."""
+        return f"row {row + 1}"
+
+    def _malformed(self, problem: Exception | None = None) -> NoReturn:
+        raise FileError(f"'{self.path.name}' begins as a Parquet file but is broken: {first_line(problem)}.")
+
+
+def _top_level(schema: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
+    """Return the names of the columns from a flattened tree, in which each node precedes its children."""
+    names: list[str] = []
+    open_nodes: list[int] = []
+    for name, children in schema:
+        if len(open_nodes) == 1:
+            names.append(name)
+        if open_nodes:
+            open_nodes[-1] -= 1
+        open_nodes.append(children or 0)
+        while open_nodes and open_nodes[-1] == 0:
+            open_nodes.pop()
+    return tuple(names)
+
+
 def open_source(path: str | Path) -> "Source":
-    """Detect the format of a file from its first bytes.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    Source
-        The columns and a reader of the file; no rows have been read.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, ValueError
-        As for `read_predictions`.
-    """
+    """Detect the format of a file from its first bytes, and read the names of its columns but no rows."""
     path = existing_file(path)
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)

@@ -130,14 +130,14 @@ class JsonLines(Text):
             return self.columns
         at = literal(_pointer(steps))
         scan = self._scan if lines is None else f"(FROM {self._scan} LIMIT {lines})"
-        found = self._ask(
+        key_lists = self._ask(
             f"SELECT json_keys(json, {at}), max(json_array_length(json, {at})), min(row) "
             f"FROM (SELECT json, row_number() OVER () - 1 AS row FROM {scan}) GROUP BY 1 ORDER BY 3"
         )
-        for keys, _, row in found:
+        for keys, _, row in key_lists:
             self._require_once(keys or [], row, steps)
-        longest = max((length or 0 for _, length, _ in found), default=0)
-        return (*dict.fromkeys(key for keys, _, _ in found for key in keys or ()), *map(str, range(longest)))
+        longest = max((length or 0 for _, length, _ in key_lists), default=0)
+        return (*dict.fromkeys(key for keys, _, _ in key_lists for key in keys or ()), *map(str, range(longest)))
 
     @property
     def _scan(self) -> str:

@@ -26,43 +26,13 @@ def read_models(
     classes: Sequence[str] | None = None,
     same_labels: bool = True,
 ) -> dict[str, Rows]:
-    """Read the predictions of several classifiers on the same rows, from one file or from files with a column of keys.
+    """Read the predictions of several classifiers on the same rows, from one file or from files with a column `key`.
 
-    Parameters
-    ----------
-    models : mapping of str to ModelColumns
-        Location of the predictions of each classifier, by name.
-    key : str, optional
-        Column that identifies each row, once in each file; required for several files. Keys are compared as text.
-    weights, classes
-        As for `read_predictions`, the same for all.
-    cluster, by : str, optional
-        Columns of clusters and of groups, whose values are read as text.
-    same_labels : bool, default True
-        Whether labels are true classes, which must agree between files; False if they state whether a prediction was
-        right.
-
-    Returns
-    -------
-    dict of str to Rows
-        The arrays of each classifier, in the order of the first file.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, ValueError
-        As `read_predictions`. Also if a key is missing from a file or occurs twice, if labels or weights differ between
-        files, or if classes differ between classifiers.
-
-    Examples
-    --------
-    >>> import bayescal.datasets
-    >>> from bayescal.data.files.formats import open_source
-    >>> wine = open_source(bayescal.datasets.path("wine"))
-    >>> both = {m: ModelColumns(wine, "label", prob_prefix=f"{m}_") for m in ("naive_bayes", "random_forest")}
-    >>> {model: rows.y_prob.shape for model, rows in read_models(both).items()}
-    {'naive_bayes': (178, 3), 'random_forest': (178, 3)}
+    Keys identify each row, once in each file, and are compared as text, as those of clusters and of groups (`by`). Rows
+    have the order of the first file. Weights must agree between files, and labels too if they are true classes
+    (`same_labels`) and do not state whether a prediction was right.
     """
-    sources = list(dict.fromkeys(model.source for model in models.values()))
+    sources = list(dict.fromkeys(classifier.source for classifier in models.values()))
     several = len(sources) > 1
     if several and key is None:
         raise ValueError("`key` must name the column that says which rows of the files are the same.")
@@ -79,7 +49,7 @@ def read_models(
     if not several or key is None:
         return rows
     orders = _matched({source: read[source][key, "text"] for source in sources}, key)
-    rows = {name: _reordered(of_model, orders[of_model.source]) for name, of_model in rows.items()}
+    rows = {name: _reordered(of_classifier, orders[of_classifier.source]) for name, of_classifier in rows.items()}
     first, *others = rows
     for name in others:
         of_rows = ((weights, "weights"), (cluster, "cluster"), (by, "group"))
@@ -98,16 +68,16 @@ def _places(
     `row_columns` are the columns of weights, of clusters, of keys and of groups.
     """
     places: dict[str, Places] = {}
-    for name, model in models.items():
-        place = places_of(model, row_columns, classes)
+    for name, classifier in models.items():
+        place = places_of(classifier, row_columns, classes)
         first = next(iter(places.values()), place)
-        if place.classes != first.classes and model.prob_prefix is not None:
+        if place.classes != first.classes and classifier.prob_prefix is not None:
             if first.classes is None or place.classes is None or set(place.classes) != set(first.classes):
                 raise ValueError(
                     f"`prob_prefix` must lead to the same classes for every classifier: {quoted(next(iter(places)))} "
                     f"has {quoted(list(first.classes or ()))}, {quoted(name)} has {quoted(list(place.classes or ()))}."
                 )
-            place = places_of(model, row_columns, [str(c) for c in first.classes])
+            place = places_of(classifier, row_columns, [str(c) for c in first.classes])
         places[name] = place
     return places
 

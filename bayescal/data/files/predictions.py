@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.data.files.class_columns import class_columns, named_classes
+from bayescal._checks import quoted
 from bayescal.data.files.formats import open_source
-from bayescal.data.files.source import Kind, Source
+from bayescal.data.files.source import FileError, Kind, Source, listed
+from bayescal.data.matrix import as_integers
 from bayescal.data.reading import Reading, RowSums, divided
 
 Array = NDArray[Any]
@@ -20,38 +22,103 @@ Array = NDArray[Any]
 LABEL_SHOWN = 80
 
 
+def class_columns(
+    source: Source,
+    prefix: str,
+    *,
+    besides: Sequence[str | None] = (),
+    classes: Sequence[str] | None = None,
+) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Find the columns of a probability matrix by the beginning of their names, and the class of each.
+
+    Columns in `besides` are left out. Classes are integers if all endings are integers, otherwise strings. Fewer than
+    two columns, and endings that do not name classes, are refused.
+    """
+    columns = [c for c in source.beginning_with(prefix) if c not in besides]
+    if len(columns) < 2:
+        matches = (
+            f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"
+        )
+        near = "" if columns else _checks.did_you_mean(prefix, [c for c in source.columns if c not in besides])
+        if columns == [prefix] and len(source.beginning_with(f"{prefix}.")) > 1:
+            near = f" Is `prob_prefix={quoted(prefix + '.')}` meant, with a dot at its end?"
+        raise FileError(
+            f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {matches}."
+            f"{near} {source.columns_said}"
+        )
+    endings = [c.removeprefix(prefix) for c in columns]
+    numbers = as_integers(endings)
+    if numbers is None:
+        _endings_name_classes(prefix, columns, endings)
+        if not prefix and classes is None:
+            _require_no_longer_prefix(columns)
+    else:
+        order = sorted(range(len(columns)), key=numbers.__getitem__)
+        columns, endings = [columns[i] for i in order], [endings[i] for i in order]
+    if classes is None:
+        return tuple(columns), named_classes(endings)
+    if set(classes) == set(endings):
+        columns = [prefix + name for name in classes]
+    elif numbers is None or len(classes) != len(columns):
+        raise ValueError(
+            f"`classes` {quoted(list(classes))} must be the classes that the columns name, {quoted(endings)}"
+            + (f", or {len(columns)} names for them." if numbers else ".")
+        )
+    return tuple(columns), named_classes(classes)
+
+
+def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
+    """Return the classes as integers if all are; otherwise as text, which is then compared with the labels as text.
+
+    Labels that are numbers are read as float64, which cannot hold every integer from 2**53 on. Such classes stay text.
+    """
+    numbers = as_integers(names)
+    if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
+        return tuple(names)
+    return numbers
+
+
+def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence[str]) -> None:
+    """Refuse endings such as 0, 1, mean or _0, _1, which indicate a prefix that is too short."""
+    rule = f"`prob_prefix={quoted(prefix)}` must be followed by the names of the classes;"
+    integers = [c for c, ending in zip(columns, endings, strict=True) if as_integers([ending])]
+    others = [c for c in columns if c not in integers]
+    if integers:
+        raise ValueError(
+            f"{rule} integers follow in {listed(integers)}, something else in {listed(others)}. "
+            "A longer prefix (or renamed columns) tells them apart."
+        )
+    if endings[0][:1] in tuple("_-.: ") and all(ending[:1] == endings[0][:1] for ending in endings):
+        raise ValueError(
+            f"{rule} in {listed(columns)} all of them begin with {endings[0][:1]!r}. "
+            f"Did you mean the prefix {prefix + endings[0][:1]!r}?"
+        )
+
+
+def _require_no_longer_prefix(columns: Sequence[str]) -> None:
+    """Refuse an empty prefix if all names begin alike, as in p_0, p_1 or p_cat, p_dog."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
+    common = "".join(letters[0] for letters in alike).rstrip("0123456789")
+    endings = [name.removeprefix(common) for name in columns]
+    if common and (common[-1] in "_-.: " or as_integers(endings)):
+        raise ValueError(
+            f"`prob_prefix=''` takes whole names of columns as classes; {listed(list(columns))} begin with "
+            f"{quoted(common)}. Did you mean the prefix {quoted(common)}?"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Labels, probabilities and weights, read from a file.
-
-    Parameters
-    ----------
-    y_true : ndarray, shape (n_rows,)
-        Labels.
-    y_prob : ndarray, shape (n_rows,) or (n_rows, n_classes)
-        Probabilities, float32 or float64 as stored.
-    weights : ndarray, shape (n_rows,), or None
-        Weights.
-    classes : tuple of int, tuple of str, or None
-        Label of each column of `y_prob`; None where labels are 0 and 1.
-    columns : tuple of str
-        The column or columns of probabilities, in the order of `y_prob`.
-    source : Source
-        The file, which gives the line of a row.
-    order : ndarray of int, shape (n_rows,), or None
-        Position of each row in its file, from 0, if rows of several files were matched; None for the file's order.
-    group, cluster : ndarray of object, shape (n_rows,), or None
-        Text of the columns of groups and of clusters.
-    """
+    """Labels, probabilities and weights, read from a file; arrays of shape (n_rows,)."""
 
     y_true: Array
-    y_prob: Array
+    y_prob: Array  # or (n_rows, n_classes); float32 or float64 as stored
     weights: Array | None
-    classes: tuple[Any, ...] | None
-    columns: tuple[str, ...]
-    source: Source
-    order: Array | None = None
-    group: Array | None = None
+    classes: tuple[Any, ...] | None  # label of each column of `y_prob`; None where labels are 0 and 1
+    columns: tuple[str, ...]  # the column or columns of probabilities, in the order of `y_prob`
+    source: Source  # gives the line of a row
+    order: Array | None = None  # position of each row in its file, from 0, if files were matched; None: as in the file
+    group: Array | None = None  # text, as `cluster`
     cluster: Array | None = None
 
     def place(self, row: int) -> str:
@@ -68,25 +135,13 @@ def place_in_file(source: Source, row: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ModelColumns:
-    """Location of the predictions of one classifier.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    label : str
-        Column of labels.
-    prob, prob_prefix : str, optional
-        As for `read_predictions`, one of the two.
-    logprob : bool
-        Whether the columns hold logarithms of probabilities.
-    """
+    """Location of the predictions of one classifier: a file, and columns as for `read_predictions`."""
 
     source: Source
     label: str
     prob: str | None = None
     prob_prefix: str | None = None
-    logprob: bool = False
+    logprob: bool = False  # whether the columns hold logarithms of probabilities
 
     def called(self, weights: str | None) -> dict[str, str]:
         """Names of the arguments of `evaluate` that hold rows, for messages; `weights` is a column."""
@@ -104,48 +159,13 @@ def read_predictions(
     weights: str | None = None,
     classes: Sequence[str] | None = None,
 ) -> Rows:
-    """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file.
+    """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file, whose content decides its format.
 
-    Delimited text follows RFC 4180: only double quotes quote a field, and apostrophes are text. The number of rows read
-    is compared with a count of the records in the file that is independent of how values are read.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file. Its content decides its format; text may be compressed with gzip. The first line of delimited text
-        names the columns.
-    label : str
-        Column of labels: numbers or true/false, or text with `classes` or with class names after `prob_prefix`.
-    prob : str, optional
-        Column of probabilities of one event. Either this or `prob_prefix`.
-    prob_prefix : str, optional
-        Common beginning of the names of the columns of a probability matrix. The rest of each name is the class.
-        Classes are sorted if all are integers, otherwise in the order of the file.
-    weights : str, optional
-        Column of weights.
-    classes : sequence of str, optional
-        With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes, or names for
-        columns that end in integers. Labels are compared as text, or as numbers where all classes are integers.
-
-    Returns
-    -------
-    Rows
-        The arrays.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError
-        If there is no such file.
-    ValueError
-        If the file has none of these formats or lacks a column, a value is missing or not a number, or the numbers of
-        rows differ. For values, the message gives the number of rows and the first line.
-
-    Examples
-    --------
-    >>> import bayescal.datasets
-    >>> rows = read_predictions(bayescal.datasets.path("wine"), label="label", prob_prefix="random_forest_")
-    >>> rows.y_prob.shape, rows.classes
-    ((178, 3), (0, 1, 2))
+    Arguments are those of `count_file`. Delimited text follows RFC 4180: only double quotes quote a field, and
+    apostrophes are text. The number of rows read is compared with a count of the records in the file that is
+    independent of how values are read. Classes after `prob_prefix` are sorted if all are integers, otherwise in the
+    order of the file; `classes` may also name columns that end in integers. Labels are compared as text, or as numbers
+    where all classes are integers.
     """
     return open_predictions(
         path, label=label, prob=prob, prob_prefix=prob_prefix, weights=weights, classes=classes
@@ -169,38 +189,38 @@ class Places:
         return [self.label, *self.probs, *self.weights, *self.group, *self.cluster]
 
 
-def places_of(model: ModelColumns, row_columns: tuple[str | None, ...], classes: Sequence[str] | None) -> Places:
+def places_of(classifier: ModelColumns, row_columns: tuple[str | None, ...], classes: Sequence[str] | None) -> Places:
     """Return the columns to read for a classifier; `row_columns` are those of weights, clusters, and keys or groups."""
     weights, cluster, *others = row_columns
     _checks.in_order("classes", classes)
     names: tuple[Any, ...] | None = None if classes is None else tuple(classes)
-    if model.prob_prefix is not None:
-        besides = (model.label, weights, cluster, *others)
-        columns, names = class_columns(model.source, model.prob_prefix, besides=besides, classes=names)
-    elif model.prob is not None:
-        columns, names = (model.prob,), None if names is None else named_classes(names)
+    if classifier.prob_prefix is not None:
+        besides = (classifier.label, weights, cluster, *others)
+        columns, names = class_columns(classifier.source, classifier.prob_prefix, besides=besides, classes=names)
+    elif classifier.prob is not None:
+        columns, names = (classifier.prob,), None if names is None else named_classes(names)
     else:
         raise ValueError("`prob` or `prob_prefix` must say where the probabilities are.")
     return Places(
-        (model.label, "text" if names and isinstance(names[0], str) else "label"),
-        tuple((column, "log" if model.logprob else "number") for column in columns),
+        (classifier.label, "text" if names and isinstance(names[0], str) else "label"),
+        tuple((column, "log" if classifier.logprob else "number") for column in columns),
         () if weights is None else ((weights, "number"),),
         names,
         cluster=() if cluster is None else ((cluster, "text"),),
     )
 
 
-def rows_of(model: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
+def rows_of(classifier: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
     """Combine the columns that were read."""
     probs = [read[column] for column in place.probs]
     labels = read[place.label]
     return Rows(
         _as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
-        probs[0] if model.prob_prefix is None else np.column_stack(probs),
+        probs[0] if classifier.prob_prefix is None else np.column_stack(probs),
         read[place.weights[0]] if place.weights else None,
         place.classes,
         tuple(column for column, _ in place.probs),
-        model.source,
+        classifier.source,
         group=read[place.group[0]] if place.group else None,
         cluster=read[place.cluster[0]] if place.cluster else None,
     )
@@ -217,38 +237,20 @@ def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RowStream:
-    """Predictions of one classifier in a file that may be larger than memory.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    columns : tuple of str
-        The column or columns of probabilities.
-    classes : tuple of int, tuple of str, or None
-        Label of each of them; None where labels are 0 and 1.
-    sums : RowSums, optional
-        Sums of all rows of the matrix, if rows are to be divided by them.
-    """
+    """Predictions of one classifier in a file that may be larger than memory."""
 
     source: Source
-    columns: tuple[str, ...]
-    classes: tuple[Any, ...] | None
-    model: ModelColumns
+    columns: tuple[str, ...]  # the column or columns of probabilities
+    classes: tuple[Any, ...] | None  # label of each of them; None where labels are 0 and 1
+    classifier: ModelColumns
     places: "Places"
-    sums: RowSums | None = None
+    sums: RowSums | None = None  # of all rows of the matrix, if rows are to be divided by them
 
     def blocks(self) -> Iterator[Rows]:
-        """Read the rows in the order of the file, one block at a time; errors as in `read_predictions`.
-
-        Yields
-        ------
-        Rows
-            At most some 100 MB. `RowStream.place` gives the line of a row.
-        """
+        """Read the rows in the order of the file, in blocks of at most some 100 MB; errors as in `read_predictions`."""
         wanted = list(dict.fromkeys(self.places.wanted))
         for read in self.source.blocks(wanted):
-            rows = rows_of(self.model, self.places, dict(zip(wanted, read, strict=True)))
+            rows = rows_of(self.classifier, self.places, dict(zip(wanted, read, strict=True)))
             yield rows if self.sums is None else replace(rows, y_prob=divided(rows.y_prob))
 
     @property
@@ -259,18 +261,18 @@ class RowStream:
     def read(self) -> Rows:
         """All rows at once."""
         wanted = list(dict.fromkeys(self.places.wanted))
-        return rows_of(self.model, self.places, dict(zip(wanted, self.source.read(wanted), strict=True)))
+        return rows_of(self.classifier, self.places, dict(zip(wanted, self.source.read(wanted), strict=True)))
 
     @property
     def one_column(self) -> bool:
         """Whether probabilities are a column and not a matrix."""
-        return self.model.prob_prefix is None
+        return self.classifier.prob_prefix is None
 
     @property
     def called(self) -> dict[str, str]:
         """Names of the arguments of `evaluate` that hold rows, for messages."""
         weights = [column for column, _ in self.places.weights]
-        return self.model.called(weights[0] if weights else None)
+        return self.classifier.called(weights[0] if weights else None)
 
     def place(self, row: int) -> str:
         """Return the position of row number `row` (from 0) in words."""
@@ -289,32 +291,8 @@ def open_predictions(
     cluster: str | None = None,
     logprob: bool = False,
 ) -> RowStream:
-    """Open a file of labels and probabilities to be read in blocks.
-
-    Parameters
-    ----------
-    path, label, prob, prob_prefix, weights, classes
-        As for `read_predictions`.
-    by : str, optional
-        Column of groups, whose values are read as text.
-    cluster : str, optional
-        Column of clusters, whose values are read as text.
-    logprob : bool, default False
-        Whether the columns hold logarithms of probabilities.
-
-    Returns
-    -------
-    RowStream
-        The open file; no row has been read.
-
-    Examples
-    --------
-    >>> import bayescal.datasets
-    >>> stream = open_predictions(bayescal.datasets.path("wine"), label="label", prob_prefix="random_forest_")
-    >>> [rows.y_prob.shape for rows in stream.blocks()]
-    [(178, 3)]
-    """
-    model = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
-    places = places_of(model, (weights, cluster, by), classes)
+    """Open a file to be read in blocks, as for `read_predictions`; groups (`by`) and clusters are read as text."""
+    classifier = ModelColumns(open_source(path), label, prob, prob_prefix, logprob)
+    places = places_of(classifier, (weights, cluster, by), classes)
     places = places if by is None else replace(places, group=((by, "text"),))
-    return RowStream(model.source, tuple(c for c, _ in places.probs), places.classes, model, places)
+    return RowStream(classifier.source, tuple(c for c, _ in places.probs), places.classes, classifier, places)

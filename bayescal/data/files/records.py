@@ -26,15 +26,7 @@ CLOSED_AFTER_COMMA = re.compile(rb",\s*[}\]]")
 
 
 class MisplacedQuoteError(ValueError):
-    """A quote that neither opens nor closes a field but could be mistaken for one that does.
-
-    Parameters
-    ----------
-    offset : int
-        Number of bytes before the quote.
-    rule : str
-        The rule that the quote breaks.
-    """
+    """A quote, after `offset` bytes, that neither opens nor closes a field but could be mistaken for one that does."""
 
     def __init__(self, offset: int, rule: str) -> None:
         super().__init__(rule)
@@ -54,31 +46,10 @@ class LongLineError(ValueError):
 
 
 def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
-    r"""Count the records of delimited text (RFC 4180), and the delimiters between their fields.
+    """Count the records of delimited text (RFC 4180) from its beginning, and the delimiters between their fields.
 
-    Parameters
-    ----------
-    file : binary file
-        The text, from its beginning.
-    delimiter : str
-        One ASCII character.
-
-    Returns
-    -------
-    (records, delimiters) : tuple of int
-        Blank lines do not count as records. Records with K fields have K - 1 delimiters each.
-
-    Raises
-    ------
-    MisplacedQuoteError
-        If an opening quote is not at the beginning of a field or is never closed, or a closing quote is not at the end
-        of its field.
-
-    Examples
-    --------
-    >>> import io
-    >>> count_delimited(io.BytesIO(b'label,note\n1,"a\nb, c"\n\n0,\'tis\n'), ",")
-    (3, 3)
+    Blank lines do not count as records. Records with K fields have K - 1 delimiters each. Refuse an opening quote that
+    is not at the beginning of a field or never closed, and a closing quote that is not at the end of its field.
     """
     edge = np.zeros(256, dtype=bool)
     edge[[LF, CR, ord(delimiter)]] = True
@@ -104,29 +75,7 @@ def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
 
 
 def count_json_lines(file: IO[bytes]) -> int:
-    r"""Count the lines that are not blank; refuse a comma before a closing bracket, which the engine accepts.
-
-    Parameters
-    ----------
-    file : binary file
-        The text, from its beginning.
-
-    Returns
-    -------
-    int
-        The number of lines.
-
-    Raises
-    ------
-    NotStrictJsonError
-        For the first line that such a comma makes invalid JSON.
-
-    Examples
-    --------
-    >>> import io
-    >>> count_json_lines(io.BytesIO(b'{"p": 0.5}\n  \n{"p": 0.25}'))
-    2
-    """
+    """Count the lines that are not blank; refuse a comma before a closing bracket, which the engine accepts."""
     records = 0
     for offset, chunk in _whole_lines(file, b"\n"):
         codes = np.frombuffer(chunk, np.uint8)

@@ -57,17 +57,9 @@ class FileError(ValueError):
 
 
 class Source(ABC):
-    """One file: its columns, how to read them, and the line of a row.
+    """One file: its columns, how to read them, and the line of a row."""
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : tuple of str
-        Names of its columns, as written.
-    """
-
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # as written
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()  # the engine interprets `~` and `file:` at the beginning of a path
@@ -114,45 +106,15 @@ class Source(ABC):
         """Return the exact number of rows, determined without reading values."""
 
     def read(self, wanted: Sequence[tuple[str, Kind]]) -> list[Array]:
-        """Read columns whole.
-
-        Parameters
-        ----------
-        wanted : sequence of (str, {"number", "log", "label", "text"})
-            Columns, and how each is to be read.
-
-        Returns
-        -------
-        list of ndarray
-            One array per column, without missing values.
-
-        Raises
-        ------
-        ValueError
-            If a column does not exist or has missing values. The message gives the number of such rows and the line of
-            the first.
-        """
+        """Read columns whole, each as one kind; refuse columns with missing values."""
         parts = list(self.blocks(wanted))
         return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def blocks(self, wanted: Sequence[tuple[str, Kind]]) -> Iterator[list[Array]]:
-        """Read columns in one pass over the file, a block of rows at a time.
+        """Read columns in one pass over the file, a block of rows at a time; errors as in `read`, about all rows.
 
-        Parameters
-        ----------
-        wanted : sequence of (str, {"number", "log", "label", "text"})
-            Columns, and how each is to be read.
-
-        Yields
-        ------
-        list of ndarray
-            One array per column, without missing values. All blocks but the last have the same number of rows, which
-            depends only on the number of columns, so that sums over blocks do not depend on the machine.
-
-        Raises
-        ------
-        ValueError
-            As `read`; the message gives the numbers for all rows of the file.
+        All blocks but the last have the same number of rows, which depends only on the number of columns, so that sums
+        over blocks do not depend on the machine.
         """
         self._require([column for column, _ in wanted])
         for column in (column for column, kind in wanted if kind == "text"):

@@ -10,9 +10,18 @@ from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import MOST_CELLS, ClasswiseCounts
-from bayescal.stats.documents.sums import sums_document, sums_from_document
-from bayescal.stats.documents.values import ROUNDING, TINY, bins_document, bins_from_document, floats, within
-from bayescal.stats.kinds import CountsKind, register
+from bayescal.stats.documents.sums import (
+    ROUNDING,
+    TINY,
+    bins_document,
+    bins_from_document,
+    read_triangle,
+    sums_document,
+    sums_from_document,
+    triangle,
+    within,
+)
+from bayescal.stats.stored import CountsKind, register
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +35,7 @@ def classes_document(counts: ClasswiseCounts) -> dict[str, Any]:
         "classes": labels,
         "bins": edges[0] if all(each == edges[0] for each in edges) else edges,
         "by_class": [sums_document(each) for each in counts.by_class],
-        "joint": None if joint is None else [row[: i + 1].tolist() for i, row in enumerate(joint)],
+        "joint": None if joint is None else triangle(joint),
     }
 
 
@@ -75,9 +84,7 @@ def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
         raise ValueError(
             f"`joint` must be null or an array of {cells} rows (one per bin and class, at most {MOST_CELLS})."
         )
-    joint = np.zeros((cells, cells))
-    for i, row in enumerate(document):
-        joint[i, : i + 1] = joint[: i + 1, i] = floats(f"joint[{i}]", row, (i + 1,))
+    joint = read_triangle("joint", document, cells)
     squares = np.diag(joint).copy()
     NOT_NEGATIVE.require("joint", squares)
     of_class = np.repeat(np.arange(len(counts)), [len(each.bins) for each in counts])

@@ -13,7 +13,12 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.sums import (
     MAY_LACK,
     NEEDED,
+    ROUNDING,
+    TINY,
     WEIGHTS,
+    bins_document,
+    bins_from_document,
+    integers,
     loss_sums,
     losses_document,
     pair_clusters_document,
@@ -23,11 +28,11 @@ from bayescal.stats.documents.sums import (
     sums_document,
     sums_from_document,
     weights_document,
+    within,
 )
-from bayescal.stats.documents.values import ROUNDING, TINY, bins_document, bins_from_document, integers, within
-from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.losses import DIFFERENCES, KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
+from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import row_counts
 
 Ints = NDArray[np.int64]
@@ -107,26 +112,9 @@ def _margin(document: Any, name: str, target: str) -> BinnedCounts:
 
 
 def read_cells(document: Mapping[str, Any], top: Sequence[int], words: str) -> tuple[Ints, Ints]:
-    """Read joint cells and their numbers of rows.
+    """Read joint cells, shape (n_cells, n_columns), and their rows; refuse cells that are not in order or without rows.
 
-    Parameters
-    ----------
-    document : mapping
-        With the entries "cells" and "n".
-    top : sequence of int
-        Number of values of each column.
-    words : str
-        Names of the columns, for messages.
-
-    Returns
-    -------
-    (cells, n) : tuple of ndarray, shapes (n_cells, n_columns) and (n_cells,)
-        The cells in lexicographic order without duplicates, and at least one row in each.
-
-    Raises
-    ------
-    ValueError
-        If a number is not an integer or out of range, a cell has no rows, or cells are not in this order.
+    `top` holds the number of values of each column, `words` their names for messages.
     """
     if not isinstance(document["n"], list):
         raise ValueError("`n` must be an array.")

@@ -1,4 +1,4 @@
-"""Sums of the rows of each bin as plain data: rows, weights, losses, clusters."""
+"""Sums of the rows of each bin as plain data: numbers with their bounds, edges, rows, weights, losses, clusters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
@@ -12,26 +12,22 @@ from bayescal._rules import NOT_NEGATIVE
 from bayescal.data.predictions import TARGETS
 from bayescal.data.reading import Reading
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import Bins
+from bayescal.stats.bins import BINNINGS, MOST_BINS, SIDES, Bins, equal_width_edges, make_bins
 from bayescal.stats.clusters import ClusterSums, PairedClusters, require_few
-from bayescal.stats.documents.values import (
-    ROUNDING,
-    TINY,
-    bins_document,
-    bins_from_document,
-    floats,
-    integers,
-    require_total,
-    within,
-)
-from bayescal.stats.kinds import CountsKind, register
 from bayescal.stats.losses import KINDS, LARGEST_LOG_LOSS, LossSums, total_without_squares
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.sums import by_bin, row_counts, unit_weights
+from bayescal.stats.stored import CountsKind, bins_kinds, register
+from bayescal.stats.sums import MOST_ROWS, by_bin, row_counts, unit_weights
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
+ROUNDING = 1e-6
+TINY = float(np.finfo(np.float64).tiny)
+#: Sums of squared weights below `_rules.LARGEST_WEIGHT` over any number of rows are smaller; they can be added.
+LARGEST = 1e300
 WEIGHTS = ("weight", "weight_sq")
 #: Entries of the sums of each bin, and those that only some have.
 NEEDED = ("rows", "cells", "deviation", "deviation_sq", "losses")
@@ -44,6 +40,83 @@ CLUSTERS = "clusters"
 _SUMS = [field.name for field in fields(ClusterSums) if field.name != "number"]
 _PAIRED = [field.name for field in fields(PairedClusters)]
 _SYMMETRIC = ("rr", "nn", "nn_size")
+
+
+def integers(name: str, values: Any, shape: tuple[int, ...]) -> Ints:
+    """Read JSON integers >= 0 of the given shape; 1.0 and true are not integers."""
+    return _array(name, values, shape, (int,), "integers >= 0 below 2^63", lambda v: 0 <= v <= MOST_ROWS).astype(
+        np.int64
+    )
+
+
+def floats(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    """Read finite JSON numbers of the given shape; numbers whose sums could overflow are refused."""
+    rule = f"finite numbers up to {LARGEST:g}"
+    return _array(name, values, shape, (int, float), rule, lambda v: abs(v) <= LARGEST).astype(np.float64)
+
+
+def _array(
+    name: str, values: Any, shape: tuple[int, ...], kinds: tuple[type, ...], rule: str, holds: Any
+) -> NDArray[np.object_]:
+    flat = [values]
+    for length in shape:
+        if not all(isinstance(part, list) and len(part) == length for part in flat):
+            raise ValueError(f"`{name}` must be an array of {rule} of shape {shape}.")
+        flat = [value for part in flat for value in part]
+    for i, value in enumerate(flat):
+        if type(value) not in kinds or not holds(value):
+            at = f" at index {tuple(map(int, np.unravel_index(i, shape)))}" if shape else ""
+            raise ValueError(f"`{name}` must hold {rule}; {_checks.quoted(value)}{at} is not.")
+    array = np.empty(len(flat), object)
+    array[:] = flat
+    return array.reshape(shape)
+
+
+def require_total(name: str, stated: Any, cells: Ints) -> None:
+    """Require a stated number of rows that is the sum of the cells."""
+    rows = int(cells.sum())
+    if int(integers(name, stated, ())) != rows:
+        raise ValueError(f"`{name}` must be what the cells add up to, {rows}; it is {stated}.")
+
+
+def within(name: str, rule: str, values: Array, most: Array, shown: Array) -> None:
+    """Require values up to `most`, apart from rounding; the message has the rule and the first value of `shown`."""
+    bad = values > most * (1 + ROUNDING)
+    if bad.any():
+        _checks.refuse(name, f"must {rule}", bad, shown, hint="These are not sums over rows.")
+
+
+def bins_document(bins: Bins) -> dict[str, Any]:
+    """Convert edges to plain data; equal-width edges are stored as their number of bins."""
+    closed = {} if bins.closed == "left" else {"closed": bins.closed}
+    if bins.kind in bins_kinds():
+        return {"kind": bins.kind, **bins_kinds()[bins.kind].document(bins)}
+    if bins.kind == "equal-width":
+        if not np.array_equal(bins.edges, equal_width_edges(len(bins))):
+            raise ValueError(f"these {bins} do not have the edges k / {len(bins)} that their kind stands for.")
+        return {"kind": bins.kind, "number": len(bins), **closed}
+    return {"kind": bins.kind, "edges": bins.edges.tolist(), **closed}
+
+
+def bins_from_document(document: Any) -> Bins:
+    """Convert plain data to edges, with validation."""
+    kind, closed = (
+        (document.get("kind"), document.get("closed", "left")) if isinstance(document, Mapping) else (None, "left")
+    )
+    _checks.one_of("bins.closed", closed, SIDES)
+    if kind == "equal-width":
+        _files.require_entries(document, ["kind", "number"], ["closed"], where="'bins'")
+        number = int(integers("bins.number", document["number"], ()))
+        if not 1 <= number <= MOST_BINS:
+            raise ValueError(f"`bins.number` must be from 1 to {MOST_BINS}, not {number}.")
+        return make_bins(number, closed=closed)
+    if isinstance(kind, str) and kind in bins_kinds():
+        return bins_kinds()[kind].read(document)
+    _files.require_entries(document, ["kind", "edges"], ["closed"], where="'bins'")
+    _checks.one_of("bins.kind", kind, [*BINNINGS, "custom", *bins_kinds()])
+    if not isinstance(document["edges"], list) or len(document["edges"]) < 2:
+        raise ValueError("`bins.edges` must be an array of at least two edges.")
+    return Bins(make_bins(floats("bins.edges", document["edges"], (len(document["edges"]),))).edges, str(kind), closed)
 
 
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
@@ -120,11 +193,11 @@ def weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
 
 def read_weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
     """Read sums of weights and of squared weights; without them in the document, every weight is 1."""
-    given = [name for name in WEIGHTS if name in document]
-    if not given:
+    names = [name for name in WEIGHTS if name in document]
+    if not names:
         return unit_weights(rows)
-    if len(given) == 1:
-        raise ValueError(f"`{where}{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    if len(names) == 1:
+        raise ValueError(f"`{where}{names[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
     weight = floats(f"{where}weight", document["weight"], rows.shape)
     weight_sq = floats(f"{where}weight_sq", document["weight_sq"], rows.shape[-1:])
     for name, values in (("weight", weight), ("weight_sq", weight_sq)):
@@ -237,8 +310,7 @@ def clusters_document(counts: BinnedCounts) -> dict[str, Any]:
     if clusters is None:
         return {}
     sums: dict[str, Any] = {name: getattr(clusters, name).tolist() for name in _SUMS}
-    for name in _SYMMETRIC:
-        sums[name] = [row[: i + 1].tolist() for i, row in enumerate(getattr(clusters, name))]
+    sums |= {name: triangle(getattr(clusters, name)) for name in _SYMMETRIC}
     return {CLUSTERS: {"number": clusters.number, **sums}}
 
 
@@ -261,7 +333,7 @@ def read_clusters(document: Mapping[str, Any], counts: BinnedCounts, where: str)
         raise ValueError(f"`{name}.number` must be from 1 to the number of rows, {counts.n_rows}; it is {number}.")
     shapes = {"losses": (2,), "log_losses": (2,), "rn": (size, size)}
     sums = {
-        key: _triangle(f"{name}.{key}", entry[key], size)
+        key: read_triangle(f"{name}.{key}", entry[key], size)
         if key in _SYMMETRIC
         else floats(f"{name}.{key}", entry[key], shapes.get(key, (size,)))
         for key in _SUMS
@@ -298,7 +370,12 @@ def read_pair_clusters(document: Mapping[str, Any], pair: PairedCounts) -> Paire
     return PairedClusters(**sums)
 
 
-def _triangle(name: str, document: Any, size: int) -> Floats:
+def triangle(matrix: Floats) -> list[list[float]]:
+    """Return the lower triangle of a symmetric matrix."""
+    return [row[: i + 1].tolist() for i, row in enumerate(matrix)]
+
+
+def read_triangle(name: str, document: Any, size: int) -> Floats:
     """Read the lower triangle of a symmetric matrix."""
     if not isinstance(document, list) or len(document) != size:
         raise ValueError(f"`{name}` must be an array of {size} rows, the lower triangle of a matrix.")

@@ -13,10 +13,9 @@ from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal.data.engines import answers_of, dtypes_of, named_column, opened
 from bayescal.data.groups import is_missing
 from bayescal.data.reading import MOST_DECIMALS, NEAR, Reading, RowSums, precision
-from bayescal.stats._kernel import Sums
+from bayescal.stats._kernel import CellSums
 from bayescal.stats.query import row_states
-from bayescal.stats.query.framed import require_weight, sums_of
-from bayescal.stats.query.row_sums import Edges, Query, numpy_dtype, rows_read
+from bayescal.stats.query.row_sums import Edges, Query, numpy_dtype, require_weight, rows_read, sums_of
 from bayescal.stats.sums import sums_at
 
 Floats = NDArray[np.float64]
@@ -31,32 +30,11 @@ LABEL, WEIGHTS = "label", "weights"
 
 def class_sums(
     frame: Any, label: str, columns: Mapping[Any, str], weights: str | None, bins: Any
-) -> tuple[list[Sums], Floats | None, Reading]:
-    """Count and sum the rows of a frame for every class.
+) -> tuple[list[CellSums], Floats | None, Reading]:
+    """Count and sum the rows of a frame for every class; `columns` maps each class to its column of probabilities.
 
-    Parameters
-    ----------
-    frame : data frame
-        Of any engine.
-    label : str
-        Column of labels.
-    columns : mapping of label to str
-        Column of probabilities of each class.
-    weights : str or None
-        Column of weights.
-    bins : Bins
-        The bins of all classes.
-
-    Returns
-    -------
-    (sums, joint, reading) : tuple
-        Sums of each class; those of `joint_residuals`, or None for more than `MOST_IN_PAIRS` classes; and how the
-        probabilities were read.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a column does not exist or has another type, or if rows are invalid.
+    Returns the sums of each class; those of `joint_residuals`, or None for more than `MOST_IN_PAIRS` classes; and how
+    the probabilities were read.
     """
     if len(columns) < 2:
         raise ValueError(f"`probabilities` must name the columns of at least two classes, not {len(columns)}.")
@@ -73,8 +51,8 @@ def class_sums(
     table = _table(source, query.classes, query.used)
     sums = []
     for k, (argument, name) in enumerate(arguments.items()):
-        own = np.flatnonzero(np.array(table["of_class"]) == k)
-        part = {key: [values[i] for i in own] for key, values in table.items() if key != "of_class"}
+        places = np.flatnonzero(np.array(table["of_class"]) == k)
+        part = {key: [values[i] for i in places] for key, values in table.items() if key != "of_class"}
         names = {"outcome": query.called, "confidence": f"`{argument}` (column {quoted(name)})"}
         rows = rows_read(part, query.of_class(k), names | {WEIGHTS: f"`weights` (column {quoted(weights or '')})"})
         require_weight(rows, "")
@@ -134,8 +112,8 @@ class _ClassQuery:
 
     def of_class(self, k: int) -> Query:
         """Return the query of one class."""
-        model = {"outcome": "outcome", "confidence": f"p{k}"}
-        return Query([model], None if self.weights is None else WEIGHTS, [], self.bins, [self.dtypes[k]])
+        classifier = {"outcome": "outcome", "confidence": f"p{k}"}
+        return Query([classifier], None if self.weights is None else WEIGHTS, [], self.bins, [self.dtypes[k]])
 
     def labels(self, frame: Any) -> Any:
         """Count rows, and rows whose label is missing or not among the classes."""
@@ -229,8 +207,8 @@ class _ClassQuery:
         frame = frame.select(*(nw.col(f"{kind}{k}") for k in cells for kind in ("r", "cell")))
         parts = []
         for k, j in [*combinations(cells, 2), *((k, k) for k in cells)]:
-            own = (nw.col(f"cell{k}") * float(len(self.values) * size) + nw.col(f"cell{j}")).cast(nw.Int64)
-            pair = frame.select(own.alias("pair"), (nw.col(f"r{k}") * nw.col(f"r{j}")).alias("total"))
+            cell = (nw.col(f"cell{k}") * float(len(self.values) * size) + nw.col(f"cell{j}")).cast(nw.Int64)
+            pair = frame.select(cell.alias("pair"), (nw.col(f"r{k}") * nw.col(f"r{j}")).alias("total"))
             parts.append(pair.group_by("pair").agg(nw.col("total").sum()))
         return nw.concat(parts, how="vertical")
 
@@ -258,9 +236,9 @@ def _refuse_labels(table: dict[str, list[Any]], query: _ClassQuery, source: Any)
         rule = _rules.COMPLETE
         raise InvalidRows(_found(query, n[1], size, rule.words, rule.hint, verb=rule.verb))
     if n[2]:
-        found = [v for v in _table(source, query.unnamed, query.used)[LABEL] if v is not None]
+        unnamed = [v for v in _table(source, query.unnamed, query.used)[LABEL] if v is not None]
         hint = "Name every class with its column in `probabilities`."
-        shown = f" {found[0]!r} is none of them." if found else ""
+        shown = f" {unnamed[0]!r} is none of them." if unnamed else ""
         rule_words = f"must be labels from `probabilities`, {quoted(list(query.columns)[:10])}"
         raise InvalidRows(_found(query, n[2], size, rule_words, hint + shown))
 

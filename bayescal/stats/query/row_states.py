@@ -96,17 +96,7 @@ def together(states: Sequence[nw.Expr]) -> nw.Expr:
 
 
 class InvalidStates:
-    """Numbers of rows by state, from which invalid rows are reported.
-
-    Parameters
-    ----------
-    states : ndarray of int, shape (n_keys,)
-        Numbers from `together`.
-    n : ndarray of int, shape (n_keys,)
-        Rows.
-    names : mapping of str to str
-        Name of each argument in messages.
-    """
+    """Numbers of rows by state (see `together`), from which invalid rows are reported; `names` are for messages."""
 
     def __init__(self, states: Ints, n: Ints, names: Mapping[str, str]) -> None:
         self.states, self.n, self.total, self.names = states, n, int(n.sum()), names
@@ -162,17 +152,7 @@ def warn_of_clipping(argument: str, called: str, count: int, total: int, excess:
 
 
 def refuse_types(name: str, role: str, dtype: Any) -> None:
-    """Refuse a column whose type cannot play its role, before any row is read.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column in messages.
-    role : {"outcome", "confidence", "weights"}
-        Role of the column.
-    dtype : narwhals dtype
-        Its type.
-    """
+    """Refuse a column whose type does not suit its role, "outcome", "confidence" or "weights"; reads no rows."""
     if dtype.is_numeric() or (role == "outcome" and dtype == nw.Boolean):
         return
     if dtype == nw.Object:

@@ -1,4 +1,4 @@
-"""Sums by bin, outcome and group, computed by the engine that holds the rows in one query."""
+"""Sums by bin, outcome and group from one query in the engine that holds the rows, and the sums that counts store."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -8,13 +8,18 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
-from bayescal._invalid import Finding, InvalidRows, quoted
+from bayescal import _checks, _rules
+from bayescal._invalid import AllZero, Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
-from bayescal.data.engines import answers_of, dtypes_of, named_column, opened
+from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
 from bayescal.data.groups import Groups, is_missing
-from bayescal.stats.losses import DIFFERENCES, LossSums
+from bayescal.data.predictions import TARGETS
+from bayescal.stats._kernel import CellSums
+from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
+from bayescal.stats.clusters import ClusterCells, ClusterSums, require_few
+from bayescal.stats.losses import DIFFERENCES, LossSums, total_loss
 from bayescal.stats.query import row_states
+from bayescal.stats.sums import row_counts, summed_by_key, sums_at, unit_weights
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,46 +50,27 @@ BY = "by"
 
 
 @dataclass(frozen=True, eq=False)
-class RowSums:
+class KeySums:
     """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once.
 
-    Parameters
-    ----------
-    n : ndarray of int, shape (n_keys,)
-        Rows.
-    index, outcome : list of ndarray of int, shape (n_keys,)
-        Bin and outcome, for each model.
-    deviation, deviation_sq : list of ndarray, shape (n_keys,)
-        Sums of weight times (confidence - midpoint), and of its square, for each model.
-    loss_sq : list of ndarray, shape (n_keys,)
-        Sums of weight times (outcome - confidence)^4, the squared loss of the Brier score, for each model.
-    log_losses : list of LossSums of shape (n_keys,)
-        Sums of weight times log loss, and of its square, for each model.
-    weight, weight_sq : ndarray, shape (n_keys,), or None
-        Sums of weights and of squared weights; None without weights.
-    largest_weight : ndarray, shape (n_keys,), or None
-        Largest weight.
-    groups : Groups or None
-        Group of each combination.
-    loss_difference, log_loss_difference : LossSums of shape (n_keys,), or None
-        Of two models, sums of weight times the difference of their losses, and of its square.
+    Arrays have shape (n_keys,); lists have one per classifier.
     """
 
-    n: Ints
-    index: list[Ints]
+    n: Ints  # rows
+    index: list[Ints]  # bin
     outcome: list[Ints]
-    deviation: list[Floats]
-    deviation_sq: list[Floats]
-    loss_sq: list[Floats]
-    log_losses: list[LossSums]
-    weight: Floats | None
+    deviation: list[Floats]  # sum of w (c - midpoint)
+    deviation_sq: list[Floats]  # sum of w (c - midpoint)^2
+    loss_sq: list[Floats]  # sum of w (z - c)^4, the squared loss of the Brier score
+    log_losses: list[LossSums]  # sums of w times log loss, and of its square
+    weight: Floats | None  # sum of w; None without weights, as the next two
     weight_sq: Floats | None
     largest_weight: Floats | None
     groups: Groups | None
-    loss_difference: LossSums | None = None
+    loss_difference: LossSums | None = None  # of two classifiers: sums of w times the difference, and of its square
     log_loss_difference: LossSums | None = None
 
-    def split(self) -> Iterator[tuple[Any, "RowSums"]]:
+    def split(self) -> Iterator[tuple[Any, "KeySums"]]:
         """Yield the label and the sums of each group, in the order of the groups; without groups, None and all sums."""
         if self.groups is None:
             yield None, self
@@ -94,7 +80,7 @@ class RowSums:
         for label, keys in zip(self.groups.labels, np.split(order, ends[:-1]), strict=True):
             yield label, self.at(keys)
 
-    def at(self, keys: Ints) -> "RowSums":
+    def at(self, keys: Ints) -> "KeySums":
         """Return the sums of some combinations, without their groups."""
 
         def part(values: Any) -> Any:
@@ -104,54 +90,32 @@ class RowSums:
                 return values.apply(part)
             return None if values is None else values[keys]
 
-        return RowSums(**{f.name: part(getattr(self, f.name)) for f in fields(self) if f.name != "groups"}, groups=None)
+        return KeySums(**{f.name: part(getattr(self, f.name)) for f in fields(self) if f.name != "groups"}, groups=None)
 
 
 def row_sums(
     frame: Any,
-    models: Sequence[dict[str, str]],
+    classifiers: Sequence[dict[str, str]],
     weights: str | None,
     by: list[str],
     bins: Edges,
     *,
     labels: str = "by",
-) -> RowSums:
-    """Count and sum the rows of a frame.
+) -> KeySums:
+    """Count and sum the rows of a frame of any engine.
 
-    Parameters
-    ----------
-    frame : data frame
-        Of any engine.
-    models : sequence of dict of str to str
-        For each of one or two models, the columns of outcome and confidence, in this order, by argument.
-    weights : str or None
-        Column of weights.
-    by : list of str
-        Columns of group labels.
-    bins : Edges
-        The bins of all models.
-    labels : str, default "by"
-        Argument that names the columns of labels, for messages.
-
-    Returns
-    -------
-    RowSums
-        The sums.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a column does not exist or has another type, if rows are invalid, or if there are no rows.
+    Each of one or two `classifiers` maps arguments to the columns of outcome and confidence, in this order. `by` are
+    columns of group labels, and messages call the argument that names them `labels`.
     """
     source = opened(frame)
-    columns = {argument: name for model in models for argument, name in model.items()}
+    columns = {argument: name for classifier in classifiers for argument, name in classifier.items()}
     columns |= {} if weights is None else {"weights": weights}
     of_labels = {f"{labels}[{i}]" if len(by) > 1 else labels: name for i, name in enumerate(by)}
     dtypes = dtypes_of(source, columns | of_labels)
     names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in columns.items()}
     for argument, name in names.items():
         row_states.refuse_types(name, argument.rpartition("_")[2].partition("[")[0], dtypes[argument])
-    query = Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
+    query = Query(classifiers, weights, by, bins, [dtypes[list(classifier)[1]] for classifier in classifiers])
     answers = answers_of(source, query.of, [*columns.values(), *by])
     table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
     _checks.not_empty("frame", sum(table.get("n", [])))
@@ -164,27 +128,22 @@ def _categories(dtype: Any) -> list[Any] | None:
 
 
 class Query:
-    """Query that computes bins, deviations and one key per row, and sums by key.
+    """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`.
 
-    Parameters
-    ----------
-    models, weights, by, bins
-        As for `row_sums`.
-    dtypes : list of narwhals dtype
-        Type of the confidences of each model.
+    `dtypes` are the narwhals types of the confidences of each classifier.
     """
 
     def __init__(
         self,
-        models: Sequence[dict[str, str]],
+        classifiers: Sequence[dict[str, str]],
         weights: str | None,
         by: list[str],
         bins: Edges,
         dtypes: list[Any],
     ) -> None:
-        self.models, self.weights, self.by, self.bins, self.dtypes = models, weights, by, bins, dtypes
+        self.classifiers, self.weights, self.by, self.bins, self.dtypes = classifiers, weights, by, bins, dtypes
         self.labels = [f"by{i}" for i in range(len(by))]
-        self.numbers = range(len(models))
+        self.numbers = range(len(classifiers))
 
     def of(self, frame: Any) -> Any:
         """Return the sums by key of a frame; a lazy engine has not computed them yet."""
@@ -197,10 +156,10 @@ class Query:
     def _columns(self, frame: Any) -> Any:
         """Select the columns under names of our own, which cannot clash, with numbers as float64."""
         chosen = [named_column(frame, name).alias(label) for name, label in zip(self.by, self.labels, strict=True)]
-        for i, model in enumerate(self.models):
+        for i, classifier in enumerate(self.classifiers):
             chosen += [
                 named_column(frame, name).cast(nw.Float64).alias(f"{c}{i}")
-                for c, name in zip("zc", model.values(), strict=True)
+                for c, name in zip("zc", classifier.values(), strict=True)
             ]
         if self.weights is not None:
             chosen.append(named_column(frame, self.weights).cast(nw.Float64).alias("w"))
@@ -222,7 +181,7 @@ class Query:
         return frame.with_columns(row_states.together(states).alias("state"), *safe)
 
     def binned(self, frame: Any, i: int, eager: bool) -> Any:
-        """Add the bin and the deviation of each row for one model: columns b and d."""
+        """Add the bin and the deviation of each row for one classifier: columns b and d."""
         c, b, d = nw.col(f"s{i}"), f"b{i}", f"d{i}"
         edges = self.bins.starts_as(numpy_dtype(self.dtypes[i]))
         if not self.bins.by_product or edges.dtype == np.float16:
@@ -243,14 +202,14 @@ class Query:
         return frame.with_columns((c - (low + high) / 2).alias(d))
 
     def _key(self, frame: Any) -> Any:
-        """Add a key: a number >= 0 for the bins and outcomes of all models, or minus the state of an invalid row."""
+        """Add a key: a number >= 0 for the bins and outcomes of all classifiers, or minus the state of a bad row."""
         key: Any = None
         for i in self.numbers:
             c, size = nw.col(f"c{i}"), len(self.bins)
             # clipped rows have bins of their own, below the first and above the last, so that they can be counted
             place = nw.when(c < 0).then(nw.lit(-1.0)).when(c > 1).then(nw.lit(float(size))).otherwise(nw.col(f"b{i}"))
-            own = (place + 1) * 2 + nw.col(f"z{i}")
-            key = own if key is None else key * (2.0 * (size + 2)) + own
+            cell = (place + 1) * 2 + nw.col(f"z{i}")
+            key = cell if key is None else key * (2.0 * (size + 2)) + cell
         good = nw.col("state") == row_states.OK
         frame = frame.with_columns(nw.when(good).then(key).otherwise(-nw.col("state").cast(nw.Float64)).alias("key"))
         return frame.with_columns(nw.col("key").cast(nw.Int64))
@@ -284,7 +243,7 @@ class Query:
         return frame.select(*self.labels, "key", *kept, *terms).group_by(*self.labels, "key").agg(*sums)
 
     def _lossy(self, frame: Any, i: int) -> Any:
-        """Add the losses of each row for one model: the squared error l, and the log loss g, 0 if it is infinite.
+        """Add the losses of each row for one classifier: the squared error l, and the log loss g, 0 if it is infinite.
 
         It is infinite if the probability t of the outcome is 0.
         """
@@ -335,7 +294,7 @@ def _tree(c: nw.Expr, at: list[float], values: list[float]) -> nw.Expr:
 
 def rows_read(
     table: dict[str, list[Any]], query: Query, names: dict[str, str], categories: list[Any] | None = None
-) -> RowSums:
+) -> KeySums:
     """Convert the result of a query to arrays; refuse invalid rows, naming arguments by `names`."""
     n, key = (np.array(table[name], dtype=np.int64) for name in ("n", "key"))
     floats = {k: _numbers(v) for k, v in table.items() if k not in ("n", "key", *query.labels)}
@@ -347,12 +306,12 @@ def rows_read(
     index: list[Ints] = []
     outcome: list[Ints] = []
     for i in reversed(query.numbers):
-        key, own = np.divmod(key, 2 * (size + 2))
-        place = own // 2 - 1
-        confidence = list(query.models[i])[1]
+        key, cell = np.divmod(key, 2 * (size + 2))
+        place = cell // 2 - 1
+        confidence = list(query.classifiers[i])[1]
         _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, confidence, names[confidence])
         index.insert(0, np.clip(place, 0, size - 1))
-        outcome.insert(0, own % 2)
+        outcome.insert(0, cell % 2)
     deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in ("m", "q", "ll"))
     log_losses = [_loss_sums(*(floats[f"{kind}{i}"] for kind in ("wg", "gg", "inf"))) for i in query.numbers]
     if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq, *loss_sq]):
@@ -363,7 +322,7 @@ def rows_read(
         none = np.zeros(len(n))
         infinite = {kind: floats["inf"] if loss == "g" else none for kind, loss in LOSSES.items()}
         differences = {kind: _loss_sums(floats[kind], floats[f"{kind}_sq"], infinite[kind]) for kind in DIFFERENCES}
-    return RowSums(
+    return KeySums(
         n,
         index,
         outcome,
@@ -390,7 +349,7 @@ def _numbers(values: list[Any]) -> Floats:
 
 def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: Query, names: dict[str, str]) -> None:
     invalid = row_states.InvalidStates(states, n, names)
-    arguments = [list(model) for model in query.models]
+    arguments = [list(classifier) for classifier in query.classifiers]
     for i, (outcome, confidence) in enumerate(arguments):
         invalid.refuse_missing(2 * i, outcome)
         invalid.refuse_missing(2 * i + 1, confidence)
@@ -426,3 +385,91 @@ def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[A
     for i, column in enumerate(columns):
         labels[:, i] = np.fromiter(column, dtype=object, count=len(n))
     return Groups.from_column(labels, len(n), categories=categories)
+
+
+def bins_before_rows(bins: Any, binning: str) -> Bins:
+    """Make bins that do not depend on the rows; refuse equal mass and equal effective mass, which do."""
+    if binning in FROM_ROWS:
+        edges = "equal_mass_edges(sample, 15)"
+        if binning == "equal-effective-mass":
+            edges = "equal_effective_mass_edges(sample, weights_of_sample, 15)"
+        raise ValueError(
+            f"`binning={binning!r}` needs all confidences in order, which no single query gives. Take the edges from a "
+            f"sample, `bins={edges}`; or count on a fine grid, `bins=1000`, and `coarsen` it."
+        )
+    return make_bins(bins, binning=binning)
+
+
+def framed(
+    frame: Any, classifiers: Sequence[dict[str, str]], weights: str | None, by: Any, bins: Bins, target: str
+) -> Iterator[tuple[Any, KeySums]]:
+    """Yield the label and the sums of each group of rows; the label is None if there are no groups."""
+    _checks.one_of("target", target, TARGETS)
+    for label, rows in row_sums(frame, classifiers, weights, names_of_columns("by", by), bins).split():
+        require_weight(rows, "" if label is None else f" in group {label!r}")
+        yield label, rows
+
+
+def framed_clusters(
+    frame: Any, classifier: dict[str, str], cluster: Any, bins: Bins, target: str
+) -> tuple[CellSums, ClusterSums]:
+    """Return the sums of a classifier without weights, and those over clusters, from a query by cluster and bin."""
+    _checks.one_of("target", target, TARGETS)
+    require_few(len(bins))
+    rows = row_sums(frame, [classifier], None, names_of_columns("cluster", cluster), bins, labels="cluster")
+    assert rows.groups is not None
+    size, index, z, n = len(bins), rows.index[0], rows.outcome[0], rows.n.astype(np.float64)
+    error, deviation = z - bins.midpoints[index], rows.deviation[0]
+    residual = error * n - deviation
+    square = np.maximum(error * (residual - deviation) + rows.deviation_sq[0], 0.0)
+    key, cell = np.unique(rows.groups.of_row * size + index, return_inverse=True)
+    each = (n, residual, square, rows.log_losses[0].total)
+    sums = np.stack([sums_at(cell, values, len(key)) for values in each])
+    by_bin = (sums_at(index, values, size) for values in (n, residual, square))
+    return sums_of(rows, 0, bins), ClusterSums.from_cells(ClusterCells(key, sums, *by_bin))
+
+
+def require_weight(rows: KeySums, where: str) -> None:
+    """Refuse weights that are all zero or too small; `where` names the group."""
+    if rows.largest_weight is None:
+        return
+    most, n = rows.largest_weight.max(), rows.n.sum()
+    if most == 0:
+        raise InvalidRows(AllZero(count=int(n), size=int(n), group=where))
+    if most <= 1 / LARGEST_WEIGHT:
+        raise _rules.too_small(most, where)
+
+
+def sums_of(rows: KeySums, classifier: int, bins: Bins) -> CellSums:
+    """Return the sums of one classifier on these bins."""
+    size = len(bins)
+    index = rows.index[classifier]
+    cell = index + size * rows.outcome[classifier]
+
+    def by_cell(values: Any) -> Floats:
+        return sums_at(cell, values, 2 * size).reshape(2, size)
+
+    cells = row_counts("n", summed_by_key(cell, rows.n, 2 * size)).reshape(2, size)
+    if rows.weight is None or rows.weight_sq is None:
+        weight, weight_sq = unit_weights(cells)
+    else:
+        weight, weight_sq = by_cell(rows.weight), sums_at(index, rows.weight_sq, size)
+    deviation, deviation_sq = by_cell(rows.deviation[classifier]), by_cell(rows.deviation_sq[classifier])
+    losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[classifier]))
+    log_losses = rows.log_losses[classifier].apply(by_cell)
+    return CellSums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, losses, log_losses)
+
+
+def loss_differences_of(rows: KeySums) -> dict[str, Any]:
+    """Return the sums of the difference between the losses of two classifiers, and of its square, for each kind."""
+    return {name: getattr(rows, name).apply(np.sum) for name in DIFFERENCES}
+
+
+def joint_of(rows: KeySums, size: int) -> tuple[Ints, Ints, Floats, Floats]:
+    """Joint cells of two classifiers that occur, in lexicographic order: keys, rows, weights and squared weights."""
+    one, other = (2 * rows.index[i] + rows.outcome[i] for i in (0, 1))
+    keys, at = np.unique(one * (2 * size) + other, return_inverse=True)
+    count = row_counts("n", summed_by_key(at, rows.n, len(keys)))
+    if rows.weight is None or rows.weight_sq is None:
+        return keys, count, *unit_weights(count)
+    return keys, count, sums_at(at, rows.weight, len(keys)), sums_at(at, rows.weight_sq, len(keys))

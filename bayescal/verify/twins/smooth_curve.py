@@ -23,8 +23,7 @@ from bayescal.datasets.simulate import simulate
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import e90_bins, ece, largest_error
 from bayescal.posterior.shrinkage.prior import EXACT
-from bayescal.stats.merged import merge_scores
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import OrderedSums, merge_scores
 from bayescal.verify.named import Moments, by_name
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from scipy.special import logit
 
 from bayescal.clinical.curve.knots import merge_to_knots
 from bayescal.data.predictions import Predictions
-from bayescal.stats.merged import merge_scores
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import OrderedSums, merge_scores
 
 
 def steps_of(outcome, score, weights=None):

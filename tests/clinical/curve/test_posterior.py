@@ -11,8 +11,7 @@ from bayescal.clinical.curve.knots import merge_to_knots
 from bayescal.clinical.curve.posterior import FAMILIES, covariances, curve_posterior, laplace, smooth_curve_posterior
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
-from bayescal.stats.merged import merge_scores
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import OrderedSums, merge_scores
 
 
 def counts_of(n_rows=600, bins=20, seed=1, **options):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import bayescal as bc
-from bayescal.data.class_names import class_names
+from bayescal.data.matrix import ClassRows, class_names
 from bayescal.data.predictions import Predictions
 
 P = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.5, 0.3, 0.2]])
@@ -191,3 +191,18 @@ def test_comparisons_and_nested_calls_match_names_too():
 def test_a_label_that_is_not_a_class_is_reported_with_the_number_of_classes():
     with pytest.raises(ValueError, match=r"labels from `classes` \['c0', .*, 'c9'\], \.\.\. \(12 labels\); 1 of 1"):
         bc.evaluate(["dog"], np.full((1, 12), 1 / 12), classes=[f"c{k}" for k in range(12)])
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "classes"),
+    [(["b", "a"], ["a", "b"], ("a", "b")), ([30, 10], ["10", "30"], (10, 30)), ([1, 0], ["prob_0", "prob_1"], None)],
+)
+def test_classes_that_names_of_columns_state(labels, names, classes):
+    assert class_names(np.array(labels), names, None) == classes
+
+
+def test_the_top_label_is_the_first_of_equals():
+    rows = ClassRows.read([1, 1, 2], [[0.4, 0.4, 0.2], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
+    confidence, correct, _ = rows.top_label()
+    assert confidence.tolist() == [0.4, 0.5, 0.7]
+    assert correct.tolist() == [False, True, True]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from bayescal.data.files import records
-from bayescal.data.files.delimiter import split
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.records import MisplacedQuoteError, NotStrictJsonError, count_delimited, count_json_lines
 
@@ -116,18 +115,6 @@ def test_a_comma_before_a_closing_bracket_is_refused_outside_strings(line, stric
         assert refused.value.offset == 9
 
 
-def test_overlapping_readers_leave_the_limit_of_the_csv_module_unchanged():
-    """As in threads: the first of two readers ends before the second, which still needs long fields."""
-    before, long = csv.field_size_limit(), "x" * (csv.field_size_limit() + 1)
-    first, second = (split(["a,b\n", f"{long},1\n"], ",") for _ in range(2))
-    for reader in (first, second):
-        next(reader)
-    first.close()
-    assert next(second) == (2, [long, "1"])
-    second.close()
-    assert csv.field_size_limit() == before
-
-
 @pytest.mark.parametrize(("name", "text"), [("x.csv", b"a,b\n1,%s\n"), ("x.jsonl", b'{"a": 1, "b": "%s"}\n')])
 @pytest.mark.parametrize("zipped", [False, True])
 def test_a_line_that_is_too_long_is_refused_with_the_name_of_the_file(name, text, zipped, tmp_path, monkeypatch):
@@ -137,3 +124,11 @@ def test_a_line_that_is_too_long_is_refused_with_the_name_of_the_file(name, text
     (tmp_path / name).write_bytes(gzip.compress(content) if zipped else content)
     with pytest.raises(ValueError, match=rf"^'{name}' must have lines of up to 67,108,864 bytes; it has a longer one"):
         open_source(tmp_path / name).read([("a", "number")])
+
+
+def test_a_line_break_in_quotes_ends_no_record_and_an_apostrophe_begins_no_quote():
+    assert count_delimited(io.BytesIO(b'label,note\n1,"a\nb, c"\n\n0,\'tis\n'), ",") == (3, 3)
+
+
+def test_blank_lines_are_no_json_lines():
+    assert count_json_lines(io.BytesIO(b'{"p": 0.5}\n  \n{"p": 0.25}')) == 2

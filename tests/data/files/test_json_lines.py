@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from file_tables import as_json_lines, write
 from typer.testing import CliRunner
 
 from bayescal.app import app
@@ -164,3 +165,12 @@ def test_percentages_as_text_are_answered_with_a_number(tmp_path):
 def test_count_file_answers_other_names(log, keywords, message):
     with pytest.raises(TypeError, match=message):
         count_file(log, **keywords)
+
+
+def test_json_members_are_found_by_their_exact_names(tmp_path):
+    """Names that differ only in case are read one by one, all others in one pass."""
+    names = ["p_a", "P_A", "p_ß", 'p_"q"', "p_it's", "p_~/", "p_a.b"]
+    table = {"label": ["a"], **{name: [(i + 1) / 64] for i, name in enumerate(names)}}
+    source = open_source(write(tmp_path / "x.jsonl", as_json_lines(table)))
+    read = source.read([(name, "number") for name in names])
+    assert [float(values[0]) for values in read] == [(i + 1) / 64 for i in range(len(names))]

@@ -7,6 +7,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import BinnedCounts, InvalidRows, evaluate
+from bayescal.data.columns import binary, column, own_hints, require_marks, require_ratios, scale_free
 from bayescal.data.predictions import Predictions
 
 N = 60
@@ -214,3 +215,42 @@ def test_matrices_of_functions_without_logits_name_the_softmax(name: str) -> Non
     }
     with pytest.raises(InvalidRows, match=r"scipy\.special\.softmax\(logits, axis=1\)"):
         calls[name](np.log(MATRIX) + 1)
+
+
+def test_marks_are_numbers_or_booleans() -> None:
+    message = (
+        r"^`outcome` must hold 0 and 1, or booleans; it holds other labels, such as \['no', 'yes'\]\. Pass whether"
+    )
+    with pytest.raises(TypeError, match=message):
+        require_marks("outcome", ["yes", "no"])
+    require_marks("outcome", [True, False])
+
+
+def test_hints_of_functions_without_keywords_of_evaluate() -> None:
+    """Two labels need `classes=` in `evaluate`; elsewhere, the hint says what to pass."""
+    labels, rule = np.array([3, 5]), "`event` must be binary labels, 0 or 1; 2 of 2 .*"
+    with pytest.raises(InvalidRows, match=rule + r" Two labels\? Pass `classes=\(3, 5\)`"):
+        binary("event", labels, None)
+    message = rule + r" Pass whether the event happened, as in `y_true == label`\.$"
+    with pytest.raises(InvalidRows, match=message), own_hints():
+        binary("event", labels, None)
+
+
+def test_a_matrix_of_one_column_is_a_column() -> None:
+    assert column("p", np.array([[0.5], [0.25]])).tolist() == [0.5, 0.25]
+    with pytest.raises(ValueError, match=r"`p` must be one-dimensional.*shape is \(1, 2\)"):
+        column("p", np.array([[0.5, 0.25]]))
+
+
+def test_weights_are_divided_by_a_power_of_two_where_squares_would_overflow() -> None:
+    weight = np.array([3e200, 1e200])
+    scaled = scale_free(weight)
+    assert scaled.max() < 1
+    assert np.log2(weight / scaled).tolist() == [np.round(np.log2(weight[0] / scaled[0]))] * 2
+    assert scale_free(np.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+
+
+def test_weights_far_below_the_largest_are_refused() -> None:
+    assert require_ratios(np.array([1.0, 0.0, 1e-59])).tolist() == [1.0, 0.0, 1e-59]
+    with pytest.raises(ValueError, match=r"`weights` must be 0 or at least 1e-60 of the largest weight"):
+        require_ratios(np.array([1.0, 1e-61]))
