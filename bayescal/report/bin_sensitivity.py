@@ -26,45 +26,20 @@ ROOM = (4.0, 2.4)
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The choices with one way of binning, in the order of their numbers of bins.
-
-    Parameters
-    ----------
-    binning : str
-        How the edges are chosen.
-    place : ndarray
-        Position on the horizontal axis.
-    mean, low, high, inner_low, inner_high : ndarray
-        Posterior means, and ends of the intervals of the given probability and of probability 1/2.
-    plug_in : ndarray
-        Plug-in values.
-    """
+    """The choices with one way of binning, in the order of their numbers of bins."""
 
     binning: str
-    place: Floats
+    place: Floats  # position on the horizontal axis
     mean: Floats
-    low: Floats
+    low: Floats  # ends of the interval of the given probability
     high: Floats
-    inner_low: Floats
+    inner_low: Floats  # ends of the interval of probability 1/2
     inner_high: Floats
     plug_in: Floats
 
 
 def series(result: BinSensitivity, prob: float = 0.95) -> tuple[list[int], list[Series]]:
-    """Compute what `plot_bin_sensitivity` draws.
-
-    Parameters
-    ----------
-    result : BinSensitivity
-        The result.
-    prob : float, default 0.95
-        Probability of the outer interval.
-
-    Returns
-    -------
-    (numbers, series) : tuple of list of int and list of Series
-        The numbers of bins in increasing order, and the numbers to draw for each way of binning.
-    """
+    """Return the numbers of bins in increasing order, and what `plot_bin_sensitivity` draws for each way of binning."""
     rows, inner = result.table(prob), result.table(INNER)
     numbers = sorted({row["n_bins"] for row in rows})
     ways = list(dict.fromkeys(row["binning"] for row in rows))

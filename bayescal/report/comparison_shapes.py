@@ -24,66 +24,25 @@ CURVE = 201
 class ComparisonShapes:
     """Content of a comparison plot.
 
-    Parameters
-    ----------
-    classifiers : Forest
-        Every classifier, the best (smallest expected rank) first.
-    ranks : ndarray, shape (n_classifiers, n_classifiers)
-        Probability that a classifier (row, in that order) has a rank (column).
-    differences : Forest
-        Differences as in the table of the comparison: of two classifiers the first given minus the second; of more, the
-        best minus each of the others, whose names the rows have. Absolute values are compared if the value nearest zero
-        is the best.
-    pairs : tuple of (str, str)
-        The two names of each difference: the first minus the second.
-    decided : ndarray, shape (n_differences, 3)
-        Probabilities that the first is better, that they are equal within the rope, and that the second is better.
-    density : Density or None
-        The difference of two classifiers; None for more.
-    ropes, p_equal : ndarray
-        For two classifiers, half-widths of the region of practical equivalence and the probability that the two are
-        equal; empty for more.
-    rope : float
-        Half-width of the region of practical equivalence.
+    Differences are those in the table of the comparison: of two classifiers the first given minus the second; of more,
+    the best minus each of the others, whose names the rows have. Absolute values are compared if the value nearest zero
+    is the best.
     """
 
-    classifiers: Forest
-    ranks: Floats
+    classifiers: Forest  # the best (smallest expected rank) first
+    ranks: Floats  # probability that a classifier (row, in that order) has a rank (column)
     differences: Forest
-    pairs: tuple[tuple[str, str], ...]
-    decided: Floats
-    density: Density | None
-    ropes: Floats
-    p_equal: Floats
-    rope: float
+    pairs: tuple[tuple[str, str], ...]  # the names of each difference: the first minus the second
+    decided: Floats  # shape (n_differences, 3): P(first is better), P(equal within the rope), P(second is better)
+    density: Density | None  # of the difference of two classifiers; None for more
+    ropes: Floats  # for two classifiers, half-widths of the region of practical equivalence; empty for more
+    p_equal: Floats  # probability that the two are equal within each of `ropes`
+    rope: float  # half-width of the region of practical equivalence
 
 
 def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> ComparisonShapes:
-    """Compute what `plot_comparison` draws.
+    """Compute what `plot_comparison` draws; TypeError if `comparison` is not a comparison.
 
-    Parameters
-    ----------
-    comparison : Comparison or Change
-        From `compare`, `compare_independent`, `GroupedEvaluation.compare` or `CalibrationMonitor.change`.
-    prob : float, default 0.95
-        Probability of the equal-tailed intervals, in (0, 1).
-    estimand : str or callable, default "ece"
-        What is compared.
-
-    Returns
-    -------
-    ComparisonShapes
-        Forest plots, probabilities and, for two classifiers, the density of the difference.
-
-    Raises
-    ------
-    TypeError
-        If `comparison` is something else.
-    ValueError
-        If `prob` is not strictly between 0 and 1.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.2, 0.4, 0.7, 0.9]}, rng=1)
     >>> shapes = comparison_shapes(comparison)

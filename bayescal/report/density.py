@@ -20,22 +20,12 @@ BAR = -0.13
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """A distribution to draw: a curve for the continuous part, stems for values that occur repeatedly.
-
-    Parameters
-    ----------
-    x, height : ndarray
-        The curve; empty if every draw lies on a stem.
-    stem_x, stem_pr : ndarray
-        Values with a probability of their own, and these probabilities.
-    mean, low, high : float
-        Mean and equal-tailed interval.
-    """
+    """A distribution to draw: a curve for the continuous part, stems for values that occur repeatedly."""
 
     x: Floats
-    height: Floats
-    stem_x: Floats
-    stem_pr: Floats
+    height: Floats  # of the curve; empty if every draw lies on a stem
+    stem_x: Floats  # values with a probability of their own
+    stem_pr: Floats  # these probabilities
     mean: float
     low: float
     high: float

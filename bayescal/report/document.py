@@ -37,28 +37,14 @@ ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any) -> dict[str, Any]:
     """Return a result as data for JSON, without dates or names of machines.
 
-    Parameters
-    ----------
-    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other
-        The result.
-    parameters : mapping, optional
-        Arguments with which the call can be repeated, as those of the command line.
-    **options
-        ``estimand=`` of a `Comparison`, ``estimands=`` of an `Evaluation`.
+    `parameters` are arguments with which the call can be repeated, as those of the command line. `options`:
+    ``estimand=`` of a `Comparison`, ``estimands=`` of an `Evaluation`.
 
-    Returns
-    -------
-    dict
-        Always schema, bayescal (version), spec, sentence and parameters; results with a table have remarks, and notes,
-        which are those of `details`. An `Evaluation` and a `ClasswiseEvaluation`
-        have question, interval, remarks, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
-        ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``. Evaluations of a target without
-        labels also have class_frequencies or weight_report. The functions for the other results describe theirs.
-
-    Raises
-    ------
-    TypeError
-        If `result` is not a result of this package.
+    Always schema, bayescal (version), spec, sentence and parameters; results with a table have remarks, and notes,
+    which are those of `details`. An `Evaluation` and a `ClasswiseEvaluation` have question, interval, remarks, table,
+    probability_below, ``seeds`` and ``bins``, a list of bins; with ``target="classwise"``, ``classes``, each with its
+    ``bins``, replaces ``bins``. Evaluations of a target without labels also have class_frequencies or weight_report.
+    The functions for the other results describe theirs.
     """
     load_page_of(type(result))
     made: dict[str, Any] = document_of(result, parameters, **options)

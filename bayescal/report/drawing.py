@@ -32,21 +32,13 @@ READABLE = 4.5
 
 @dataclass(frozen=True)
 class Palette:
-    """Default colours, which differ between light and dark backgrounds.
-
-    Parameters
-    ----------
-    blue, orange, sky, grey : str
-        Hexadecimal colours.
-    cycle : tuple of str
-        Colours of several classifiers in one plot.
-    """
+    """Default colours, which differ between light and dark backgrounds."""
 
     blue: str
     orange: str
     sky: str
     grey: str
-    cycle: tuple[str, ...]
+    cycle: tuple[str, ...]  # colours of several classifiers in one plot
 
 
 LIGHT = Palette(BLUE, ORANGE, SKY, GREY, (BLUE, ORANGE, "#007A5A", "#A9447F", "#7A5C00", "#404040", "#4B3FA8"))
@@ -104,14 +96,7 @@ def text_on(ax: "Axes", fill: tuple[float, float, float, float]) -> str:
 def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) -> list[str]:
     """Return one colour per name from the argument `color`: one colour, one per name in order, or a mapping.
 
-    Parameters
-    ----------
-    value : color, sequence of colors, mapping or None
-        The argument. Names that a mapping leaves out have their default.
-    names : sequence
-        Names of what is drawn.
-    defaults : sequence of str
-        Default colour of each name.
+    Names that a mapping leaves out have their default, one of `defaults` per name.
     """
     _packages.require("matplotlib")
     from matplotlib.colors import is_color_like
@@ -182,22 +167,8 @@ def headline(
 ) -> None:
     """Write the result as the title and the question below it in smaller type; in small axes only the result.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        The axes.
-    evaluation : Evaluation or ClasswiseEvaluation
-        The result.
-    prob : float
-        Probability of the interval.
-    above : float
-        Points to leave free above the axes.
-    note : str, optional
-        An explanation of the plot, shown below the question.
-    small : bool, default False
-        Whether the axes are small.
-    name : str, optional
-        What tells this diagram from others in the figure; a line above the result.
+    `above` is the number of points to leave free above the axes, `note` a line below the question that explains the
+    plot, and `name` a line above the result that tells this diagram from others in the figure.
     """
     low, high = evaluation.ece.interval(prob)
     mean, low, high = _render.numbers(evaluation.ece.mean(), low, high)
@@ -211,23 +182,10 @@ def headline(
 def key_above(
     ax: "Axes", entries: Sequence[tuple[Any, str]] | None = None, *, small: bool = False, offset: float = 0.0
 ) -> float:
-    """Draw the key above axes, where it hides no data, in as many columns as fit.
+    """Draw the key above axes, where it hides no data, in as many columns as fit; return its height in points.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        The axes.
-    entries : sequence of (handle, str), optional
-        What is drawn, and its label; by default all artists with labels. Labels that are wider than the axes are cut.
-    small : bool, default False
-        Whether the axes are small.
-    offset : float, default 0
-        Points between axes and key.
-
-    Returns
-    -------
-    float
-        Points above the axes to leave free for offset, key and a margin.
+    `entries` are handles and labels, by default those of all artists with labels; labels wider than the axes are cut.
+    `offset` is the number of points between axes and key; it and a margin belong to the height.
     """
     from matplotlib.transforms import ScaledTranslation
 
@@ -260,8 +218,6 @@ def key_above(
 def _columns(labels: Sequence[str], room: int) -> int:
     """Return how many columns of a key fit into a line of `room` characters.
 
-    Examples
-    --------
     >>> _columns(["treat all", "treat none", "useful"], 40), _columns(["treat all", "treat none", "useful"], 32)
     (3, 2)
     """
@@ -275,21 +231,7 @@ def _columns(labels: Sequence[str], room: int) -> int:
 
 
 def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, small: bool = False) -> None:
-    """Write a title, and paragraphs below it in smaller type.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        The axes.
-    title : str
-        One line or more; lines that are wider than the axes are wrapped.
-    paragraphs : sequence of str
-        Texts, which are wrapped; empty ones take no space.
-    above : float
-        Points to leave free above the axes.
-    small : bool, default False
-        Whether the axes are small.
-    """
+    """Write a title, and paragraphs below it in smaller type, all wrapped, `above` points above the axes."""
     import textwrap
 
     size = TINY - 0.5 if small else SMALLER

@@ -32,22 +32,7 @@ ROOM = (4.0, 1.8)
 
 
 def rank_rows(result: ComparisonOverDatasets, estimand: EstimandLike = "ece", prob: float = 0.95) -> Forest:
-    """Compute mean ranks over data sets with intervals: one row per classifier, the best mean rank first.
-
-    Parameters
-    ----------
-    result : ComparisonOverDatasets
-        The result.
-    estimand : str, Estimand or callable, default "ece"
-        The estimand whose values are ranked.
-    prob : float, default 0.95
-        Probability of the outer interval.
-
-    Returns
-    -------
-    Forest
-        The rows, from the top.
-    """
+    """Compute mean ranks over data sets with intervals: one row per classifier, the best mean rank first."""
     ranks = result.ranks(estimand).values
     order = np.argsort(ranks.mean(axis=0), kind="stable")
     return forest([_render.name(result.names[at]) for at in order], ranks[:, order], prob)
@@ -61,24 +46,7 @@ def difference_rows(
     estimand: EstimandLike = "ece",
     prob: float = 0.95,
 ) -> Forest:
-    """Compute differences of two classifiers: one row per data set, their mean, and the population.
-
-    Parameters
-    ----------
-    result : ComparisonOverDatasets
-        The result.
-    first, second : str, optional
-        Names of two classifiers; may be omitted if there are only two.
-    estimand : str, Estimand or callable, default "ece"
-        The estimand.
-    prob : float, default 0.95
-        Probability of the outer interval.
-
-    Returns
-    -------
-    Forest
-        The rows, from the top.
-    """
+    """Compute differences of two classifiers: one row per data set, their mean, and the population."""
     each, of = result.differences(first, second, estimand), result.population(first, second, estimand)
     values = [each.values, result.difference(first, second, estimand).values, of.mean.values, of.new.values]
     sizes = result.n_rows

@@ -40,28 +40,11 @@ def page(
     notes: Iterable[str] = (),
     more: Iterable[Table] = (),
 ) -> str:
-    """Return the page of a result.
+    """Return the page of a result as HTML. It has no date, and the same result gives the same text.
 
-    Parameters
-    ----------
-    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other
-        The result.
-    estimand : str, Estimand or callable, default "ece"
-        What is compared; only a `Comparison` and a `ComparisonOverDatasets` have a choice.
-    parameters : mapping, optional
-        Parameters of the command line, which say what was read.
-    notes : iterable of str, optional
-        Notes on what was read.
-    more : iterable of Table, optional
-        Tables that follow those of the result.
+    `estimand` is a choice of comparisons only. `parameters` and `notes` of the command line say what was read; the
+    tables `more` follow those of the result.
 
-    Returns
-    -------
-    str
-        HTML. It has no date, and the same result gives the same text.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> text = page(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
     >>> text.count("<svg"), text.count("<table")
@@ -96,22 +79,7 @@ def page(
 
 
 def save_page(result: _presented.Presented, path: str | Path, **options: Any) -> Path:
-    """Write the page of a result to a file; `Evaluation.to_html` describes the errors.
-
-    Parameters
-    ----------
-    result : Presented
-        The result.
-    path : str or Path
-        The file.
-    **options
-        Passed to `page`.
-
-    Returns
-    -------
-    Path
-        The file that was written.
-    """
+    """Write the page of a result to a file, with the options of `page`; `Evaluation.to_html` describes the errors."""
     reason = "the page is HTML, which a browser shows and can print as PDF."
     return _files.write_atomically(_files.named_file(path, _presented.PAGE_SUFFIXES, reason), page(result, **options))
 

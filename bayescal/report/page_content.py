@@ -40,30 +40,14 @@ CLASSES_DRAWN, DIAGRAMS = 40, 6
 
 @dataclass(frozen=True)
 class Content:
-    """Content of the page of a result.
-
-    Parameters
-    ----------
-    title : str
-        The title.
-    sheet : Sheet
-        The sentence, the specification and the remarks; its table is among `tables`.
-    tables : sequence of Table
-        The tables.
-    rows : mapping of str to object
-        Numbers of rows, by their meaning.
-    pictures : sequence of Picture, optional
-        The pictures, which are shown above the tables.
-    lead : sequence of Table, optional
-        Tables that are shown above the pictures.
-    """
+    """Content of the page of a result."""
 
     title: str
-    sheet: _render.Sheet
+    sheet: _render.Sheet  # the sentence, the specification and the remarks; its table is among `tables`
     tables: Sequence[Table]
-    rows: Mapping[str, object]
-    pictures: Sequence[Picture] = field(default=())
-    lead: Sequence[Table] = field(default=())
+    rows: Mapping[str, object]  # numbers of rows, by their meaning
+    pictures: Sequence[Picture] = field(default=())  # shown above the tables
+    lead: Sequence[Table] = field(default=())  # tables that are shown above the pictures
 
 
 def capital(words: str) -> str:

@@ -27,21 +27,11 @@ NAMED = 40
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a page.
-
-    Parameters
-    ----------
-    caption : str
-        Title of the picture.
-    draw : callable
-        Makes the figure.
-    wide : bool, default False
-        Whether it takes the whole width.
-    """
+    """A picture of a page; `draw` makes the figure."""
 
     caption: str
     draw: "Callable[[], Figure]"
-    wide: bool = False
+    wide: bool = False  # whether it takes the whole width
 
 
 def reliability_picture(evaluation: Evaluation, of: str = "") -> Picture:

@@ -88,17 +88,7 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
 
 @singledispatch
 def drawn_by_type(result: Any, ax: "Axes | None" = None, **options: Any) -> Any:
-    """Draw a result; topics register the plots of their results in ``page.py``.
-
-    Parameters
-    ----------
-    result : object
-        The result.
-    ax : matplotlib Axes, optional
-        Where to draw.
-    **options
-        Options of the plot.
-    """
+    """Draw a result; topics register the plots of their results in ``page.py``."""
     kind = type(result).__name__
     if not isinstance(result, Presented):
         raise TypeError(

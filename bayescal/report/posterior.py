@@ -22,47 +22,16 @@ ROOM = (4.0, 3.2)
 
 @dataclass(frozen=True, eq=False)
 class PosteriorShapes:
-    """Content of a posterior plot.
-
-    Parameters
-    ----------
-    posterior : Density
-        Posterior of the ECE.
-    null : Density or None
-        Null distribution: the plug-in value if the classifier were calibrated; None without rows.
-    plug_in : float
-        The plug-in value; NaN without rows.
-    """
+    """Content of a posterior plot of the ECE."""
 
     posterior: Density
-    null: Density | None
-    plug_in: float
+    null: Density | None  # of the plug-in value if the classifier were calibrated; None without rows
+    plug_in: float  # NaN without rows
 
 
 def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float = 0.95) -> PosteriorShapes:
-    """Compute what `plot_posterior` draws.
+    """Compute what `plot_posterior` draws; TypeError if `evaluation` is something else.
 
-    Parameters
-    ----------
-    evaluation : Evaluation or ClasswiseEvaluation
-        The result of `evaluate`.
-    prob : float, default 0.95
-        Probability of the equal-tailed interval, in (0, 1).
-
-    Returns
-    -------
-    PosteriorShapes
-        The posterior of the ECE, the null distribution and the plug-in value.
-
-    Raises
-    ------
-    TypeError
-        If `evaluation` is something else.
-    ValueError
-        If `prob` is not strictly between 0 and 1.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> shapes = posterior_shapes(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
     >>> shapes.plug_in, bool(shapes.posterior.low < shapes.posterior.mean < shapes.posterior.high)

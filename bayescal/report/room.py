@@ -21,16 +21,8 @@ PADDING = 3.0
 def cell(ax: "Axes") -> "Bbox":
     """Return the part of a figure that belongs to axes, in pixels.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Any axes.
-
-    Returns
-    -------
-    matplotlib Bbox
-        For a subplot, the cell extends to the middle of the gaps to its neighbours and to the edges of the figure,
-        except for the figure title. For axes that were placed by hand, the cell is their own position.
+    For a subplot, the cell extends to the middle of the gaps to its neighbours and to the edges of the figure, except
+    for the figure title. For axes that were placed by hand, the cell is their own position.
     """
     from matplotlib.transforms import Bbox
 

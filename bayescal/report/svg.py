@@ -36,19 +36,10 @@ _REFERENCE = re.compile(r"^#(.+)$|url\(#([^)]+)\)")
 
 
 def inline_svg(draw: Callable[[], "Figure"], prefix: str) -> "Markup":
-    """Draw a figure as an SVG element for an HTML page.
+    """Draw a figure as an SVG element for an HTML page; text is escaped, and the same figure gives the same text.
 
-    Parameters
-    ----------
-    draw : callable
-        Makes the figure. It is called in matplotlib's default style, so the user's style has no effect.
-    prefix : str
-        Beginning of all identifiers in the element, different for each figure of a page.
-
-    Returns
-    -------
-    markupsafe.Markup
-        The element. Text is escaped, and the same figure gives the same text.
+    `draw` is called in matplotlib's default style, so the user's style has no effect. `prefix` begins all identifiers
+    in the element; it differs for each figure of a page.
     """
     _packages.require("matplotlib")
     import matplotlib as mpl

@@ -24,19 +24,7 @@ SCORES = ("auc", "brier_score", "log_score")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text with its title and the meaning of its columns.
-
-    Parameters
-    ----------
-    title : str
-        Title of the table.
-    header : sequence of str
-        Titles of the columns.
-    rows : sequence of sequence of str
-        Cells; the first of each row is its name.
-    note : str, optional
-        The meaning of the columns.
-    """
+    """A table of text with its title and the meaning of its columns; the first cell of each row is its name."""
 
     title: str
     header: Sequence[str]

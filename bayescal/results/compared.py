@@ -26,24 +26,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared(Evaluations):
-    """Evaluations by name: classifiers, groups, or two periods.
-
-    Parameters
-    ----------
-    evaluations : dict of str to Evaluation
-        The evaluation of each name.
-    pairs : dict of (int, int) to PairedCounts, or None
-        Joint counts of evaluations i < j on the same rows; None for different rows.
-    rope : float
-        Half-width of the region of practical equivalence, in units of the estimand.
-    order_seed : int
-        Seed with which draws are reordered to become joint draws.
-    """
+    """Evaluations by name: classifiers, groups, or two periods."""
 
     evaluations: dict[str, Evaluation]
+    #: Joint counts of evaluations i < j on the same rows; None for different rows.
     pairs: Mapping[tuple[int, int], Paired] | None
-    rope: float
-    order_seed: int
+    rope: float  # half-width of the region of practical equivalence, in units of the estimand
+    order_seed: int  # seed with which draws are reordered to become joint draws
 
     @property
     def labels(self) -> tuple[str, ...]:

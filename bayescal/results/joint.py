@@ -62,20 +62,8 @@ def listed[Label](given: Sequence[Label], best_first: Sequence[Label]) -> tuple[
     """Return labels in the order in which all results subtract pairs: the earlier label minus the later one.
 
     Two labels keep the order in which they were given: their difference has the same sign for every estimand and seed,
-    and that of ``difference()``. Three or more are listed from the best to the worst.
+    and that of ``difference()``. Three or more are listed from the best expected rank to the worst.
 
-    Parameters
-    ----------
-    given, best_first : sequence
-        The labels as given, and from the best expected rank to the worst.
-
-    Returns
-    -------
-    tuple
-        The labels.
-
-    Examples
-    --------
     >>> listed(["A", "B"], ["B", "A"]), listed(["A", "B", "C"], ["B", "C", "A"])
     (('A', 'B'), ('B', 'C', 'A'))
     """
@@ -96,18 +84,8 @@ def checked_rope(rope: Any) -> float:
 def decided(gap: Floats, rope: float) -> dict[str, float]:
     """Return the shares of draws in which the first is better by more than the rope, both are equal, or the second is.
 
-    Parameters
-    ----------
-    gap : ndarray, shape (n_draws,)
-        Draws of the difference, on a scale on which negative means that the first is better.
-    rope : float
-        Half-width of the region of practical equivalence.
-
-    Returns
-    -------
-    dict of str to float
-        Keys ``p_left``, ``p_rope`` and ``p_right``, which add up to 1, and their Monte Carlo standard errors with the
-        suffix ``_mcse``.
+    `gap` has shape (n_draws,); negative means that the first is better. The keys are ``p_left``, ``p_rope`` and
+    ``p_right``, which add up to 1, and with the suffix ``_mcse`` their Monte Carlo standard errors.
     """
     shares = {
         "p_left": float((gap < -rope).mean()),
@@ -127,20 +105,8 @@ def p_within(gap: Floats, ropes: ArrayLike) -> Floats:
 
 
 def p_smallest(values: Floats) -> Floats:
-    """Compute the probability that each column is the smallest; columns that tie in a draw share it equally.
+    """Compute the probability that each column of draws is the smallest; columns that tie in a draw share it equally.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_draws, n)
-        Joint draws.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Probabilities that add up to 1.
-
-    Examples
-    --------
     >>> p_smallest(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
     array([0.75, 0.25, 0.  ])
     """
@@ -165,8 +131,6 @@ def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 def ranks_of(badness: Floats) -> Floats:
     """Return the rank of each column in each row, 1 being the smallest; columns that tie share their mean rank.
 
-    Examples
-    --------
     >>> ranks_of(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
     array([[1. , 2. , 3. ],
            [1.5, 1.5, 3. ]])
@@ -180,8 +144,6 @@ def ranks_of(badness: Floats) -> Floats:
 def mean_ranks(badness: Floats) -> Floats:
     """Return the mean over draws of the rank of each column, 1 being the smallest; columns that tie share their ranks.
 
-    Examples
-    --------
     >>> mean_ranks(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
     array([1.25, 1.75, 3.  ])
     """
@@ -191,8 +153,6 @@ def mean_ranks(badness: Floats) -> Floats:
 def rank_shares(badness: Floats) -> Floats:
     """Return the probability of every rank (column) of every column of draws (row); ties share their ranks equally.
 
-    Examples
-    --------
     >>> rank_shares(np.array([[0.0, 0.1], [0.3, 0.3]]))
     array([[0.75, 0.25],
            [0.25, 0.75]])
