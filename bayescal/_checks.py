@@ -74,20 +74,7 @@ def finite(name: str, values: Array) -> None:
 
 
 def probabilities(name: str, values: Array) -> Array:
-    """Require values in [0, 1]; return them, or a clipped copy if values are outside only by rounding.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    values : ndarray
-        Numbers of any shape.
-
-    Returns
-    -------
-    ndarray
-        `values` itself if all are in [0, 1]; otherwise a clipped copy, after one warning.
-    """
+    """Require values in [0, 1]; return them, or a clipped copy after a warning if some are outside by rounding."""
     column, exp = values.ndim == 1, f"`np.exp({name})`"
     # functions that take logits call the argument so
     inverse = f"`scipy.special.expit({name})`" if column else f"`scipy.special.softmax({name}, axis=1)`"
@@ -236,8 +223,6 @@ def of_percent(value: Any) -> str:
 def of_percentages(value: Any) -> str:
     """Return a hint for values of a column such as "4%", otherwise an empty string.
 
-    Examples
-    --------
     >>> of_percentages("85%"), of_percentages("85")
     ("Percentages? Write 0.85 in place of '85%'.", '')
     """

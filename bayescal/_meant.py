@@ -18,26 +18,16 @@ from bayescal._invalid import quoted
 class Meant(NamedTuple):
     """Words for one thing, and where it is in this package.
 
-    Attributes
-    ----------
-    words : str
-        Other names, separated by spaces, in small letters and without underscores.
-    says : str
-        The beginning of the answer.
-    here : tuple of str
-        Keywords or attributes, as they are written; the first one that exists is the answer. ``function:keyword`` is a
-        keyword of one function only, ``keyword=value`` no attribute.
-    elsewhere : str
-        Otherwise: the code with which one gets it. Names are those of the reader: `y_true`, `result`, ...
-    of : str
-        Names of the functions, results or topics for which the words have this meaning, and no other; all by default.
+    `here` are keywords or attributes, as they are written; the first one that exists is the answer.
+    ``function:keyword`` is a keyword of one function only, ``keyword=value`` no attribute. Otherwise the answer is the
+    code `elsewhere`, with names of the reader: `y_true`, `result`, ...
     """
 
-    words: str
-    says: str
+    words: str  # other names, separated by spaces, in small letters and without underscores
+    says: str  # the beginning of the answer
     here: tuple[str, ...] = ()
     elsewhere: str = ""
-    of: str = ""
+    of: str = ""  # functions, results or topics for which the words have this meaning; all by default
 
 
 _EVALUATE = "bayescal.evaluate(y_true, y_prob"
@@ -315,8 +305,6 @@ CALLS = {
 def letters(words: str) -> str:
     """Return only letters and digits, in lower case, so that spellings of one name are equal.
 
-    Examples
-    --------
     >>> letters("over-confidence"), letters("l_2 error"), letters("ROC AUC")
     ('overconfidence', 'l2error', 'rocauc')
     """
@@ -385,17 +373,8 @@ def similar(name: str, known: Iterable[str]) -> str:
 def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     """Return where in the package a thing is, or public names of similar spelling, after a space; may be empty.
 
-    Parameters
-    ----------
-    name : str
-        The name that does not exist.
-    module : str
-        The module in which it was looked up: the package or one of its public modules.
-    listed : iterable of str
-        Public names of this module.
+    `name` was looked up in `module`, the package or one of its public modules, whose public names are `listed`.
 
-    Examples
-    --------
     >>> of_module("evalute_survival", "bayescal", ["evaluate"])
     ' Did you mean `bayescal.survival.evaluate` or `bayescal.survival.evaluate_counts` or `bayescal.survival.compare`?'
     >>> of_module("compair", "bayescal.survival", ["compare", "evaluate"])
@@ -449,24 +428,10 @@ def unknown_keyword(
     given: Collection[str] = (),
     rest: str = "",
 ) -> UnknownKeywordError:
-    """Return the error about an unknown keyword.
+    """Return the error about the keyword `word` of the function `where`, which takes the keywords `known`.
 
-    Parameters
-    ----------
-    where : str
-        The function.
-    word : str
-        The keyword.
-    known : iterable of str
-        Keywords that it takes.
-    owners : collection of str, optional
-        Names under which the table may know the function.
-    call : str, optional
-        A call with the necessary arguments and no closing parenthesis.
-    given : collection of str, optional
-        Arguments that were given.
-    rest : str, optional
-        What to add if the table has no answer.
+    `owners` are names under which the table may know the function, `given` arguments that were given, `call` a call
+    with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer.
     """
     known = tuple(known)
     rows = _rows(word, owners or _owners(where, None))
@@ -504,16 +469,8 @@ def known_keywords(
 ) -> None:
     """Raise if a model does not take an option.
 
-    Parameters
-    ----------
-    where : str
-        The model, as a keyword.
-    given : collection of str
-        Names of the options.
-    allowed : callable
-        The function that takes them.
-    others : mapping of str to callable, optional
-        The functions of other models, each named as `where` is.
+    `where` is the model as a keyword, `given` are names of options, `allowed` is the function that takes them; `others`
+    are the functions of other models, named as `where` is.
     """
     if not given:
         return
@@ -539,13 +496,8 @@ def _keywords_only(function: Callable[..., Any]) -> list[str]:
 def public[T: Any](thing: T) -> T:
     """Mark a public function or class, so that errors about its keywords and attributes say what may be meant.
 
-    The function accepts ``sample_weight`` for `weights`, and scikit-learn's names of ways to choose bins; its
-    signature is unchanged.
-
-    Parameters
-    ----------
-    thing : function or class
-        A public function, or a class with public methods.
+    The function accepts ``sample_weight`` for `weights`, and scikit-learn's names of ways to choose bins; its signature
+    is unchanged.
     """
     return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]
 

@@ -28,27 +28,14 @@ LARGEST_WEIGHT = 1e140
 class Rule:
     """A rule of valid values.
 
-    Parameters
-    ----------
-    words : str
-        The rule in a sentence that begins with the argument, as in "must lie in [0, 1]".
-    holds : callable
-        Takes an array, returns an array of bool: True where a value obeys the rule.
-    hint : str
-        How to repair other values, if that does not depend on them.
-    verb : (str, str)
-        What one such value does, and what several do.
-
-    Examples
-    --------
     >>> BINARY.holds(np.array([0.0, 0.5, 1.0]))
     array([ True, False,  True])
     """
 
-    words: str
-    holds: Callable[[Array], Array]
-    hint: str = ""
-    verb: tuple[str, str] = DOES_NOT
+    words: str  # in a sentence that begins with the argument, as in "must lie in [0, 1]"
+    holds: Callable[[Array], Array]  # True where a value obeys the rule
+    hint: str = ""  # how to repair other values, if that does not depend on them
+    verb: tuple[str, str] = DOES_NOT  # what one such value does, and what several do
 
     def require(self, name: str, values: Array) -> None:
         """Raise `InvalidRows` if a value breaks the rule."""

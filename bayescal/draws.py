@@ -28,13 +28,8 @@ ARITHMETIC = frozenset(SIGNS) - COMPARISONS
 def fingerprint(*contents: Any) -> int:
     """Return a number that differs between contents, to identify the evaluation that draws belong to.
 
-    Parameters
-    ----------
-    *contents
-        Arrays, which count by type, shape and values; anything else counts by its representation.
+    Arrays count by type, shape and values; anything else counts by its representation.
 
-    Examples
-    --------
     >>> fingerprint(np.arange(3), "seed 1") == fingerprint(np.arange(3), "seed 2")
     False
     """

@@ -22,18 +22,10 @@ from bayescal.stats.paired import PairedCounts
 
 @dataclass(frozen=True, eq=False)
 class ClassifierRows:
-    """The same rows of several classifiers, which have been read and checked.
-
-    Parameters
-    ----------
-    rows : dict of str to Predictions
-        The rows of each classifier, by name.
-    clusters : Clusters or None
-        The cluster of each row.
-    """
+    """The same rows of several classifiers, which have been read and checked."""
 
     rows: dict[str, Predictions]
-    clusters: Clusters | None
+    clusters: Clusters | None  # of each row
 
     @classmethod
     def read(

@@ -71,31 +71,10 @@ def evaluate_groups(
     pooling: str | None = None,
     **arguments: Any,
 ) -> GroupedEvaluation:
-    """Evaluate groups from their counts; no row belongs to two groups.
+    """Evaluate groups from their counts, and all rows from `overall`; no row belongs to two groups.
 
-    Parameters
-    ----------
-    labels : sequence of hashable
-        Labels of the groups.
-    counts : iterable of BinnedCounts
-        Counts of the groups, in the order of `labels` and on the same bins. A lazy iterable is read only after the
-        check that all draws fit into memory.
-    overall : BinnedCounts
-        Counts of all rows.
-    name : str
-        Name of the grouping, such as "site".
-    rng, draws, progress, pooling, **arguments
-        As for `evaluate_counts`.
-
-    Returns
-    -------
-    GroupedEvaluation
-        One evaluation per group, and one of all rows.
-
-    Raises
-    ------
-    ValueError
-        If the draws of all groups would not fit into memory.
+    `counts` are on the same bins, in the order of `labels`; a lazy iterable is read only after the check that the draws
+    of all groups fit into memory (ValueError). `name` is that of the grouping, such as "site".
     """
     pooling = checked_pooling(pooling, groups=True, model=arguments.get("model", DEFAULT_MODEL))
     if pooling != NONE and clusters_of(overall) is not None:

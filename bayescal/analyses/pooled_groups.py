@@ -24,27 +24,7 @@ MODEL = "shrinkage"
 
 
 def checked_pooling(pooling: Any, *, groups: bool, model: str = MODEL) -> str:
-    """Return how groups are pooled; refuse it without groups, and for a model without pooling.
-
-    Parameters
-    ----------
-    pooling : {"none", "partial", "complete"} or None
-        The argument; None if it was not given.
-    groups : bool
-        Whether there are groups.
-    model : str
-        Name of the model.
-
-    Returns
-    -------
-    str
-        ``"none"`` if it was not given.
-
-    Raises
-    ------
-    ValueError
-        If `pooling` is unknown, there are no groups, or the model has no pooling.
-    """
+    """Return how groups are pooled, by default not; refuse it without groups, and for a model without pooling."""
     if pooling is None:
         return NONE
     _checks.one_of("pooling", pooling, POOLINGS)
@@ -67,32 +47,10 @@ def evaluate_pooled(
     rng: np.random.Generator,
     progress: bool | None = None,
 ) -> tuple[dict[Any, Evaluation], int]:
-    """Evaluate groups jointly.
+    """Evaluate groups jointly: one evaluation per group, with joint draws, and the seed of the draws.
 
-    Parameters
-    ----------
-    labels : sequence of hashable
-        Labels of the groups.
-    counts : sequence of BinnedCounts
-        Counts of the groups; some may be empty.
-    whole : Evaluation
-        Evaluation of all rows under the shrinkage model; its draws are those of the common curve.
-    pooling : {"partial", "complete"}
-        How the groups are pooled.
-    rng : Generator
-        Randomness.
-    progress : bool, optional
-        As for `evaluate`.
-
-    Returns
-    -------
-    (dict of hashable to Evaluation, int)
-        One evaluation per group, with joint draws, and the seed of the draws.
-
-    Raises
-    ------
-    ValueError
-        If no group has rows.
+    Some groups may be empty; ValueError if all are. `pooling` is "partial" or "complete". The draws of `whole`, the
+    evaluation of all rows under the shrinkage model, are those of the common curve.
     """
     if not whole.counts.occupied.any():
         raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")

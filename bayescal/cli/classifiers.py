@@ -11,24 +11,10 @@ from bayescal.data.files.source import Source
 
 
 def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) -> dict[str, ModelColumns]:
-    """Return the columns of each classifier, by its name.
+    """Return the columns of each classifier, at least two, by its name.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        One file with the columns of all classifiers, or one file per classifier.
-    options : ColumnOptionsPerClassifier
-        The options that were given.
-
-    Returns
-    -------
-    dict of str to ModelColumns
-        At least two.
-
-    Raises
-    ------
-    ValueError, OSError
-        If an option is missing or superfluous, two classifiers have the same name, or a file is invalid.
+    There is one file with the columns of all classifiers, or one file per classifier. ValueError if an option is
+    missing or superfluous, or two classifiers have the same name.
     """
     option = option_of_probabilities(options, "each classifier's probabilities are", "one column per classifier")
     texts, labels = getattr(options, option), options.correct or [str(options.label)]
@@ -50,30 +36,11 @@ def named_columns(
     *,
     logprob: bool = False,
 ) -> dict[str, ModelColumns]:
-    """Return the columns of one or several classifiers, by name.
+    """Return the columns of one or several classifiers, by name, from one file or from one file per classifier.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        One file with the columns of all classifiers, or one file per classifier.
-    option : {"prob", "prob-prefix", "confidence"}
-        The option that names the columns of probabilities.
-    texts, labels : list of str
-        Values of this option, ``COLUMN`` or ``NAME=COLUMN``, and columns of labels; one stands for all.
-    key : str or None
-        Column that matches the rows of several files.
-    logprob : bool, default False
-        Whether the columns hold logarithms of probabilities.
-
-    Returns
-    -------
-    dict of str to ModelColumns
-        At least one.
-
-    Raises
-    ------
-    ValueError, OSError
-        If the numbers of files and columns do not match, two classifiers have the same name, or a file is invalid.
+    `texts` are the values of `option` ("prob", "prob-prefix" or "confidence"), ``COLUMN`` or ``NAME=COLUMN``; `labels`
+    are columns of labels, of which one stands for all. `key` is the column that matches the rows of several files.
+    ValueError if numbers of files and columns do not match, or two classifiers have the same name.
     """
     sources = _sources(files, key)
     n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))

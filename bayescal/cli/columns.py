@@ -20,24 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Columns with the predictions of one classifier.
-
-    Parameters
-    ----------
-    label : str
-        Column of labels.
-    prob, prob_prefix : str or None
-        Column of probabilities, or the beginning of the names of several; one of the two.
-    target : str or None
-        Target, if the options imply one.
-    options : ColumnOptions
-        The options that were given.
-    """
+    """Columns with the predictions of one classifier; one of `prob` and `prob_prefix` is None."""
 
     label: str
     prob: str | None
-    prob_prefix: str | None
-    target: str | None
+    prob_prefix: str | None  # the beginning of the names of several columns
+    target: str | None  # if the options imply one
     options: ColumnOptions
 
     def open(self, file: Path, by: str | None = None) -> RowStream:
@@ -98,22 +86,8 @@ def columns_of(options: ColumnOptions) -> ColumnNames:
 def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier, whose: str, column: str) -> str:
     """Return which option names the probabilities: "prob", "prob_prefix" or "confidence".
 
-    Parameters
-    ----------
-    options : ColumnOptions or ColumnOptionsPerClassifier
-        The options that were given.
-    whose, column : str
-        Words for the probabilities and for a column of them, for messages.
-
-    Returns
-    -------
-    str
-        Name of a field of `options`.
-
-    Raises
-    ------
-    ValueError
-        If none of the three was given or several were, or if the option that names the labels is missing.
+    ValueError, with the words `whose` and `column`, unless one of the three and the option that names the labels were
+    given.
     """
     given = options.given()
     one_scale(options.logits, options.logprob)

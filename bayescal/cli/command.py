@@ -48,19 +48,7 @@ class Result(ABC):
 
 
 def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_WORDS, *, details: bool) -> None:
-    """Print a headline, a table and remarks; with `details` also notes and the specification.
-
-    Parameters
-    ----------
-    screen : Console
-        Where to print.
-    sheet : Sheet
-        The content.
-    words : mapping of str to str, optional
-        Words of the library, and those of the command line.
-    details : bool
-        Whether to print notes and the specification.
-    """
+    """Print a headline, a table and remarks; with `details` also notes and the specification."""
     from bayescal import _render
 
     def in_words(text: str) -> str:
@@ -85,37 +73,17 @@ def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_
 
 @dataclass(frozen=True)
 class Job:
-    """The parts in which commands differ.
-
-    Parameters
-    ----------
-    compute : callable
-        Reads the inputs and computes the result.
-    outputs : mapping of str to Path
-        Files to write, by option ("json", "output", "html", "latex", "plot", "netcdf").
-    inputs : sequence of Path, optional
-        Files that no output may overwrite.
-    details : bool, default False
-        Whether to print also notes and specifications.
-    """
+    """The parts in which commands differ; `compute` reads the inputs and computes the result."""
 
     compute: Callable[[], Result]
-    outputs: Mapping[str, Path]
-    inputs: Sequence[Path] = ()
-    details: bool = False
+    outputs: Mapping[str, Path]  # files to write, by option ("json", "output", "html", "latex", "plot", "netcdf")
+    inputs: Sequence[Path] = ()  # files that no output may overwrite
+    details: bool = False  # whether to print also notes and specifications
 
     def run(self) -> int:
         """Check the outputs, compute, save and show, in this order: if printing fails, the files are already saved.
 
-        Returns
-        -------
-        int
-            Exit code.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            If an option or an input is invalid, or an output cannot be written.
+        Returns the exit code.
         """
         from bayescal.cli import outputs
 
@@ -130,42 +98,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the program.
-
-    Parameters
-    ----------
-    function : callable
-        Returns a `Job`; its name is that of the command, its docstring the page of help.
-    examples : str
-        Text below the options.
-    defaults : str
-        Module and name of the function of the library whose defaults the help shows.
-    besides : tuple of str
-        Keywords of this function that mean something else than the option of the same name.
-    """
+    """A command of the program, with the name and the docstring of its function."""
 
     function: Callable[..., Job]
-    examples: str = ""
-    defaults: str = ""
-    besides: tuple[str, ...] = ()
+    examples: str = ""  # text below the options
+    defaults: str = ""  # module and name of the function of the library whose defaults the help shows
+    besides: tuple[str, ...] = ()  # keywords of this function that mean something else than the option of the same name
 
 
 def command(function: Callable[..., Job]) -> Callable[..., None]:
-    """Make a typer command of a function that returns a `Job`.
+    """Make a typer command of a function that returns a `Job`; the docstring of the function is the page of help.
 
-    Parameters
-    ----------
-    function : callable
-        A parameter that is annotated with a record of options, a dataclass, becomes one option for each field of the
-        record. The docstring is the page of help.
+    A parameter that is annotated with a record of options, a dataclass, becomes one option for each field of the
+    record. The command ends the program with the exit code of the job; invalid input gives one message on stderr and
+    exit code 2.
 
-    Returns
-    -------
-    callable
-        Runs the job and ends the program with its exit code. Invalid input gives one message on stderr and exit code 2.
-
-    Examples
-    --------
     >>> from typing import Annotated
     >>> @dataclass(frozen=True)
     ... class ModelOptions:

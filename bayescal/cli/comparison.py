@@ -35,24 +35,12 @@ PAIR = 24
 
 @dataclass(frozen=True)
 class ComparedFiles(Result):
-    """The comparison of classifiers.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison.
-    estimand : Estimand
-        The quantity that is shown.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str
-        Notes on the rows.
-    """
+    """The comparison of classifiers."""
 
     comparison: Comparison
-    estimand: Estimand
-    parameters: dict[str, Any]
-    notes: Sequence[str]
+    estimand: Estimand  # that is shown
+    parameters: dict[str, Any]  # values of the options that give the same result again
+    notes: Sequence[str]  # on the rows
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the picture or the data tree."""
@@ -77,15 +65,7 @@ class ComparedFiles(Result):
 
 @dataclass(frozen=True)
 class ComparedDatasets(Result):
-    """The comparison of classifiers over data sets.
-
-    Parameters
-    ----------
-    comparison : ComparisonOverDatasets
-        The comparison.
-    estimand, parameters, notes
-        As for `ComparedFiles`.
-    """
+    """The comparison of classifiers over data sets; fields are as those of `ComparedFiles`."""
 
     comparison: ComparisonOverDatasets
     estimand: Estimand
@@ -115,29 +95,7 @@ def compare_files(
     question: CompareQuestionOptions,
     model: ModelOptions,
 ) -> ComparedFiles | ComparedDatasets:
-    """Compare the classifiers in one file, or in several.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        The files.
-    columns : ColumnOptionsPerClassifier
-        Columns of the files.
-    question : CompareQuestionOptions
-        Estimand, width of practical equivalence, target and bins.
-    model : ModelOptions
-        Posterior, draws and seed.
-
-    Returns
-    -------
-    ComparedFiles or ComparedDatasets
-        The comparison; with --by, over data sets.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or a file is invalid.
-    """
+    """Compare the classifiers in one file, or in several; with --by, over data sets."""
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
     estimand.badness(np.zeros(1))  # raises if its values cannot be ranked, before files are read

@@ -13,13 +13,7 @@ STEPS = {COUNTING: "Counting", EDGES: "Edges of bins"}
 
 
 class Bars:
-    """One bar per pass over a file, on stderr if that is a terminal; a file of one block has none.
-
-    Parameters
-    ----------
-    file : str
-        Name of the file.
-    """
+    """One bar per pass over a file, on stderr if that is a terminal; a file of one block has none."""
 
     def __init__(self, file: str) -> None:
         self._file, self._step = file, ""
@@ -58,18 +52,7 @@ class Bars:
 
 @contextmanager
 def bars(file: str) -> Iterator[Bars]:
-    """Show bars while a file is read, and remove them afterwards.
-
-    Parameters
-    ----------
-    file : str
-        Name of the file.
-
-    Yields
-    ------
-    Bars
-        The argument `progress` of functions that read the file.
-    """
+    """Show bars while a file is read; yield the argument `progress` of functions that read it."""
     shown = Bars(file)
     try:
         yield shown

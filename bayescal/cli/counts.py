@@ -38,22 +38,7 @@ def holds_counts(path: Path) -> bool:
 def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
     """Read a file of counts, and merge its bins if fewer are asked for.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    bins : int or list of float, optional
-        Bins whose edges are among those that were counted.
-
-    Returns
-    -------
-    BinnedCounts or ClasswiseCounts
-        The counts.
-
-    Raises
-    ------
-    ValueError
-        If the file is invalid, holds counts of two classifiers, or lacks an edge of `bins`.
+    ValueError if the file is invalid, holds counts of two classifiers, or lacks an edge of `bins`.
     """
     counts: Any = load_counts(path)
     kind = kind_of(counts)
@@ -69,17 +54,7 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
 
 @dataclass(frozen=True)
 class CountedFiles(Result):
-    """Counts of files and their sum.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        Files of rows or of counts.
-    parts : sequence of BinnedCounts, PairedCounts or ClasswiseCounts
-        Counts of each file.
-    total : BinnedCounts, PairedCounts or ClasswiseCounts
-        Their sum.
-    """
+    """Counts of files of rows or of counts, and their sum."""
 
     files: Sequence[Path]
     parts: Sequence[SavedCounts]
@@ -99,27 +74,7 @@ class CountedFiles(Result):
 
 
 def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQuestionOptions) -> CountedFiles:
-    """Count the rows of files, one file after the other.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        Files with the same columns.
-    options : ColumnOptions
-        Columns of the files.
-    question : CountQuestionOptions
-        Target and bins.
-
-    Returns
-    -------
-    CountedFiles
-        The counts.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or a file is invalid; if there are several files, the message names the file.
-    """
+    """Count the rows of files with the same columns, one after the other; errors name the file if there are several."""
     _require_different(files)
     columns = columns_of(options)
     target = question.target or columns.target
@@ -131,20 +86,7 @@ def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQu
 def load_files(files: Sequence[Path]) -> CountedFiles:
     """Load counts from files that ``bayescal count`` or `save_counts` wrote.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        The files.
-
-    Returns
-    -------
-    CountedFiles
-        The counts.
-
-    Raises
-    ------
-    ValueError, OSError
-        If a file is invalid, or was counted on other bins or for another target.
+    ValueError if a file is invalid, or was counted on other bins or for another target.
     """
     _require_different(files)
     return _summed(files, [load_counts(file) for file in files])

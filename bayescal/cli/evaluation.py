@@ -38,24 +38,12 @@ type FileEvaluation = Evaluation | ClasswiseEvaluation | GroupedEvaluation
 
 @dataclass(frozen=True)
 class EvaluatedFile(Result):
-    """The evaluation of a file.
-
-    Parameters
-    ----------
-    evaluation : Evaluation, ClasswiseEvaluation or GroupedEvaluation
-        The evaluation.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str, optional
-        Notes on the rows.
-    estimands : list of Estimand, optional
-        Quantities of the table of an `Evaluation`.
-    """
+    """The evaluation of a file."""
 
     evaluation: FileEvaluation
-    parameters: dict[str, Any]
-    notes: Sequence[str] = ()
-    estimands: list[Estimand] | None = None
+    parameters: dict[str, Any]  # values of the options that give the same result again
+    notes: Sequence[str] = ()  # on the rows
+    estimands: list[Estimand] | None = None  # quantities of the table of an `Evaluation`
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the picture or the data tree."""
@@ -81,27 +69,7 @@ class EvaluatedFile(Result):
 
 
 def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
-    """Evaluate a file of predictions or of counts.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    options : ColumnOptions
-        Columns of the file.
-    *records : Options
-        Groups, target, bins, model, draws and seed.
-
-    Returns
-    -------
-    EvaluatedFile
-        The evaluation.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or the file is invalid.
-    """
+    """Evaluate a file of predictions or of counts; `records` state groups, target, bins, model, draws and seed."""
     if holds_counts(file):
         return _evaluate_counted(file, options, *records)
     columns = columns_of(options)

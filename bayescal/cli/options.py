@@ -31,22 +31,8 @@ def given_in(*records: Options) -> dict[str, Any]:
 
 
 def refuse(given: Mapping[str, Any], rule: str) -> None:
-    """Refuse options that cannot be used together with the others.
+    """Refuse options that cannot be used together with the others; `rule` says when they cannot be used.
 
-    Parameters
-    ----------
-    given : mapping
-        The options that were given, by name.
-    rule : str
-        End of the message: the circumstances under which they cannot be used.
-
-    Raises
-    ------
-    ValueError
-        If there are any.
-
-    Examples
-    --------
     >>> refuse({"prob_prefix": "p_"}, "with --coverage, only with FILE")
     Traceback (most recent call last):
     ValueError: --prob-prefix cannot be used with --coverage, only with FILE.

@@ -188,24 +188,11 @@ def translated(
     called: Mapping[str, str] | None = None,
     others: "Mapping[str, Rows]" = NO_ROWS,
 ) -> str:
-    """Write a message of the library in the words of the command line.
+    """Write a message of the library with options for arguments, and lines of the file for indices.
 
-    Parameters
-    ----------
-    problem : Exception, Warning or str
-        An error or a warning of the library. Those about invalid rows carry a record, from which the message is
-        written; in other messages, arguments stand between backticks.
-    rows : Rows, optional
-        The rows that were given to the library, to name lines of their file.
-    called : mapping of str to str, optional
-        Names of the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
-    others : mapping of str to Rows, optional
-        Rows of other files, by the argument that holds them.
-
-    Returns
-    -------
-    str
-        The message with options for arguments, and lines of the file for indices.
+    Errors and warnings about invalid rows carry a record, from which the message is written; in other messages,
+    arguments stand between backticks. `rows` were given to the library, `others` are rows of other files by argument,
+    and `called` has names of the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
     """
     from bayescal._invalid import InvalidRows, RoundingWarning  # loads numpy, which `--help` does not need
 

@@ -205,7 +205,7 @@ def draw_beside(
 
 
 def draw_scores(ax: "Axes", scores: Mapping[str, MultiClassScore], prob: float = 0.95) -> None:
-    """Draw one row per score of several classes, as `plot_forest` does; means and intervals have no Monte Carlo error."""
+    """Draw one row per score of several classes, as `plot_forest` does; no number has a Monte Carlo error."""
     each = list(scores.values())
     ends = np.array([[*score.interval(prob), *score.interval(INNER)] for score in each]).T
     rows = Forest(tuple(map(_render.name, scores)), np.array([score.mean for score in each]), *ends)
