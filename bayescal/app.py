@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from bayescal.cli.command import Command, command
+from bayescal.cli.command import Command, Commands, command, help_of
 from bayescal.cli.commands import compare, count, demo, merge, report
-from bayescal.cli.help import Commands, help_of
 from bayescal.cli.words import prepare_terminal, say_error
 from bayescal.clinical import command as clinical
 from bayescal.cumulative import command as cumulative

@@ -5,9 +5,8 @@ from typing import Any, overload
 
 from bayescal._meant import public
 from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
-from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
+from bayescal.analyses.groups import PARTIAL, TOTAL, checked_pooling, evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.analyses.pooled_groups import PARTIAL, TOTAL, checked_pooling
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
 from bayescal.data.groups import Groups

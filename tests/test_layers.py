@@ -323,7 +323,7 @@ def test_modules_that_are_imported_by_their_name():
         ("_lazy.py", "f'{PACKAGE}.estimands.names'"),
         ("_lazy.py", "f'{PACKAGE}.{module}'"),
         ("_presented.py", "f'bayescal.report.{name}'"),
-        ("cli/help.py", "module"),
+        ("cli/command.py", "module"),
         ("report/topics.py", "f'bayescal.{folders[0]}.page'"),
         (
             "stats/kinds.py",

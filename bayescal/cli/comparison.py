@@ -11,8 +11,7 @@ import numpy as np
 from bayescal import _render
 from bayescal._invalid import RoundingWarning
 from bayescal.analyses.compare import compare
-from bayescal.cli.classifiers import columns_by_name
-from bayescal.cli.columns import ONE_CLASS, group_column, refuse_column
+from bayescal.cli.columns import ONE_CLASS, columns_by_name, group_column, refuse_column
 from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of, parse_classes, settings
 from bayescal.cli.options import ColumnOptionsPerClassifier, CompareQuestionOptions, ModelOptions

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
-from bayescal.analyses.groups import evaluate_groups, most_groups
-from bayescal.analyses.pooled_groups import checked_pooling
+from bayescal.analyses.groups import checked_pooling, evaluate_groups, most_groups
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
-from bayescal.cli.counting import bars
-from bayescal.cli.counts import holds_counts, read_counts
+from bayescal.cli.counts import bars, holds_counts, read_counts
 from bayescal.cli.keywords import keywords_of, model_keywords, settings
 from bayescal.cli.options import ColumnOptions, Options, given_in, refuse
 from bayescal.cli.words import warnings_as_notes

@@ -7,8 +7,18 @@ import numpy as np
 from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
-from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
-from bayescal.report.room import is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    SMALL,
+    axes_or_new,
+    background,
+    is_dark,
+    is_small,
+    keep_within,
+    key_above,
+    palette,
+    small_words,
+    titled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

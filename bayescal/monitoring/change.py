@@ -6,7 +6,7 @@ from bayescal import _render
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.results.compared import Compared
+from bayescal.results.comparison import Compared
 from bayescal.results.verdict import SURE
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")

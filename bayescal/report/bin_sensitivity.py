@@ -9,9 +9,19 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._meant import public
-from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, key_above, palette
+from bayescal.report.drawing import (
+    SMALL,
+    axes_or_new,
+    background,
+    characters,
+    colors_by_name,
+    is_small,
+    keep_within,
+    key_above,
+    palette,
+    small_words,
+)
 from bayescal.report.forest import INNER, axis_label, key
-from bayescal.report.room import characters, is_small, keep_within, small_words
 from bayescal.results.bin_sensitivity import BinSensitivity
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
-from bayescal.report.drawing import SMALL, background, is_dark, palette, require_evaluation
-from bayescal.report.room import add_part
+from bayescal.report.drawing import SMALL, add_part, background, is_dark, palette, require_evaluation
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 

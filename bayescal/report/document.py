@@ -17,7 +17,7 @@ from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
-from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.scores import ScoreComparison
 from bayescal.results.wording import SMALL_ECE
 
 #: Changes when a reader of the file would have to change.

@@ -14,14 +14,25 @@ from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, is_registered, registered
-from bayescal.report.drawing import SMALL, SMALLER, axes_or_new, background, colors_by_name, palette
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    SMALL,
+    SMALLER,
+    TINY,
+    axes_or_new,
+    background,
+    characters,
+    colors_by_name,
+    is_small,
+    keep_within,
+    palette,
+    small_words,
+)
 from bayescal.results import wording
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparable import values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.scores import MultiClassScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.drawing import SMALL, axes_or_new, palette
+from bayescal.report.drawing import SMALL, axes_or_new, characters, is_small, keep_within, palette, small_words
 from bayescal.report.forest import (
     LEAST_LETTERS,
     NAME_WIDTH,
@@ -19,7 +19,6 @@ from bayescal.report.forest import (
     key,
     mark_zero,
 )
-from bayescal.report.room import characters, is_small, keep_within, small_words
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
 if TYPE_CHECKING:

@@ -22,12 +22,22 @@ from bayescal.report.diagram import (
     require_undivided,
     scale_histogram,
 )
-from bayescal.report.drawing import SMALL, SMALLER, background, palette
-from bayescal.report.room import TINY, add_part, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    SMALL,
+    SMALLER,
+    TINY,
+    add_part,
+    background,
+    characters,
+    is_small,
+    keep_within,
+    palette,
+    small_words,
+)
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.compared import Compared
+from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 

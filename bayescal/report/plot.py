@@ -19,9 +19,8 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.over_datasets import ComparisonOverDatasets
-from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.scores import MultiClassScore, ScoreComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

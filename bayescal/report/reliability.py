@@ -30,15 +30,17 @@ from bayescal.report.drawing import (
     background,
     colors_by_name,
     headline,
+    is_small,
+    keep_within,
     key_above,
     palette,
     require_axes,
+    small_words,
 )
 from bayescal.report.overlay import add_evaluation, several
-from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
-from bayescal.results.compared import Compared
+from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:

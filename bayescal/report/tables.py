@@ -14,7 +14,7 @@ from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.remarks import grid_remarks
-from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.scores import ScoreComparison
 
 #: Columns of the table of differences, after the pair.
 DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")

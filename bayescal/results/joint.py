@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -447,3 +448,51 @@ class Joint(Labelled, _presented.Presented):
     def _listed(self, estimand: EstimandLike | None) -> tuple[Any, ...]:
         """Return the labels in the order in which pairs are subtracted."""
         return listed(self.labels, self._in_order(estimand))
+
+
+class OfEstimand(_presented.Presented):
+    """A result that exports what it says about any estimand."""
+
+    def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the result as one HTML page with pictures and sortable tables, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            As for `Evaluation.to_html`, or if the estimand cannot be compared.
+        """
+        return _presented.page_of(self, path, estimand=estimand)
+
+    def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the result as JSON, or write it to a file, as ``bayescal compare --json`` does.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.json``. An existing file is replaced in one step.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            As for `Evaluation.to_json`, or if the estimand cannot be compared.
+        """
+        return _presented.json_of(self, path, estimand=estimand)

@@ -17,7 +17,7 @@ from bayescal.app import app
 from bayescal.estimands import registry as module
 from bayescal.estimands.names import estimand_called
 from bayescal.estimands.registry import RESERVED, as_estimand, estimand, registered
-from bayescal.report.comparison_shapes import comparison_shapes
+from bayescal.report.comparison import comparison_shapes
 from bayescal.results.comparable import common_estimands
 
 THRESHOLD = 0.2

@@ -14,8 +14,7 @@ import bayescal as bc
 from bayescal import Estimand
 from bayescal._render import wrapped
 from bayescal.estimands.registry import registered
-from bayescal.report.comparison import plot_comparison
-from bayescal.report.comparison_shapes import comparison_shapes
+from bayescal.report.comparison import comparison_shapes, plot_comparison
 from bayescal.report.forest import forest, one_line_each, plot_forest
 
 LONG = [f"resnet50_imagenet_finetuned_epoch_{k}0 with temperature" for k in range(1, 9)]

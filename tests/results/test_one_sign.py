@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal.datasets.simulate import simulate
-from bayescal.report.comparison_shapes import comparison_shapes
+from bayescal.report.comparison import comparison_shapes
 from bayescal.report.over_datasets import difference_rows
 from bayescal.results.joint import listed
 

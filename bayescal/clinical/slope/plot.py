@@ -10,8 +10,7 @@ from bayescal.clinical.curve.plot import CurvePoints, draw_curve, finish, points
 from bayescal.clinical.curve.result import CELLS
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.report.diagram import ROOM, SideColors, require_undivided
-from bayescal.report.drawing import axes_or_new, key_above, palette, titled
-from bayescal.report.room import is_small
+from bayescal.report.drawing import axes_or_new, is_small, key_above, palette, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
