@@ -1,4 +1,4 @@
-"""Comparison of classifiers, and its base Compared: named evaluations, their differences and a region of equivalence."""
+"""Comparison of classifiers, and its base Compared: named evaluations and their differences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
