@@ -252,14 +252,14 @@ def generator(rng: Any) -> np.random.Generator:
     A generator that cannot spawn others, such as a RandomState, seeds one that can.
     """
     try:
-        found = np.random.default_rng(rng)
+        result = np.random.default_rng(rng)
     except (TypeError, ValueError) as problem:
         raise type(problem)(
             f"`rng` must be None, an integer >= 0, a SeedSequence or a numpy Generator, not {quoted(rng)}."
         ) from problem
-    if isinstance(found.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
-        return found
-    return np.random.default_rng(found.integers(2**32, size=4))
+    if isinstance(result.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
+        return result
+    return np.random.default_rng(result.integers(2**32, size=4))
 
 
 def seeds(rng: Any, number: int) -> list[int]:

@@ -63,11 +63,11 @@ def latex_text(text: str) -> str:
     >>> print(latex_text("50 % of a_b"))
     50 \% of a\_b
     """
-    return _RUNS.sub(_apart, _SPECIAL.sub(lambda found: ESCAPED[found[0]], text))
+    return _RUNS.sub(_apart, _SPECIAL.sub(lambda match: ESCAPED[match[0]], text))
 
 
-def _apart(found: re.Match[str]) -> str:
-    return r"\ " if found[0] == " " else f"{{}}{found[0]}"
+def _apart(match: re.Match[str]) -> str:
+    return r"\ " if match[0] == " " else f"{{}}{match[0]}"
 
 
 def latex_table(

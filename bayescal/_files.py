@@ -237,9 +237,9 @@ def require_schema(document: Any, schema: str) -> dict[str, Any]:
     if stated == schema:
         return dict(document)
     name, _, version = schema.rpartition("/")
-    of, _, found = stated.rpartition("/") if isinstance(stated, str) else ("", "", "")
-    if of == name and found.isdecimal():
-        repair = "Update bayescal." if int(found) > int(version) else "Make the document again from the rows."
+    kind, _, version_of_file = stated.rpartition("/") if isinstance(stated, str) else ("", "", "")
+    if kind == name and version_of_file.isdecimal():
+        repair = "Update bayescal." if int(version_of_file) > int(version) else "Make the document again from the rows."
         raise ValueError(f"its schema is {_checks.quoted(stated)}; this version of bayescal reads {schema}. {repair}")
     raise ValueError(f"its schema is {_checks.quoted(stated)}, not {schema!r}: it was written for something else.")
 

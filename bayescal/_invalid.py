@@ -69,8 +69,8 @@ class Finding:
         quote = f": {self.shown}" if self.shown else ""
         verb = IS_NOT if self.verb == DOES_NOT and self.rule.startswith("must be ") else self.verb
         do = verb[self.count > 1]
-        found = f"{self._count} of {self.size} {self.unit} {do}{first}{quote}{self._span}"
-        return f"{called} {in_words(self.rule)}; {found}. {in_words(self.hint)}"
+        numbers = f"{self._count} of {self.size} {self.unit} {do}{first}{quote}{self._span}"
+        return f"{called} {in_words(self.rule)}; {numbers}. {in_words(self.hint)}"
 
     @property
     def _count(self) -> str:
@@ -120,8 +120,8 @@ class Rounding(Finding):
 
     def _sentence(self, called: str, first: str, in_words: Callable[[str], str]) -> str:
         where = f" ({first.removeprefix(', ')})" if first else ""
-        found = f"{self._count} of {self.size} {self.unit} lie outside [0, 1] by at most {self.most:.2g}{where}"
-        return f"{called}: {found}; taken as rounding and clipped."
+        numbers = f"{self._count} of {self.size} {self.unit} lie outside [0, 1] by at most {self.most:.2g}{where}"
+        return f"{called}: {numbers}; taken as rounding and clipped."
 
 
 class InvalidRows(ValueError):  # noqa: N818  # named after what it carries: the invalid rows

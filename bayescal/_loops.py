@@ -35,12 +35,12 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
     rows, and at most half of the time is lost.
     """
     choice = _choice()
-    given = [column for column in columns if column is not None]
-    if choice == "never" or not all(map(_known_to_numba, given)):
+    arrays = [column for column in columns if column is not None]
+    if choice == "never" or not all(map(_known_to_numba, arrays)):
         return None
-    kind = (name, *((column.dtype, column.flags.c_contiguous, column.flags.writeable) for column in given))
+    kind = (name, *((column.dtype, column.flags.c_contiguous, column.flags.writeable) for column in arrays))
     _spent[kind] = _spent.get(kind, 0.0) + seconds
-    if choice == "auto" and (len(given[0]) < FEW_ROWS or _spent[kind] < _seconds_before_it_runs()):
+    if choice == "auto" and (len(arrays[0]) < FEW_ROWS or _spent[kind] < _seconds_before_it_runs()):
         return None
     loops = _load()
     # if numba is switched off for debugging, these loops would run in Python, row by row
@@ -80,8 +80,8 @@ def _in_cache() -> bool:
         os.environ.get("NUMBA_CACHE_DIR"),
         f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi",
     )
-    found = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
-    return any(found)
+    files = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
+    return any(files)
 
 
 def _switched_off() -> bool:

@@ -217,18 +217,18 @@ def table(sheet: Sheet, width: int = 100) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    rich_table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     widths = [max(map(len, column)) for column in zip(sheet.header, *sheet.rows, strict=True)]
     room = max(width - sum(widths[1:]) - 2 * len(widths), LEAST_ROOM)
     for i, title in enumerate(sheet.header):
-        drawn.add_column(Text(title), justify="right" if i else "left", no_wrap=True)
+        rich_table.add_column(Text(title), justify="right" if i else "left", no_wrap=True)
     for first, *others in sheet.rows:
         # Text is not parsed as markup: a class may be called [red]
-        drawn.add_row(Text(wrapped(first, room) if len(first) > room else first), *map(Text, others))
+        rich_table.add_row(Text(wrapped(first, room) if len(first) > room else first), *map(Text, others))
     console = Console(width=10**6)
-    least = Measurement.get(console, console.options, drawn).maximum
-    drawn.width = least if least > width else None
-    return drawn
+    least = Measurement.get(console, console.options, rich_table).maximum
+    rich_table.width = least if least > width else None
+    return rich_table
 
 
 def page_width() -> int:

@@ -181,5 +181,5 @@ def fractions_hint(name: str, labels: Array, *, swapped: bool = False, partner: 
 def too_small(largest: float | None = None, where: str = "") -> ValueError:
     """Return the error for weights that are too small for their squares to be summed."""
     rule = f"must be above {1 / LARGEST_WEIGHT:g} at their largest{where}, so that squares can be summed over batches"
-    found = "" if largest is None else f"; it is {largest:g}"
-    return ValueError(f"`weights` {rule}{found}. {SUMMABLE.hint}")
+    observed = "" if largest is None else f"; it is {largest:g}"
+    return ValueError(f"`weights` {rule}{observed}. {SUMMABLE.hint}")

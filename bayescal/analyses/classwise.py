@@ -36,8 +36,8 @@ def evaluate_classes(
     if clusters is not None:
         problems = zip(counts.by_class, Predictions.of_classes(rows), strict=True)
         sums = [ClusterSums.from_rows(each, clusters.of_row, of_class.bins) for of_class, each in problems]
-        of_classes = zip(counts.by_class, sums, strict=True)
-        counts = replace(counts, by_class=tuple(replace(each, clusters=own) for each, own in of_classes))
+        with_sums = zip(counts.by_class, sums, strict=True)
+        counts = replace(counts, by_class=tuple(replace(each, clusters=of_class) for each, of_class in with_sums))
     return evaluate_class_counts(counts, **arguments)
 
 

@@ -69,7 +69,7 @@ def evaluate_pooled(
     compiled = compiled_form_pays(len(labels))
     alone = [_alone(whole, of_group, compiled=compiled) for of_group in counts] if prior.alone else []
     pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior, alone)
-    drawn = pooled.sample(n_draws, rng=seed)
+    samples = pooled.sample(n_draws, rng=seed)
     groups = {}
     with bar(len(labels), "Evaluating groups", progress) as advance:
         for place, (label, of_group) in enumerate(zip(labels, counts, strict=True)):
@@ -79,7 +79,7 @@ def evaluate_pooled(
             groups[label] = Evaluation(
                 counts=of_group,
                 posterior=posterior,
-                bin_draws=posterior.of_draws(drawn),
+                bin_draws=posterior.of_draws(samples),
                 null_bin_draws=null_bins(of_group, n_draws, rng=for_null, compiled=compiled) if rows else None,
                 model=f"{pooling} pooling",
                 bin_draws_seed=seed,
@@ -157,11 +157,11 @@ def evaluate_groups(
             f"`pooling={pooling!r}` cannot be combined with rows in clusters: the coverage of its intervals has not "
             "been measured. Use `pooling='none'`, or leave out `cluster` if the groups are the clusters."
         )
-    drawn = len(labels) * len(overall.bins) * draws
+    size = len(labels) * len(overall.bins) * draws
     if len(labels) > most_groups(draws, len(overall.bins)):
         raise ValueError(
             f"there are {len(labels)} groups of {overall.n_rows} rows, by {name}; {draws} draws of {len(overall.bins)} "
-            f"bins for each group are {drawn:.3g} numbers, and at most {MOST_DRAWN:g} fit into memory. If groups are "
+            f"bins for each group are {size:.3g} numbers, and at most {MOST_DRAWN:g} fit into memory. If groups are "
             "values of a measurement, cut it into ranges; if so many groups are intended, use fewer draws."
         )
     rng = _checks.generator(rng)

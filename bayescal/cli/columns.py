@@ -91,26 +91,26 @@ def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier,
     ValueError, with the words `whose` and `column`, unless one of the three and the option that names the labels were
     given.
     """
-    given = options.given()
+    values = options.given()
     one_scale(options.logits, options.logprob)
-    if "correct" in given or "confidence" in given:
-        if not ("correct" in given and "confidence" in given):
+    if "correct" in values or "confidence" in values:
+        if not ("correct" in values and "confidence" in values):
             raise ValueError(
                 "--correct and --confidence go together: whether the prediction was right, and how confident it was."
             )
-        if given.keys() & {"label", "prob", "prob_prefix"}:
+        if values.keys() & {"label", "prob", "prob_prefix"}:
             raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
         return "confidence"
-    if "prob" in given and "prob_prefix" in given:
+    if "prob" in values and "prob_prefix" in values:
         raise ValueError(f"--prob ({column}) and --prob-prefix (one column per class) cannot be used together.")
-    if not given.keys() & {"prob", "prob_prefix"}:
+    if not values.keys() & {"prob", "prob_prefix"}:
         raise ValueError(
             f"say where {whose}: --prob COLUMN ({column}), --prob-prefix PREFIX (one column per class), or "
             "--confidence COLUMN with --correct COLUMN."
         )
-    if "label" not in given:
+    if "label" not in values:
         raise ValueError("say where the true labels are: --label COLUMN.")
-    return "prob" if "prob" in given else "prob_prefix"
+    return "prob" if "prob" in values else "prob_prefix"
 
 
 def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) -> dict[str, ModelColumns]:

@@ -208,9 +208,9 @@ class OneValueEach(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Count the occurrences of each option, then parse the arguments as `TyperCommand` does."""
         if args and not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-            for option in dict.fromkeys(given):
-                times = given.count(option)
+            _, _, options = self.make_parser(ctx).parse_args(args=list(args))
+            for option in dict.fromkeys(options):
+                times = options.count(option)
                 if times > 1 and isinstance(option, TyperOption) and not (option.multiple or option.is_flag):
                     ctx.fail(f"{option.opts[0]} takes one value and was given {times} times.")
         return super().parse_args(ctx, args)

@@ -83,13 +83,13 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     return EvaluatedFile(evaluation, parameters, notes, estimands)
 
 
-def _estimands(given: list[str] | None, several: Any) -> list[Estimand] | None:
+def _estimands(keys: list[str] | None, several: Any) -> list[Estimand] | None:
     """Return the estimands that are named, before files are read; `several`: the result has several evaluations."""
-    if given is None:
+    if keys is None:
         return None
     if several:
-        refuse({"estimand": given}, "with several groups or classes, whose table shows the ECE of each")
-    return [as_scalar(name.strip().replace("-", "_")) for names in given for name in names.split(",")]
+        refuse({"estimand": keys}, "with several groups or classes, whose table shows the ECE of each")
+    return [as_scalar(name.strip().replace("-", "_")) for names in keys for name in names.split(",")]
 
 
 def _named(estimands: list[Estimand] | None) -> dict[str, Any]:

@@ -34,10 +34,10 @@ def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, An
     >>> keywords["bins"], keywords["binning"], keywords["rng"]
     ([0.0, 0.5, 1.0], 'equal-width', 7)
     """
-    given = given_in(*records)
-    if "seed" in given:
-        given["rng"] = given.pop("seed")
-    return defaults_of(function) | {name: PARSERS.get(name, _unchanged)(value) for name, value in given.items()}
+    values = given_in(*records)
+    if "seed" in values:
+        values["rng"] = values.pop("seed")
+    return defaults_of(function) | {name: PARSERS.get(name, _unchanged)(value) for name, value in values.items()}
 
 
 def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:

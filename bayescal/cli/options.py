@@ -30,15 +30,15 @@ def given_in(*records: Options) -> dict[str, Any]:
     return {name: value for record in records for name, value in record.given().items()}
 
 
-def refuse(given: Mapping[str, Any], rule: str) -> None:
+def refuse(options: Mapping[str, Any], rule: str) -> None:
     """Refuse options that cannot be used together with the others; `rule` says when they cannot be used.
 
     >>> refuse({"prob_prefix": "p_"}, "with --coverage, only with FILE")
     Traceback (most recent call last):
     ValueError: --prob-prefix cannot be used with --coverage, only with FILE.
     """
-    if given:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    if options:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in options)
         raise ValueError(f"{names} cannot be used {rule}.")
 
 

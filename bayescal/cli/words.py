@@ -219,17 +219,17 @@ def _with_options(text: str, called: Mapping[str, str]) -> str:
     for call, words in CALLS.items():
         text = text.replace(call, words)
     for pattern, words in COMPARISONS.items():
-        if found := re.search(pattern, text):
-            column = called.get(found[1], f"`{found[1]}`")
-            text = text.replace(found[0], words.format(column=column, value=found[2]))
+        if match := re.search(pattern, text):
+            column = called.get(match[1], f"`{match[1]}`")
+            text = text.replace(match[0], words.format(column=column, value=match[2]))
     for argument, name in called.items():
         text = text.replace(f"`{argument}`", name)
     return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, text)
 
 
-def _option(found: re.Match[str]) -> str:
+def _option(match: re.Match[str]) -> str:
     """`target='event'` -> --target event; `logits=True` -> --logits; `classes=('no', 'yes')` -> --classes no,yes."""
-    name = OPTION_OF.get(found[1], "--" + found[1].replace("_", "-"))
-    value = re.sub(r"^[('\[]+|[)'\]]+$", "", found[2] or "")
+    name = OPTION_OF.get(match[1], "--" + match[1].replace("_", "-"))
+    value = re.sub(r"^[('\[]+|[)'\]]+$", "", match[2] or "")
     value = re.sub(r"'?, '?", ",", value)
     return name if value in ("", "True") else f"{name} {value}"

@@ -53,14 +53,14 @@ def series(result: BinSensitivity, prob: float = 0.95) -> tuple[list[int], list[
     rows, inner = result.table(prob), result.table(INNER)
     numbers = sorted({row["n_bins"] for row in rows})
     ways = list(dict.fromkeys(row["binning"] for row in rows))
-    drawn = []
+    all_series = []
     for i, way in enumerate(ways):
-        own = sorted((row["n_bins"], k) for k, row in enumerate(rows) if row["binning"] == way)
-        place = np.array([numbers.index(number) for number, _ in own]) + APART * (i - (len(ways) - 1) / 2)
-        ends = {name: np.array([rows[k][name] for _, k in own]) for name in ("mean", "low", "high", "plug_in")}
-        ends |= {f"inner_{name}": np.array([inner[k][name] for _, k in own]) for name in ("low", "high")}
-        drawn.append(Series(way, place, **ends))
-    return numbers, drawn
+        choices = sorted((row["n_bins"], k) for k, row in enumerate(rows) if row["binning"] == way)
+        place = np.array([numbers.index(number) for number, _ in choices]) + APART * (i - (len(ways) - 1) / 2)
+        ends = {name: np.array([rows[k][name] for _, k in choices]) for name in ("mean", "low", "high", "plug_in")}
+        ends |= {f"inner_{name}": np.array([inner[k][name] for _, k in choices]) for name in ("low", "high")}
+        all_series.append(Series(way, place, **ends))
+    return numbers, all_series
 
 
 @public
@@ -110,9 +110,9 @@ def plot_bin_sensitivity(
     prob = _checks.fraction("prob", prob)
     ax = axes_or_new(ax, figsize=(6.4, 4.0))
     small = is_small(ax, *ROOM)
-    numbers, drawn = series(result, prob)
-    colours = colors_by_name(color, [each.binning for each in drawn], palette(ax).cycle[: len(drawn)])
-    for each, colour in zip(drawn, colours, strict=False):
+    numbers, all_series = series(result, prob)
+    colours = colors_by_name(color, [each.binning for each in all_series], palette(ax).cycle[: len(all_series)])
+    for each, colour in zip(all_series, colours, strict=False):
         _draw(ax, each, colour, scale=0.5 if small else 1.0)
     if result.estimand.bounds[0] < 0:
         ax.axhline(0, color=palette(ax).grey, linewidth=1, zorder=1)

@@ -87,7 +87,7 @@ def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: Est
         if isinstance(comparison, ScoreComparison):
             instead = "the page that `to_html` writes shows scores of all classes"
         raise TypeError(f"`comparison` must be a Comparison, not {type(comparison).__name__}; {instead}.")
-    drawn, names = comparison.draws(estimand).values, comparison.names
+    values, names = comparison.draws(estimand).values, comparison.names
     best = [names.index(name) for name in comparison._in_order(estimand)]
     first, *others = comparison._listed(estimand)
     pairs = [(first, other) for other in others]
@@ -97,7 +97,7 @@ def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: Est
     reach = max(float(np.quantile(np.abs(gaps), 0.995)), 2.5 * comparison.rope) or 1e-6
     ropes = np.linspace(0, reach, CURVE) if two else np.empty(0)
     return ComparisonShapes(
-        classifiers=forest([names[i] for i in best], drawn[:, best], prob),
+        classifiers=forest([names[i] for i in best], values[:, best], prob),
         ranks=comparison.rank_probabilities(estimand)[best],
         differences=forest(others, gaps, prob),
         pairs=tuple(pairs),

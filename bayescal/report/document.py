@@ -111,9 +111,9 @@ def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict
 def _heterogeneity(result: GroupedEvaluation) -> dict[str, float] | None:
     if result.pooling != "partial" or result.n_with_rows < 2:
         return None
-    drawn = result.heterogeneity()
-    low, high = drawn.interval(PROB)
-    return {"mean": float(drawn.mean()), "low": float(low), "high": float(high)}
+    heterogeneity = result.heterogeneity()
+    low, high = heterogeneity.interval(PROB)
+    return {"mean": float(heterogeneity.mean()), "low": float(low), "high": float(high)}
 
 
 @document_of.register

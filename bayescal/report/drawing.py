@@ -54,8 +54,8 @@ def cell(ax: "Axes") -> "Bbox":
 
 def is_small(ax: "Axes", width: float, height: float) -> bool:
     """Return whether axes have less space than this, in inches."""
-    own = cell(ax)
-    return bool(own.width < width * ax.figure.dpi or own.height < height * ax.figure.dpi)
+    box = cell(ax)
+    return bool(box.width < width * ax.figure.dpi or box.height < height * ax.figure.dpi)
 
 
 def characters(ax: "Axes", size: float) -> int:
@@ -128,14 +128,14 @@ def _shrink(ax: Any) -> None:
     from matplotlib.transforms import Bbox
 
     figure, spec = ax.figure, ax.get_subplotspec()
-    own = cell(ax).padded(-PADDING * figure.dpi / 72)
-    least = LEAST * np.array([own.width, own.height])
+    box = cell(ax).padded(-PADDING * figure.dpi / 72)
+    least = LEAST * np.array([box.width, box.height])
     _place(ax, spec.get_position(figure))
     for _ in range(6):  # repeated, since a centred label moves when either end does
         words = ax.get_tightbbox()
         if words is None:
             return
-        low, high = np.maximum(own.min - words.min, 0), np.maximum(words.max - own.max, 0)
+        low, high = np.maximum(box.min - words.min, 0), np.maximum(words.max - box.max, 0)
         if max(*low, *high) < 0.5:
             return
         place = ax.get_position(original=True).transformed(figure.transSubfigure)
@@ -243,13 +243,13 @@ def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) ->
             )
         pairs = zip(names, defaults, strict=True)
         return [_checks.color(f"color[{name!r}]", value.get(name), default) for name, default in pairs]
-    given = list(value) if np.iterable(value) else [value]
-    if len(given) != len(names):
+    colors = list(value) if np.iterable(value) else [value]
+    if len(colors) != len(names):
         raise ValueError(
             f"`color` must be one color, a mapping, or one color for each of {len(names)} rows or classifiers, not "
             f"{quoted(value)}."
         )
-    return [_checks.color(f"color[{i}]", each, "") for i, each in enumerate(given)]
+    return [_checks.color(f"color[{i}]", each, "") for i, each in enumerate(colors)]
 
 
 def require_evaluation(evaluation: Any) -> None:

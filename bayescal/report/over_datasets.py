@@ -46,8 +46,9 @@ def difference_rows(
     prob: float = 0.95,
 ) -> Forest:
     """Compute differences of two classifiers: one row per data set, their mean, and the population."""
-    each, of = result.differences(first, second, estimand), result.population(first, second, estimand)
-    values = [each.values, result.difference(first, second, estimand).values, of.mean.values, of.new.values]
+    population = result.population(first, second, estimand)
+    differences, mean = result.differences(first, second, estimand), result.difference(first, second, estimand)
+    values = [each.values for each in (differences, mean, population.mean, population.new)]
     sizes = result.n_rows
     names = [f"{_render.name(name)} (n = {sizes[name]})" for name in result.datasets]
     return forest([*names, *TOTALS], np.column_stack(values), prob)

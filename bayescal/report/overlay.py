@@ -209,14 +209,14 @@ def _prepared(ax: "Axes") -> Diagram:
     return diagram
 
 
-def known_properties(where: str, given: Collection[str]) -> None:
+def known_properties(where: str, words: Collection[str]) -> None:
     """Raise if a keyword is no property of a line, before anything is drawn."""
     from matplotlib.artist import ArtistInspector
     from matplotlib.lines import Line2D
 
     inspector = ArtistInspector(Line2D)
     known = {*inspector.get_setters(), *(alias for names in inspector.aliasd.values() for alias in names)}
-    for word in given:
+    for word in words:
         if word not in known:
             raise unknown_keyword(
                 where, word, sorted(known), rest=" Other keywords are properties of matplotlib's lines."

@@ -84,7 +84,7 @@ def _styled(name: str, value: str) -> str:
     if name not in ("style", "fill", "stroke"):
         return value
     value = value.replace("'DejaVu Sans'", FONTS)
-    return _COLOUR.sub(lambda found: f"var(--{COLOURS[_known(found[0])]})", value)
+    return _COLOUR.sub(lambda match: f"var(--{COLOURS[_known(match[0])]})", value)
 
 
 def _known(colour: str) -> str:
@@ -93,14 +93,14 @@ def _known(colour: str) -> str:
 
 def _rename(root: ElementTree.Element, prefix: str) -> None:
     """Number the identifiers that the figure refers to, and remove the others."""
-    used = [found[1] or found[2] for e in root.iter() for v in e.attrib.values() if (found := _REFERENCE.search(v))]
+    used = [match[1] or match[2] for e in root.iter() for v in e.attrib.values() if (match := _REFERENCE.search(v))]
     new = {old: f"{prefix}-{i}" for i, old in enumerate(dict.fromkeys(used))}
     for element in root.iter():
-        if (own := element.attrib.pop("id", None)) in new:
-            element.set("id", new[own])
+        if (identifier := element.attrib.pop("id", None)) in new:
+            element.set("id", new[identifier])
         for name, value in element.attrib.items():
-            if found := _REFERENCE.search(value):
-                old = found[1] or found[2]
+            if match := _REFERENCE.search(value):
+                old = match[1] or match[2]
                 element.set(name, value.replace(f"#{old}", f"#{new[old]}"))
 
 
@@ -176,12 +176,12 @@ def save_page(result: _presented.Presented, path: str | Path, **options: Any) ->
 
 def _facts(rows: Mapping[str, object], parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what was read and how, as pairs of words; what was not given is left out."""
-    given = {name: value for name, value in parameters.items() if value is not None and value is not False}
-    if "rows" in given:
+    settings = {name: value for name, value in parameters.items() if value is not None and value is not False}
+    if "rows" in settings:
         rows = {name: n for name, n in rows.items() if name != "rows"}
-    named = "model" if "models" in given else "classifier"
-    classifiers = given.pop(f"{named}s", [])
-    facts = {WORDS.get(name, name): _in_words(value) for name, value in given.items()}
+    named = "model" if "models" in settings else "classifier"
+    classifiers = settings.pop(f"{named}s", [])
+    facts = {WORDS.get(name, name): _in_words(value) for name, value in settings.items()}
     facts |= {_render.name(name): str(n) for name, n in rows.items()}
     for each in classifiers:
         file, label, prob = (_in_words(each[name]) for name in ("file", "label", "prob"))

@@ -81,8 +81,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     'event rate'
     """
     load_page_of(type(result))
-    drawn: Axes = drawn_by_type(result, ax, **options)
-    return drawn
+    axes: Axes = drawn_by_type(result, ax, **options)
+    return axes
 
 
 @singledispatch

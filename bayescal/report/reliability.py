@@ -189,8 +189,8 @@ def _plot_apart(
     axes = _axes_for(list(named), ax)
     main = colors_by_name(color, list(named), [palette(each).blue for each in axes])
     scales = common_scales([reliability_points(each, prob) for each in named.values()])
-    for each, evaluation, title, own in zip(axes, named.values(), titles, main, strict=True):
-        _plot_one(evaluation, each, prob, own, colors, scales=scales, name=title)
+    for each, evaluation, title, main_color in zip(axes, named.values(), titles, main, strict=True):
+        _plot_one(evaluation, each, prob, main_color, colors, scales=scales, name=title)
     return axes
 
 

@@ -263,9 +263,9 @@ class Comparison(OfEstimand, Compared):
     def _measures(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the rows of `models` as data, with the names."""
         prob = _checks.fraction("prob", prob)
-        drawn = {record.name: self.draws(record) for record in self._measured}
+        draws_by_name = {record.name: self.draws(record) for record in self._measured}
         columns: dict[str, Any] = {self.axis: self.labels}
-        for quantity, draws in drawn.items():
+        for quantity, draws in draws_by_name.items():
             low, high = draws.interval(prob)
             columns |= {quantity: draws.mean(), f"{quantity}_low": low, f"{quantity}_high": high}
         rows = zip(*(np.asarray(column, dtype=object) for column in columns.values()), strict=True)

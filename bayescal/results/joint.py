@@ -59,7 +59,7 @@ class Labelled(ABC):
         return labels.index(first), labels.index(second)
 
 
-def listed[Label](given: Sequence[Label], best_first: Sequence[Label]) -> tuple[Label, ...]:
+def listed[Label](labels: Sequence[Label], best_first: Sequence[Label]) -> tuple[Label, ...]:
     """Return labels in the order in which all results subtract pairs: the earlier label minus the later one.
 
     Two labels keep the order in which they were given: their difference has the same sign for every estimand and seed,
@@ -68,7 +68,7 @@ def listed[Label](given: Sequence[Label], best_first: Sequence[Label]) -> tuple[
     >>> listed(["A", "B"], ["B", "A"]), listed(["A", "B", "C"], ["B", "C", "A"])
     (('A', 'B'), ('B', 'C', 'A'))
     """
-    return tuple(given if len(given) == 2 else best_first)
+    return tuple(labels if len(labels) == 2 else best_first)
 
 
 def checked_rope(rope: Any) -> float:
@@ -169,10 +169,10 @@ def rank_shares(badness: Floats) -> Floats:
     return np.clip(steps.cumsum(axis=1)[:, :-1] / n_draws, 0, 1)
 
 
-def label_rows(axis: str, labels: Iterable[Any], drawn: Draws, badness: Floats, prob: float) -> list[dict[str, Any]]:
+def label_rows(axis: str, labels: Iterable[Any], draws: Draws, badness: Floats, prob: float) -> list[dict[str, Any]]:
     """Return one dict per label: moments and interval of its draws, probability of being the best, mean rank."""
-    low, high = drawn.interval(prob)
-    columns = zip(labels, drawn.mean(), drawn.sd(), low, high, p_smallest(badness), mean_ranks(badness), strict=True)
+    low, high = draws.interval(prob)
+    columns = zip(labels, draws.mean(), draws.sd(), low, high, p_smallest(badness), mean_ranks(badness), strict=True)
     return [
         {axis: label, "mean": float(m), "sd": float(s), "low": float(lo), "high": float(hi)}
         | {"p_best": float(best), "rank": float(rank)}

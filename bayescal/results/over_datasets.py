@@ -183,18 +183,20 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     ) -> list[dict[str, Any]]:
         pairs = list(pairs)
         populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
-        return [self._row(pair, of, prob, estimand) for pair, of in zip(pairs, populations, strict=True)]
+        return [self._row(pair, each, prob, estimand) for pair, each in zip(pairs, populations, strict=True)]
 
-    def _row(self, pair: tuple[str, str], of: Population, prob: float, estimand: EstimandLike | None) -> dict[str, Any]:
+    def _row(
+        self, pair: tuple[str, str], population: Population, prob: float, estimand: EstimandLike | None
+    ) -> dict[str, Any]:
         difference = self.difference(*pair, estimand)
-        new = decided(self._sign(estimand) * of.new.values, self.rope)
+        new = decided(self._sign(estimand) * population.new.values, self.rope)
         return {
             "first": pair[0],
             "second": pair[1],
             **_of(difference, prob, "mean", "", sd=True),
             **self.decide(*pair, estimand=estimand),
-            **_of(of.mean, prob, "population_mean", "population_"),
-            **_of(of.spread, prob, "spread", "spread_"),
+            **_of(population.mean, prob, "population_mean", "population_"),
+            **_of(population.spread, prob, "spread", "spread_"),
             **{f"{name}_new": new[name] for name in ("p_left", "p_rope", "p_right")},
         }
 
@@ -327,9 +329,9 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             population of which they are a random sample.
         """
         (first, second), verdict = self._listed(estimand)[:2], self._verdict(estimand)
-        of, sign = self.population(first, second, estimand), self._sign(estimand)
+        population, sign = self.population(first, second, estimand), self._sign(estimand)
         sign = sign if first == verdict.better else -sign
-        return sentence_of(verdict, len(self.datasets), of, sign, prob)
+        return sentence_of(verdict, len(self.datasets), population, sign, prob)
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """The result on these data sets in words without numbers, for a title.
