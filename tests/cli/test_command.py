@@ -102,14 +102,33 @@ def test_nothing_is_saved_if_the_input_is_invalid(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_options_that_were_given():
-    """Zero is given; None, a flag that is off and an empty list are not."""
-    assert Weather(0.0, [], True).given() == {"rain": 0.0, "windy": True}
-    assert Weather(None, [0], False).given() == {"days": [0]}
-
-
 def test_every_command_has_a_file_of_its_name():
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__"}
     topics = {path.parent.name for path in Path(bayescal.__file__).parent.glob("*/command.py")} - {"cli"}
     names = {"planning": "plan"}
     assert set(typer.main.get_command(app).commands) == files | {names.get(topic, topic) for topic in topics}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["compare", "x.csv", "--estimand", "ece", "--estimand", "auc"], "--estimand"),
+        (["plan", "x.csv", "--width", "0.1", "--estimand", "ece", "--estimand=auc"], "--estimand"),
+        (["report", "x.csv", "--estimand", "ece", "--estimand", "auc", "--bins", "5", "--bins", "10"], "--bins"),
+        (["cumulative", "x.csv", "--label", "a", "--label", "b"], "--label"),
+        (["merge", "x.json", "-o", "a.json", "--output", "b.json"], "--output"),
+    ],
+)
+def test_a_second_value_is_refused_where_an_option_takes_one(arguments, option):
+    done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert f"{option} takes one value and was given 2 times." in done.stderr
+
+
+def test_options_that_take_several_values_and_flags_may_be_repeated():
+    for arguments in (
+        ["report", "x.csv", "--estimand", "ece", "--estimand", "auc"],
+        ["report", "x.csv", *["--logits"] * 2],
+    ):
+        done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
+        assert "there is no file 'x.csv'" in done.stderr

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import datasets
-from bayescal.analyses.one import DEFAULT_MODEL, MODELS
+from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.app import app
 from bayescal.estimands.registry import registered
 from bayescal.report.figure import comparison_picture
@@ -509,31 +509,6 @@ def test_netcdf_is_read_by_arviz(tmp_path, one, rows):
 # the page of help, and a narrow terminal
 
 
-def test_help_is_a_page():
-    page = run("--help", width=80)
-    assert page.exit_code == 0
-    words = " ".join(page.stdout.replace("│", " ").split())
-    for option in (
-        "label",
-        "prob",
-        "prob-prefix",
-        "correct",
-        "confidence",
-        "key",
-        "rope",
-        "estimand",
-        "target",
-        "json",
-    ):
-        assert f"--{option} " in words
-    for panel in ("Columns of FILE", "Question", "Model", "Output", "Examples"):
-        assert panel in words
-    for default in (DEFAULT_MODEL, "15", "4000", "0.01", "ece", "equal-width"):
-        assert f"[default: {default}]" in words
-    for name in (*MODELS, *registered()):
-        assert name in words
-
-
 @pytest.mark.parametrize("width", [70, 80, 120])
 def test_numbers_are_not_cut_off_in_a_terminal(width):
     text = shown(DIGITS, *PREFIXES, "--prob-prefix", "logistic_regression_", width=width)
@@ -559,31 +534,6 @@ except SystemExit as end:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.splitlines()[-1] == "0 []", done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "option"),
-    [
-        (["compare", "x.csv", "--estimand", "ece", "--estimand", "auc"], "--estimand"),
-        (["plan", "x.csv", "--width", "0.1", "--estimand", "ece", "--estimand=auc"], "--estimand"),
-        (["report", "x.csv", "--estimand", "ece", "--estimand", "auc", "--bins", "5", "--bins", "10"], "--bins"),
-        (["cumulative", "x.csv", "--label", "a", "--label", "b"], "--label"),
-        (["merge", "x.json", "-o", "a.json", "--output", "b.json"], "--output"),
-    ],
-)
-def test_a_second_value_is_refused_where_an_option_takes_one(arguments, option):
-    done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
-    assert (done.exit_code, done.stdout) == (2, ""), done.output
-    assert f"{option} takes one value and was given 2 times." in done.stderr
-
-
-def test_options_that_take_several_values_and_flags_may_be_repeated():
-    for arguments in (
-        ["report", "x.csv", "--estimand", "ece", "--estimand", "auc"],
-        ["report", "x.csv", *["--logits"] * 2],
-    ):
-        done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
-        assert "there is no file 'x.csv'" in done.stderr
 
 
 # over data sets
