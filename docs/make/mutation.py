@@ -29,6 +29,7 @@ SCOPE = (
 PIPELINE = ("tests/test_evaluate.py", "tests/test_contract.py", "tests/test_properties.py")
 #: Additional tests of a module: those of the only class or file that uses it.
 FURTHER = {
+    "bayescal/_checks.py": "tests/test_invalid.py",
     "bayescal/monitoring/windowed.py": "tests/monitoring/test_monitor.py",
     "bayescal/cumulative/subpopulation_sums.py": "tests/cumulative/test_screening.py",
     "bayescal/stats/ordered.py": "tests/cumulative/test_analysis.py",
@@ -39,7 +40,7 @@ FURTHER = {
     for name in ("classes", "pairs", "sums", "values")
 }
 #: The tests of the compiled loops, which are not mutated: to compile one again takes longer than a test may.
-LEFT_OUT = ("--ignore=tests/stats/test_compiled.py", "--ignore=tests/posterior/test_many.py")
+LEFT_OUT = ("--ignore=tests/posterior/test_many.py",)
 COMPILED = ("compiled", "many.py")
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
 NUMBERS, PAGE = ROOT / "docs" / "_static" / "mutation.json", ROOT / "docs" / "explanation" / "how_we_know.md"

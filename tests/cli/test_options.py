@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import pytest
 import typer
 
-from bayescal.cli.options import Options
+from bayescal.cli.options import Options, refuse
 
 
 @dataclass(frozen=True)
@@ -19,3 +20,9 @@ def test_options_that_were_given():
     """Zero is given; None, a flag that is off and an empty list are not."""
     assert Weather(0.0, [], True).given() == {"rain": 0.0, "windy": True}
     assert Weather(None, [0], False).given() == {"days": [0]}
+
+
+def test_options_that_exclude_each_other_are_named():
+    refuse({}, "with counts")
+    with pytest.raises(ValueError, match=r"^--prob-prefix, --label cannot be used with counts\.$"):
+        refuse({"prob_prefix": "p_", "label": "y"}, "with counts")

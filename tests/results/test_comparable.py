@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.estimands.registry import as_estimand, registered
+from bayescal.results.comparable import common_estimands, order_rng
 
 
 def event(n=600, seed=1):
@@ -56,3 +58,20 @@ def test_one_joint_cell_says_nothing_of_dependence():
     assert found.difference().sd() == pytest.approx(np.hypot(*alone), rel=0.1)
     one = bc.compare(y, {"p": p, "again": p}, rng=1)
     assert not one.difference().values.any()
+
+
+def test_values_of_one_class_of_errors_have_one_order_of_draws():
+    """Unsigned errors share their random numbers; other estimands have some of their own, and so has each of them."""
+    seeds = {name: order_rng(7, as_estimand(name)) for name in ("ece", "l2_error", "auc", "brier_score")}
+    assert seeds["ece"] == seeds["l2_error"] == 7
+    entropy = {name: seeds[name].entropy for name in ("auc", "brier_score")}
+    assert entropy["auc"] != entropy["brier_score"]
+    assert all(each[0] == 7 for each in entropy.values())
+
+
+def test_curves_and_measures_that_a_group_lacks_are_not_compared():
+    p = np.linspace(0.05, 0.95, 40)
+    one, other = (bc.evaluate(p > 0.5, q, draws=50, rng=1) for q in (p, np.where(p > 0.9, 0.0, p)))
+    assert {"ece", "auc", "brier_score", "log_score"} <= set(common_estimands([one]))
+    assert "log_score" not in common_estimands([one, other])  # outcomes of 1 have probability 0
+    assert all(registered()[name].coordinate is None for name in common_estimands([one]))

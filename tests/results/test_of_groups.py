@@ -1,8 +1,12 @@
 """Results of groups of rows and their order."""
 
+from datetime import UTC, datetime
+
 import numpy as np
+import pytest
 
 from bayescal import net_benefit, recalibration
+from bayescal.results.of_groups import in_order, usual_order
 
 
 def test_groups_of_recalibrations_and_decision_curves_are_ordered_too():
@@ -19,3 +23,18 @@ def test_groups_of_recalibrations_and_decision_curves_are_ordered_too():
     curves = net_benefit(y, p, 0.5, by=by, rng=1)
     assert curves.in_order() == [row[0] for row in curves.sheet().rows[:-1]] == ["over", "exact", "under"]
     assert curves.in_order("given") == ["exact", "over", "under"]
+
+
+def test_the_worst_group_is_first_and_ties_keep_their_order():
+    groups = {"a": 1, "b": 3, "c": 1}
+    assert in_order(groups, float, None) == ["b", "a", "c"]
+    assert in_order(groups, float, "given") == in_order(groups, None, "worst first") == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="`order` must be 'worst first' or 'given'"):
+        in_order(groups, float, "best first")
+
+
+def test_windows_of_time_are_in_the_order_of_time():
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2)]
+    assert usual_order(days) == "given"
+    assert usual_order([*days, "later"]) == "worst first"
+    assert in_order(dict(zip(days, (1, 2), strict=True)), float, None) == days

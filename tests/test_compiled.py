@@ -1,6 +1,5 @@
 """Compiled loops against numpy's: the same bits, and the same refusals."""
 
-import importlib
 import itertools
 import math
 import os
@@ -295,58 +294,6 @@ def test_classwise_counts_refuse_as_predictions_do(both):
     assert len(set(both(said))) == 1
 
 
-def test_a_loop_is_compiled_when_numpy_has_worked_long_enough(monkeypatch):
-    monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
-    monkeypatch.setattr(_loops, "_spent", {})
-    monkeypatch.setattr(_loops, "_in_cache", lambda: True)
-    importlib.import_module("numba")
-    column = np.zeros(_loops.FEW_ROWS)
-    asked = [_loops.compiled("a loop", [column, None], 0.4 * _loops.LOAD) is not None for _ in range(4)]
-    assert asked == [False, False, True, True]
-    assert _loops.compiled("a loop", [column[:-1]], 0.0) is None  # too few rows to notice
-    assert _loops.compiled("a loop", [column.astype(np.float16)], 9.0) is None  # numba has no half precision
-    assert _loops.compiled("a loop", [column.astype(">f8")], 9.0) is None
-    assert _loops.compiled("another", [column], 0.0) is None
-
-
-@pytest.mark.parametrize("version", ["313", "27"])
-@pytest.mark.parametrize("numba_is_imported", [False, True])
-def test_numpy_works_as_long_as_the_compiled_loop_needs_to_begin(numba_is_imported, version, monkeypatch, tmp_path):
-    """Code in the cache counts only if it is for this version of Python; `LOAD` is needed in any case."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(sys, "version_info", (3, 13, 0))
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    if numba_is_imported:
-        monkeypatch.setitem(sys.modules, "numba", None)
-    seconds = _loops.LOAD + (0 if numba_is_imported else _loops.IMPORT)
-    assert _loops._in_cache.__wrapped__() is False
-    (tmp_path / "bayescal_0123").mkdir()
-    (tmp_path / "bayescal_0123" / f"_compiled._add-107.py{version}.nbi").touch()
-    monkeypatch.setattr(_loops, "_in_cache", _loops._in_cache.__wrapped__)
-    assert _loops._seconds_before_it_runs() == seconds + (0 if version == "313" else _loops.COMPILE)
-
-
-def test_the_environment_variable_is_checked(monkeypatch):
-    monkeypatch.setenv("BAYESCAL_COMPILE", "yes")
-    with pytest.raises(ValueError, match="BAYESCAL_COMPILE must be one of"):
-        bc.plug_in_ece([0, 1], [0.2, 0.7])
-
-
-def test_without_numba_numpy_does_the_same():
-    """In a process in which importing numba fails."""
-    code = """
-import sys
-sys.modules["numba"] = None
-import numpy as np, bayescal as bc
-c = np.random.default_rng(1).random(50_000)
-print(repr(bc.BinnedCounts.from_arrays(c < 0.3, c).deviation.tolist()))
-"""
-    environment = {**os.environ, "BAYESCAL_COMPILE": "always"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    c = np.random.default_rng(1).random(50_000)
-    assert done.stdout.strip() == repr(bc.BinnedCounts.from_arrays(c < 0.3, c).deviation.tolist())
-
-
 def test_a_file_named_as_a_module_of_numba_costs_time_only(tmp_path):
     """numba imports coverage, if there is one; a script of that name breaks that, and not the counts."""
     script = tmp_path / "coverage.py"
@@ -360,114 +307,6 @@ def test_a_file_named_as_a_module_of_numba_costs_time_only(tmp_path):
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout == "[5000, 5000]\n"
     assert "RuntimeWarning: numba cannot be imported (AttributeError: module 'coverage'" in done.stderr
-
-
-def test_where_numba_is_told_not_to_compile_numpy_counts(monkeypatch):
-    """A switch of debuggers and of coverage; the loops would be Python's, over rows."""
-    import numba
-
-    monkeypatch.setenv("BAYESCAL_COMPILE", "always")
-    assert _loops.compiled("rows", [np.zeros(10)], 0.0) is not None
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    assert _loops.compiled("rows", [np.zeros(10)], 0.0) is None
-
-
-def test_a_full_disk_is_no_reason_not_to_count(monkeypatch):
-    from numba.core import caching
-
-    from bayescal import _jit
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
-    assert _jit.compiled()(lambda x: x + 1)(1) == 2
-
-
-def triple(x):
-    return 3 * x
-
-
-@pytest.fixture
-def cached(tmp_path, monkeypatch):
-    """Compile a function as in a new process, with a cache on disk."""
-    numba = pytest.importorskip("numba")
-    from bayescal import _jit
-
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-
-    def compile_and_call():
-        made = _jit.compiled()(triple)
-        assert made(14) == 42
-        return sum(made.stats.cache_hits.values())
-
-    assert [compile_and_call(), compile_and_call()] == [0, 1]
-    return compile_and_call
-
-
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_a_cache_that_was_cut_short_is_compiled_anew(suffix, cached, tmp_path):
-    """The cache may be cut at any length; afterwards it is complete again."""
-    (file,) = tmp_path.rglob(f"*.{suffix}")
-    whole = file.read_bytes()
-    for length in (0, 1, len(whole) // 2, len(whole) - 40):  # the last 32 bytes are a digest
-        file.write_bytes(whole[:length])
-        assert [cached(), cached()] == [0, 1]
-    file.write_bytes(b"no pickle")
-    assert [cached(), cached()] == [0, 1]
-
-
-def test_a_cache_with_a_wrong_bit_is_compiled_anew(cached, tmp_path):
-    """Without detection, one in ten wrong bits crashes the process and some give wrong numbers."""
-    (file,) = tmp_path.rglob("*.nbc")
-    for part in np.linspace(0, 1, 12):
-        damaged = bytearray(file.read_bytes())  # compiled anew it may be a few bytes longer or shorter
-        damaged[int(part * (len(damaged) - 1))] ^= 16
-        file.write_bytes(damaged)
-        assert [cached(), cached()] == [0, 1]
-
-
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_a_cache_that_can_be_neither_read_nor_repaired(suffix, cached, tmp_path):
-    (file,) = tmp_path.rglob(f"*.{suffix}")
-    file.unlink()
-    file.mkdir()
-    assert [cached(), cached()] == [0, 0]
-
-
-def test_no_folder_for_the_cache(tmp_path, monkeypatch):
-    from numba.core import caching
-
-    from bayescal import _jit
-
-    def refuse(*_):
-        raise PermissionError(13, "Permission denied")
-
-    for locator in caching.CompileResultCacheImpl._locator_classes:
-        monkeypatch.setattr(locator, "ensure_cache_path", refuse)
-    assert _jit.compiled()(triple)(14) == 42
-
-
-def test_a_damaged_cache_of_the_package_in_a_new_process(tmp_path, monkeypatch):
-    """Use a real process without a home folder."""
-    numba = pytest.importorskip("numba")
-    from bayescal import _jit
-
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    from bayescal import _compiled
-
-    assert _jit.compiled()(_compiled._in_range.py_func)(np.array([0, 1, 0]))
-    code = "import numpy as np; from bayescal import _compiled; print(_compiled._in_range(np.array([0, 1, 0])))"
-    environment = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
-    environment |= {"NUMBA_CACHE_DIR": str(tmp_path), "BAYESCAL_COMPILE": "always"}
-    files = [*tmp_path.rglob("*.nbi"), *tmp_path.rglob("*.nbc")]
-    assert len(files) == 2
-    for file in files:
-        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    halves = {file: file.stat().st_size for file in files}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
-    assert all(file.stat().st_size > size for file, size in halves.items())
 
 
 def test_one_pass_agrees_however_rows_are_given(both):
