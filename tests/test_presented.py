@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal._presented import shortened
 from bayescal import _render
+from bayescal._presented import shortened
 from bayescal._render import Sheet
 
 
