@@ -28,7 +28,7 @@ def test_bins_by_hand():
     ("edges", "written"),
     [
         ([0, 0.5, 1], ["0", "0.5", "1"]),
-        ([0.1234, 0.1236], ["0.1234", "0.1236"]),
+        ([0.12341, 0.12344], ["0.12341", "0.12344"]),
         ([0.3, 0.30000001, 1], ["0.3", "0.30000001", "1"]),
     ],
 )
@@ -42,5 +42,5 @@ def test_differences_name_both_classifiers():
     table = tables.differences(same, as_scalar("ece"))
     assert [row[0] for row in table.rows] == ["a - b"]
     assert [float(cell) for cell in table.rows[0][1:4]] == [0, 0, 0]
-    assert table.rows[0][5] == "1"
+    assert table.rows[0][5] == "1.00"
     assert "P(equal) is the probability that they differ by at most 0.01." in table.note
