@@ -121,13 +121,13 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
     """
     option = option_of_probabilities(options, "each classifier's probabilities are", "one column per classifier")
     texts, labels = getattr(options, option), options.correct or [str(options.label)]
-    models = named_columns(files, option.replace("_", "-"), texts, labels, options.key, logprob=options.logprob)
-    if len(models) < 2:
+    classifiers = named_columns(files, option.replace("_", "-"), texts, labels, options.key, logprob=options.logprob)
+    if len(classifiers) < 2:
         raise ValueError(
             f"a comparison needs at least two classifiers: give --{option.replace('_', '-')} once for each, or two "
             "files and --key. `bayescal report` evaluates a single classifier."
         )
-    return models
+    return classifiers
 
 
 def named_columns(
@@ -148,20 +148,20 @@ def named_columns(
     sources = _sources(files, key)
     n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))
     names = _file_names(files) if len(files) > 1 else [""] * n_classifiers
-    models: dict[str, ModelColumns] = {}
+    classifiers: dict[str, ModelColumns] = {}
     for source, text, label, file_name in zip(
         *(_repeated(each, n_classifiers) for each in (sources, texts, labels)), names, strict=True
     ):
         name, column = _name_and_column(option, text, source)
         name = name or file_name or (column.rstrip("_-.: ") if option == "prob-prefix" else "") or column
-        if name in models:
+        if name in classifiers:
             raise ValueError(
                 f"classifiers must have different names; {name!r} names two of them. "
                 f"Give each a name, as in --{option} NAME={column}."
             )
         where: dict[str, str] = {"prob_prefix": column} if option == "prob-prefix" else {"prob": column}
-        models[name] = ModelColumns(source, label, **where, logprob=logprob)
-    return models
+        classifiers[name] = ModelColumns(source, label, **where, logprob=logprob)
+    return classifiers
 
 
 def _count_classifiers(option: str, n_files: int, n_columns: int, n_labels: int) -> int:

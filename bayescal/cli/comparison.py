@@ -56,7 +56,7 @@ class ComparedFiles(Result):
         comparison, estimand = self.comparison, self.estimand
         spec, each = comparison.specification(estimand=estimand), tables.classifiers(comparison, estimand)
         classifiers = _render.Sheet("", spec, each.header, each.rows, comparison.remarks, [each.note])
-        measures = tables.models(comparison)
+        measures = tables.measures(comparison)
         differences = difference_sheet(comparison, estimand)
         first = _render.Sheet(differences.sentence, "", measures.header, measures.rows)
         return [first, replace(differences, sentence="", headline=""), classifiers]
@@ -111,13 +111,13 @@ def compare_files(
         )
     if columns.confidence:
         keywords["target"] = keywords["target"] or "confidence"
-    models = columns_by_name(files, columns)
-    used: dict[str | None, str] = {each.prob: "the probabilities" for each in models.values()}
+    classifiers = columns_by_name(files, columns)
+    used: dict[str | None, str] = {each.prob: "the probabilities" for each in classifiers.values()}
     used |= {columns.weights: "the weights", columns.key: "the keys"}
-    used |= {each.label: "the labels" for each in models.values()}
+    used |= {each.label: "the labels" for each in classifiers.values()}
     refuse_column("by", question.by, "data sets", used)
     rows = read_models(
-        models,
+        classifiers,
         key=columns.key,
         weights=columns.weights,
         cluster=columns.cluster,
@@ -130,7 +130,7 @@ def compare_files(
     keywords["cluster"] = first.cluster
     if question.by is not None:
         keywords["by"] = group_column(question.by, first.group, keywords)
-    notes = check_rows(rows, models, columns.weights, keywords)
+    notes = check_rows(rows, classifiers, columns.weights, keywords)
     y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
     with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
@@ -138,23 +138,23 @@ def compare_files(
         comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
     over = isinstance(comparison, ComparisonOverDatasets)
     one = next(iter(comparison.comparisons.values())) if over else comparison
-    parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, one, keywords)}
+    parameters = {"files": [file.name for file in files], **_parameters(columns, classifiers, rows, one, keywords)}
     parameters |= {"by": question.by} if over else {}
     parameters["estimand"] = estimand.name
-    made = ComparedDatasets if over else ComparedFiles
-    return made(comparison, estimand, parameters, [*notes, *more])
+    result_type = ComparedDatasets if over else ComparedFiles
+    return result_type(comparison, estimand, parameters, [*notes, *more])
 
 
 def check_rows(
-    rows: Mapping[str, Rows], models: Mapping[str, ModelColumns], weights: str | None, keywords: Mapping[str, Any]
+    rows: Mapping[str, Rows], classifiers: Mapping[str, ModelColumns], weights: str | None, keywords: Mapping[str, Any]
 ) -> list[str]:
     """Check the rows of each classifier by itself, so that messages name its columns and lines of its file."""
     notes: list[str] = []
     arguments = {key: keywords[key] for key in ("target", "classes", "weights", "logits")}
-    for name, of_model in rows.items():
-        with warnings_as_notes(of_model, models[name].called(weights)) as of_this:
-            Predictions.from_labels(of_model.y_true, of_model.y_prob, **arguments)
-        notes += of_this
+    for name, read in rows.items():
+        with warnings_as_notes(read, classifiers[name].called(weights)) as more:
+            Predictions.from_labels(read.y_true, read.y_prob, **arguments)
+        notes += more
     return notes
 
 
@@ -179,7 +179,7 @@ def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:
 
 def _parameters(
     columns: ColumnOptionsPerClassifier,
-    models: Mapping[str, ModelColumns],
+    classifiers: Mapping[str, ModelColumns],
     rows: Mapping[str, Rows],
     comparison: Comparison,
     keywords: Mapping[str, Any],
@@ -189,7 +189,7 @@ def _parameters(
         "key": columns.key,
         "rows": len(next(iter(rows.values())).y_true),
         "classifiers": [
-            {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
+            {"name": name, "file": read.source.path.name, "label": classifiers[name].label, "prob": list(read.columns)}
             for name, read in rows.items()
         ],
         "weights": columns.weights,

@@ -229,7 +229,7 @@ def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
     pictures = [comparison_picture(f"{result.axis.capitalize()}s and their differences", result, record)]
     if len(result) <= DIAGRAMS:
         pictures += [reliability_picture(each, name) for name, each in result.evaluations.items()]
-    shown, lead = [tables.differences(result, record), tables.classifiers(result, record)], [tables.models(result)]
+    shown, lead = [tables.differences(result, record), tables.classifiers(result, record)], [tables.measures(result)]
     return Content("Comparison of calibration", sheet, shown, rows, pictures, lead)
 
 

@@ -66,7 +66,7 @@ def differences(comparison: Comparison, estimand: Estimand) -> Table:
     return Table("Differences", ("1st - 2nd", *DIFFERENCES), rows, difference_key(comparison, estimand))
 
 
-def models(comparison: Comparison) -> Table:
+def measures(comparison: Comparison) -> Table:
     """Return the table of the usual measures of each classifier."""
     sheet = comparison._measures_sheet()
     return Table("Measures", sheet.header, sheet.rows, "The mean, and in brackets the 95 % credible interval.")
