@@ -25,12 +25,7 @@ PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
 
 
 def refuse(
-    name: str,
-    rule: str,
-    bad: Array,
-    values: Any = None,
-    hint: str = "",
-    verb: tuple[str, str] = DOES_NOT,
+    name: str, rule: str, bad: Array, values: Any = None, hint: str = "", verb: tuple[str, str] = DOES_NOT
 ) -> NoReturn:
     """Raise `InvalidRows` about the entries of argument `name` that are marked in `bad`; parameters of `invalid`."""
     raise InvalidRows(invalid(name, rule, bad, values, hint, verb))
@@ -93,11 +88,7 @@ def probabilities(name: str, values: Array) -> Array:
     import warnings
 
     finding = Rounding(
-        argument=name,
-        count=int(outside.sum()),
-        size=outside.size,
-        first=first_of(outside),
-        most=max(-low, high - 1),
+        argument=name, count=int(outside.sum()), size=outside.size, first=first_of(outside), most=max(-low, high - 1)
     )
     warnings.warn(RoundingWarning(finding), skip_file_prefixes=PACKAGE)
     return np.clip(values, 0, 1)

@@ -161,12 +161,7 @@ class RoundingWarning(UserWarning):
 
 
 def invalid(
-    name: str,
-    rule: str,
-    bad: Array,
-    values: Any = None,
-    hint: str = "",
-    verb: tuple[str, str] = DOES_NOT,
+    name: str, rule: str, bad: Array, values: Any = None, hint: str = "", verb: tuple[str, str] = DOES_NOT
 ) -> Finding:
     """Describe the entries of argument `name` that are marked in `bad`: their number and the first of them."""
     bad = np.asarray(bad)

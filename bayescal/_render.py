@@ -247,12 +247,7 @@ def text(sheet: Sheet, width: int | None = None) -> str:
     buffer = io.StringIO()
     # in a notebook, rich would display the table instead of writing it to the buffer
     console = Console(
-        file=buffer,
-        width=width,
-        color_system=None,
-        force_terminal=False,
-        force_jupyter=False,
-        legacy_windows=False,
+        file=buffer, width=width, color_system=None, force_terminal=False, force_jupyter=False, legacy_windows=False
     )
     for part in (sheet.above, sheet):
         if part is not None:

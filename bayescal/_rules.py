@@ -66,10 +66,7 @@ SUMMABLE = Rule(
 )
 INTEGER = Rule("must be integer class numbers", lambda values: values == np.floor(values))
 #: Of sums of rows of a probability matrix; the tolerance is that of float32 and float64.
-SUMS_TO_ONE = Rule(
-    "must have rows that sum to 1",
-    lambda sums: np.abs(sums - 1) <= row_sum_tolerance(np.float64),
-)
+SUMS_TO_ONE = Rule("must have rows that sum to 1", lambda sums: np.abs(sums - 1) <= row_sum_tolerance(np.float64))
 
 #: Rules of each column of a row, in the order in which they are checked.
 ROW: Mapping[str, tuple[Rule, ...]] = {

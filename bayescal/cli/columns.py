@@ -131,13 +131,7 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
 
 
 def named_columns(
-    files: Sequence[Path],
-    option: str,
-    texts: list[str],
-    labels: list[str],
-    key: str | None,
-    *,
-    logprob: bool = False,
+    files: Sequence[Path], option: str, texts: list[str], labels: list[str], key: str | None, *, logprob: bool = False
 ) -> dict[str, ModelColumns]:
     """Return the columns of one or several classifiers, by name, from one file or from one file per classifier.
 

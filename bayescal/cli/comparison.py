@@ -89,10 +89,7 @@ class ComparedDatasets(Result):
 
 
 def compare_files(
-    files: Sequence[Path],
-    columns: ColumnOptionsPerClassifier,
-    question: CompareQuestionOptions,
-    model: ModelOptions,
+    files: Sequence[Path], columns: ColumnOptionsPerClassifier, question: CompareQuestionOptions, model: ModelOptions
 ) -> ComparedFiles | ComparedDatasets:
     """Compare the classifiers in one file, or in several; with --by, over data sets."""
     keywords = keywords_of(compare, question, model)

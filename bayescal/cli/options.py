@@ -105,8 +105,7 @@ Logits = Annotated[
 ]
 
 Logprob = Annotated[
-    bool,
-    typer.Option("--logprob", rich_help_panel=COLUMNS, help="The columns hold logarithms of the probabilities."),
+    bool, typer.Option("--logprob", rich_help_panel=COLUMNS, help="The columns hold logarithms of the probabilities.")
 ]
 
 
@@ -118,10 +117,7 @@ class ColumnOptions(Options):
     prob: Annotated[str | None, column("Predicted probability that the label is 1.")] = None
     prob_prefix: Annotated[
         str | None,
-        column(
-            "Prefix of the columns of class probabilities; the rest of each column name is the class.",
-            "PREFIX",
-        ),
+        column("Prefix of the columns of class probabilities; the rest of each column name is the class.", "PREFIX"),
     ] = None
     correct: Annotated[
         str | None, column("Whether the prediction was right; with --confidence, in place of --label.")
@@ -140,15 +136,11 @@ class ColumnOptionsPerClassifier(Options):
 
     label: Label = None
     prob: Annotated[
-        list[str] | None,
-        column(f"Predicted probability that the label is 1. {_PER_CLASSIFIER}", NAMED_COLUMN),
+        list[str] | None, column(f"Predicted probability that the label is 1. {_PER_CLASSIFIER}", NAMED_COLUMN)
     ] = None
     prob_prefix: Annotated[
         list[str] | None,
-        column(
-            f"Prefix of the columns of class probabilities. {_PER_CLASSIFIER}",
-            "PREFIX or NAME=PREFIX",
-        ),
+        column(f"Prefix of the columns of class probabilities. {_PER_CLASSIFIER}", "PREFIX or NAME=PREFIX"),
     ] = None
     correct: Annotated[
         list[str] | None,
@@ -157,8 +149,7 @@ class ColumnOptionsPerClassifier(Options):
         ),
     ] = None
     confidence: Annotated[
-        list[str] | None,
-        column(f"Confidence in the prediction; with --correct. {_PER_CLASSIFIER}", NAMED_COLUMN),
+        list[str] | None, column(f"Confidence in the prediction; with --correct. {_PER_CLASSIFIER}", NAMED_COLUMN)
     ] = None
     key: Annotated[
         str | None,

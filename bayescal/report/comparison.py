@@ -401,14 +401,7 @@ def _in_small(
 
 
 def _two(
-    ax: "Axes",
-    shapes: ComparisonShapes,
-    names: tuple[str, ...],
-    what: str,
-    colors: Colors,
-    *,
-    lines: int,
-    larger: bool,
+    ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], what: str, colors: Colors, *, lines: int, larger: bool
 ) -> None:
     """Draw the difference and the curve below the classifiers, whose label has `lines` lines."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 #: Axis labels of a reliability diagram, for targets other than confidence.
-AXES = {
-    "event": ("stated probability", "event rate"),
-    "classwise": ("stated probability", "class frequency"),
-}
+AXES = {"event": ("stated probability", "event rate"), "classwise": ("stated probability", "class frequency")}
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
 THIN = 10
 #: The axes are enlarged if three points or more lie within this range of confidence.

@@ -9,16 +9,7 @@ from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.drawing import SMALL, axes_or_new, characters, is_small, keep_within, palette, small_words
-from bayescal.report.forest import (
-    LEAST_LETTERS,
-    NAME_WIDTH,
-    Forest,
-    draw_forest,
-    forest,
-    forest_height,
-    key,
-    mark_zero,
-)
+from bayescal.report.forest import LEAST_LETTERS, NAME_WIDTH, Forest, draw_forest, forest, forest_height, key, mark_zero
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
 if TYPE_CHECKING:

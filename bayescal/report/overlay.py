@@ -177,11 +177,7 @@ def add_evaluation(
     stated, happened = axis_words(target)
     diagram.below.set_xlabel(f"{stated}{diagram.about}")
     scales = common_scales([each.points for each in diagram.shown])
-    ax.set(
-        xlim=scales.x,
-        ylim=scales.y,
-        ylabel=happened if diagram.small else f"{happened}{diagram.about}",
-    )
+    ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened if diagram.small else f"{happened}{diagram.about}")
     scale_histogram(diagram.below, scales.share)
     _legend(ax, diagram)
     if diagram.small:

@@ -50,10 +50,7 @@ def order_rng(seed: int, estimand: Estimand) -> int | np.random.SeedSequence:
 
 
 def joint_values(
-    evaluations: Sequence[Evaluation],
-    pairs: Mapping[tuple[int, int], Paired] | None,
-    estimand: EstimandLike,
-    seed: int,
+    evaluations: Sequence[Evaluation], pairs: Mapping[tuple[int, int], Paired] | None, estimand: EstimandLike, seed: int
 ) -> Floats:
     """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
     record = as_estimand(estimand)

@@ -547,12 +547,7 @@ def datatree(
             **{f"{k}_of_bin": v for k, v in observed_means.items()},
         },
         along="bin",
-        coords={
-            "bin": np.arange(len(counts.bins)),
-            **edges,
-            "n": counts.n,
-            "mean_confidence": counts.mean_confidence,
-        },
+        coords={"bin": np.arange(len(counts.bins)), **edges, "n": counts.n, "mean_confidence": counts.mean_confidence},
         attrs=attrs,
         sample_stats=sample_stats,
         curves={each.name: (*each.coordinate, draws(each).values) for each in reported if each.coordinate},

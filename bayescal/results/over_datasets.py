@@ -414,10 +414,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         pairs = shown_pairs(self._listed(estimand), whole=whole)
         words = self._words(estimand)
-        remarks = (
-            *lines_of(self.each(estimand=estimand), words, len(self.datasets)),
-            *self.remarks,
-        )
+        remarks = (*lines_of(self.each(estimand=estimand), words, len(self.datasets)), *self.remarks)
         cells, key = (
             cells_of(self._rows(pairs, 0.95, estimand)),
             key_of(self.rope, words, as_estimand(estimand).comparative),
