@@ -58,7 +58,8 @@ test: .venv/ready
 
 # the tests of the core, and those of one topic: WING=survival
 CORE := tests/test_layers.py tests/test_public_api.py tests/test_contract.py tests/test_evaluate.py tests/stats tests/posterior \
-    tests/estimands tests/results
+    tests/estimands tests/results tests/analyses/test_classwise.py tests/analyses/test_one.py tests/test_lazy.py \
+    tests/test_version.py tests/test_compiled.py tests/test_loops.py tests/test_jit.py
 OF_WING = $(if $(WING),$(or $(wildcard tests/$(WING)),$(error tests has no folder '$(WING)')))
 check: .venv/ready
 	$(MAKE) --jobs=2 lint types check-tests

@@ -33,32 +33,14 @@ def datatree(
     sample_stats: Mapping[str, Any] | None = None,
     curves: Mapping[str, tuple[str, Sequence[float], Any]] | None = None,
 ) -> "xr.DataTree":
-    """Build an ArviZ DataTree of scalars, vectors along one dimension, and curves along their own dimensions.
+    """Build an ArviZ DataTree of scalars, vectors along the dimension `along`, and curves along their own dimensions.
 
-    Parameters
-    ----------
-    posterior : mapping of str to array
-        Draws of shape (n_draws,) or (n_draws, size).
-    observed, constant : mapping of str to array, shape (size,)
-        Counts, and known constants such as mean confidences.
-    along : str
-        Name of the dimension of the vectors: "bin" or "class".
-    coords : mapping of str to array, shape (size,)
-        Coordinates along that dimension. The one named like the dimension is in every group; the others are in the
-        observed and the constant data only, because `arviz.summary` fails if some variables of the posterior have
-        coordinates besides their dimension and others do not.
-    attrs : mapping
-        Attributes of the root.
-    sample_stats : mapping of str to array, optional
-        Values per draw that are not parameters, such as the index of a sub-model; shape (n_draws,). Plots and tables
-        of the posterior do not include them.
-    curves : mapping of str to (str, sequence of float, array), optional
-        Curves: the name of their dimension, its coordinate, and draws of shape (n_draws, n_points).
-
-    Returns
-    -------
-    xarray.DataTree
-        Groups posterior, observed_data, constant_data and, if given, sample_stats; all can be saved as netCDF.
+    `posterior` has draws of shape (n_draws,) or (n_draws, size); `observed`, `constant` and `coords` have shape
+    (size,). The coordinate named like the dimension is in every group; the others are in the observed and the constant
+    data only, because `arviz.summary` fails if some variables of the posterior have coordinates besides their dimension
+    and others do not. `sample_stats` are values per draw that are not parameters, such as the index of a sub-model;
+    plots and tables of the posterior do not include them. `curves` hold the name of their dimension, its coordinate,
+    and draws of shape (n_draws, n_points). All groups can be saved as netCDF.
     """
     _packages.require("arviz")
     import arviz as az
@@ -92,23 +74,10 @@ def tree_of_arrays(
     coords: Mapping[str, Sequence[Any]],
     attrs: Mapping[str, Any],
 ) -> "xr.DataTree":
-    """Build an ArviZ DataTree of arrays along any dimensions.
+    """Build an ArviZ DataTree, with groups posterior and observed_data, of arrays along any dimensions.
 
-    Parameters
-    ----------
-    posterior : mapping of str to (array, sequence of str)
-        Draws on axis 0, and the names of the other axes.
-    observed : mapping of str to (array, sequence of str)
-        Observed arrays, and the names of their axes.
-    coords : mapping of str to sequence
-        Labels along each dimension.
-    attrs : mapping
-        Attributes of the root.
-
-    Returns
-    -------
-    xarray.DataTree
-        Groups posterior and observed_data.
+    Arrays come with the names of their axes; draws lie on axis 0, which has no name. `coords` are labels along
+    dimensions.
     """
     _packages.require("arviz")
     import arviz as az
@@ -130,21 +99,7 @@ def summary(
 ) -> "pd.DataFrame":
     """Summarise draws with `arviz.summary`: one row per quantity, with equal-tailed intervals by default.
 
-    Parameters
-    ----------
-    posterior : mapping of str to array
-        Draws of shape (n_draws,) or, if the name is in `labels`, (n_draws, n_labels).
-    prob : float
-        Probability of the intervals.
-    labels : mapping of str to sequence, optional
-        Labels of the entries of vectors; their rows are called ``name[label]``.
-    **options
-        Passed to `arviz.summary`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table.
+    Draws have shape (n_draws,) or, if the name is in `labels`, (n_draws, n_labels) and rows called ``name[label]``.
     """
     _packages.require("arviz")
     import arviz as az

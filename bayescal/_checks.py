@@ -25,12 +25,7 @@ PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
 
 
 def refuse(
-    name: str,
-    rule: str,
-    bad: Array,
-    values: Any = None,
-    hint: str = "",
-    verb: tuple[str, str] = DOES_NOT,
+    name: str, rule: str, bad: Array, values: Any = None, hint: str = "", verb: tuple[str, str] = DOES_NOT
 ) -> NoReturn:
     """Raise `InvalidRows` about the entries of argument `name` that are marked in `bad`; parameters of `invalid`."""
     raise InvalidRows(invalid(name, rule, bad, values, hint, verb))
@@ -74,20 +69,7 @@ def finite(name: str, values: Array) -> None:
 
 
 def probabilities(name: str, values: Array) -> Array:
-    """Require values in [0, 1]; return them, or a clipped copy if values are outside only by rounding.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    values : ndarray
-        Numbers of any shape.
-
-    Returns
-    -------
-    ndarray
-        `values` itself if all are in [0, 1]; otherwise a clipped copy, after one warning.
-    """
+    """Require values in [0, 1]; return them, or a clipped copy after a warning if some are outside by rounding."""
     column, exp = values.ndim == 1, f"`np.exp({name})`"
     # functions that take logits call the argument so
     inverse = f"`scipy.special.expit({name})`" if column else f"`scipy.special.softmax({name}, axis=1)`"
@@ -106,11 +88,7 @@ def probabilities(name: str, values: Array) -> Array:
     import warnings
 
     finding = Rounding(
-        argument=name,
-        count=int(outside.sum()),
-        size=outside.size,
-        first=first_of(outside),
-        most=max(-low, high - 1),
+        argument=name, count=int(outside.sum()), size=outside.size, first=first_of(outside), most=max(-low, high - 1)
     )
     warnings.warn(RoundingWarning(finding), skip_file_prefixes=PACKAGE)
     return np.clip(values, 0, 1)
@@ -236,8 +214,6 @@ def of_percent(value: Any) -> str:
 def of_percentages(value: Any) -> str:
     """Return a hint for values of a column such as "4%", otherwise an empty string.
 
-    Examples
-    --------
     >>> of_percentages("85%"), of_percentages("85")
     ("Percentages? Write 0.85 in place of '85%'.", '')
     """
@@ -267,14 +243,14 @@ def generator(rng: Any) -> np.random.Generator:
     A generator that cannot spawn others, such as a RandomState, seeds one that can.
     """
     try:
-        found = np.random.default_rng(rng)
+        result = np.random.default_rng(rng)
     except (TypeError, ValueError) as problem:
         raise type(problem)(
             f"`rng` must be None, an integer >= 0, a SeedSequence or a numpy Generator, not {quoted(rng)}."
         ) from problem
-    if isinstance(found.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
-        return found
-    return np.random.default_rng(found.integers(2**32, size=4))
+    if isinstance(result.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
+        return result
+    return np.random.default_rng(result.integers(2**32, size=4))
 
 
 def seeds(rng: Any, number: int) -> list[int]:

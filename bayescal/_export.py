@@ -28,27 +28,11 @@ _LABEL = re.compile(r"[A-Za-z0-9:._/-]+")
 def frame(
     rows: Sequence[Mapping[str, Any]], index: Sequence[str], columns: Sequence[str], prob: float | None = None
 ) -> "pd.DataFrame":
-    """Return rows of a table as a DataFrame.
+    """Return rows of a table as a DataFrame; numbers are not rounded, and missing ones are NaN.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        The rows.
-    index : sequence of str
-        Keys that become the index.
-    columns : sequence of str
-        Other keys, for a table without rows.
-    prob : float, optional
-        Probability of an equal-tailed interval; its columns, low and high, are then named as by `arviz.summary`. By
-        default they keep their names.
+    The keys `index` become the index; `columns` are the other keys, for a table without rows. With `prob`, the ends low
+    and high of an equal-tailed interval of this probability are named as by `arviz.summary`.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Numbers are not rounded; missing ones are NaN.
-
-    Examples
-    --------
     >>> frame([{"quantity": "ece", "low": 0.1, "high": 0.3}], ["quantity"], [], 0.95)
               eti95_lb  eti95_ub
     quantity
@@ -74,28 +58,16 @@ def _labels(labels: list[Any], name: str) -> "pd.Index[Any]":
 
 
 def latex_text(text: str) -> str:
-    r"""Escape text for LaTeX, so that it is printed as it is.
+    r"""Escape text without line breaks for LaTeX, so that it is printed as it is.
 
-    Parameters
-    ----------
-    text : str
-        Text without line breaks.
-
-    Returns
-    -------
-    str
-        LaTeX.
-
-    Examples
-    --------
     >>> print(latex_text("50 % of a_b"))
     50 \% of a\_b
     """
-    return _RUNS.sub(_apart, _SPECIAL.sub(lambda found: ESCAPED[found[0]], text))
+    return _RUNS.sub(_apart, _SPECIAL.sub(lambda match: ESCAPED[match[0]], text))
 
 
-def _apart(found: re.Match[str]) -> str:
-    return r"\ " if found[0] == " " else f"{{}}{found[0]}"
+def _apart(match: re.Match[str]) -> str:
+    return r"\ " if match[0] == " " else f"{{}}{match[0]}"
 
 
 def latex_table(
@@ -107,35 +79,12 @@ def latex_table(
     remarks: Sequence[str] = (),
     key: str = "",
 ) -> str:
-    r"""Return a table of text as LaTeX with the rules of booktabs.
+    r"""Return a table of text as LaTeX with the rules of booktabs: the first column aligned left, the others right.
 
-    Parameters
-    ----------
-    header : sequence of str
-        Titles of the columns; the first column is aligned left, the others right.
-    rows : sequence of sequence of str
-        Cells.
-    caption : str
-        Text of the caption, not LaTeX; its line breaks become spaces, since LaTeX allows no paragraph there.
-    label : str, optional
-        Name for ``\ref``.
-    remarks : sequence of str, optional
-        Lines that are written as comments.
-    key : str, optional
-        Text below the table.
+    `caption` is text, not LaTeX; its line breaks become spaces, since LaTeX allows no paragraph there. `label` is for
+    ``\ref``, `remarks` become comments, and `key` stands below the table. ValueError or TypeError if there are no
+    columns, `caption` is not text, or `label` has characters with a meaning in LaTeX.
 
-    Returns
-    -------
-    str
-        A table environment.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there are no columns, `caption` is not text, or `label` has characters with a meaning in LaTeX.
-
-    Examples
-    --------
     >>> print(latex_table(["", "n"], [["a_b", "-1"]], caption="Groups."), end="")
     \begin{table}
       \centering

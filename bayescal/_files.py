@@ -27,27 +27,10 @@ LONG_NAME, LONG_SUFFIX = 120, 32
 def write_atomically(path: str | Path, text: str) -> Path:
     """Replace a file atomically: readers find the complete old text or the complete new text at any time.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file. If it is a symbolic link, the target of the link is replaced.
-    text : str
-        The new text, written as UTF-8.
-
-    Returns
-    -------
-    Path
-        The file that was written. The text is on disk when the function returns.
-
-    Raises
-    ------
-    OSError
-        If the folder does not exist or is not writable, or the file is a pipe or a device. Nothing is changed then.
-
-    Notes
-    -----
-    The text is written to a draft in the same folder, which replaces the file in one step. If the process is killed, a
-    hidden file with ``.draft`` in its name may remain. It is never read, and a call more than an hour later removes it.
+    The text, in UTF-8, is written to a draft in the same folder, which replaces the file, or the target of a symbolic
+    link, in one step; it is on disk when the function returns. OSError, and nothing is changed, if the folder does not
+    exist or is not writable, or the file is a pipe or a device. If the process is killed, a hidden file with ``.draft``
+    in its name may remain. It is never read, and a call more than an hour later removes it.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -65,16 +48,8 @@ def write_atomically(path: str | Path, text: str) -> Path:
 def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
     """Yield drafts to write to, which replace their targets if no exception is raised.
 
-    Parameters
-    ----------
-    targets : sequence of Path
-        Files to create or replace, with links resolved.
-
-    Yields
-    ------
-    list of Path
-        One new path per target, in the same folder and with the same suffix unless it is very long. All drafts are
-        removed on any exception, including Ctrl-C.
+    There is one new path per target, whose links are resolved, in the same folder and with the same suffix unless it is
+    very long. All drafts are removed on any exception, including Ctrl-C.
     """
     drafts = [t.with_name(_draft_name(t, secrets.token_hex(8))) for t in targets]
     try:
@@ -130,18 +105,6 @@ def _remove_abandoned(target: Path, beside: Path) -> None:
 def document_text(document: Mapping[str, Any]) -> str:
     """Format a document as readable JSON: one line per key or row of numbers; floats are exact when read back.
 
-    Parameters
-    ----------
-    document : mapping
-        Strings, finite numbers, lists and mappings.
-
-    Returns
-    -------
-    str
-        The text, which ends with a line break.
-
-    Examples
-    --------
     >>> print(document_text({"name": "a", "sums": [[1, 0.1], [2, 0.3]]}), end="")
     {
       "name": "a",
@@ -157,19 +120,9 @@ def document_text(document: Mapping[str, Any]) -> str:
 def json_text(document: Mapping[str, Any]) -> str:
     r"""Format a result as standard JSON, which any parser reads.
 
-    Parameters
-    ----------
-    document : mapping
-        Mappings, sequences, arrays, numbers, text and labels of any kind.
+    NaN and infinities become null, times become text in ISO 8601, other objects their ``str``. A lone surrogate, as in
+    a file name that is not UTF-8, is written as ``\udcff``.
 
-    Returns
-    -------
-    str
-        The text, which ends with a line break. NaN and infinities become null, times become text in ISO 8601, other
-        objects their ``str``. A lone surrogate, as in a file name that is not UTF-8, is written as ``\udcff``.
-
-    Examples
-    --------
     >>> print(json_text({"label": (1, "a"), "mean": float("nan")}), end="")
     {
       "label": [
@@ -199,27 +152,7 @@ def _plain(value: Any) -> Any:
 
 
 def named_file(path: Any, suffixes: Sequence[str], reason: str) -> Path:
-    """Require the name of a file with one of these suffixes.
-
-    Parameters
-    ----------
-    path : str or Path
-        The name.
-    suffixes : sequence of str
-        Suffixes, in lower case.
-    reason : str
-        End of the message: what the file contains.
-
-    Returns
-    -------
-    Path
-        The name.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `path` is not a name, or has another suffix.
-    """
+    """Require the name of a file with one of these suffixes, in lower case; `reason` ends the message."""
     if not isinstance(path, str | Path):
         raise TypeError(f"`path` must be the name of a file, not {type(path).__name__}, as in 'report{suffixes[0]}'.")
     if Path(path).suffix.lower() not in suffixes:
@@ -239,24 +172,9 @@ def _indented(value: Any, margin: str) -> str:
 
 
 def read_document(path: str | Path, schema: str) -> dict[str, Any]:
-    """Read a JSON document and check its schema.
+    """Read a JSON document and check its schema: a name, a slash and a version.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    schema : str
-        Required value of the entry ``schema``: a name, a slash and a version.
-
-    Returns
-    -------
-    dict
-        The document.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file does not exist, is a folder, is not JSON, is truncated, or has another schema.
+    OSError or ValueError if the file does not exist, is a folder, is not JSON, is truncated, or has another schema.
     """
     path = existing_file(path)
     try:
@@ -319,9 +237,9 @@ def require_schema(document: Any, schema: str) -> dict[str, Any]:
     if stated == schema:
         return dict(document)
     name, _, version = schema.rpartition("/")
-    of, _, found = stated.rpartition("/") if isinstance(stated, str) else ("", "", "")
-    if of == name and found.isdecimal():
-        repair = "Update bayescal." if int(found) > int(version) else "Make the document again from the rows."
+    kind, _, version_of_file = stated.rpartition("/") if isinstance(stated, str) else ("", "", "")
+    if kind == name and version_of_file.isdecimal():
+        repair = "Update bayescal." if int(version_of_file) > int(version) else "Make the document again from the rows."
         raise ValueError(f"its schema is {_checks.quoted(stated)}; this version of bayescal reads {schema}. {repair}")
     raise ValueError(f"its schema is {_checks.quoted(stated)}, not {schema!r}: it was written for something else.")
 

@@ -19,41 +19,6 @@ DOES_NOT, IS_NOT = ("does not", "do not"), ("is not", "are not")
 class Finding:
     """Values of one argument that break one rule.
 
-    Parameters
-    ----------
-    argument : str
-        The argument of the library, or the column of a file.
-    rule : str
-        The rule, as in "must lie in [0, 1]".
-    count, size : int
-        Number of values that break it, and of all values. Of more than one dimension, `size` counts all entries.
-    first : tuple of int, or None
-        Index of the first value that breaks the rule; None if the values have no order, as in a database.
-    value : object
-        That value.
-    shown : str
-        The value as messages show it; empty if they do not.
-    hint : str
-        A suggestion for repair.
-    verb : (str, str)
-        What one such value does, and what several do; by default "does not" or, after "must be", "is not".
-    unit : str
-        What is counted: "values" or "rows".
-    called : str
-        What messages call the argument, if not its name between backticks.
-    place : str
-        The position of the first value in words, if not its index: "in line 3".
-    span : (float, float), or None
-        Smallest and largest invalid value, shown if `first` is None.
-    at_least : bool
-        Whether there may be more, because rows that break another rule were not checked for this one.
-    context : str
-        Words before the sentence, as in "model 'a': ".
-    of_all : str
-        The hint, if `hint` is only right if it is right for all blocks of rows.
-
-    Examples
-    --------
     >>> found = Finding(argument="y_prob", rule="must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
     >>> str(found)
     '`y_prob` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7.'
@@ -61,22 +26,23 @@ class Finding:
     "column 'p' must lie in [0, 1]; 2 of 9 values do not, first in line 6: 7."
     """
 
-    argument: str
-    rule: str
-    count: int
-    size: int
+    argument: str  # of the library, or the column of a file
+    rule: str  # as in "must lie in [0, 1]"
+    count: int  # number of values that break the rule
+    size: int  # number of all values; all entries of more than one dimension
+    #: Index of the first value that breaks the rule; None without an order, as in a database.
     first: tuple[int, ...] | None = None
-    value: Any = None
-    shown: str = ""
-    hint: str = ""
-    verb: tuple[str, str] = DOES_NOT
-    unit: str = "values"
-    called: str = ""
-    place: str = ""
-    span: tuple[float, float] | None = None
-    at_least: bool = False
-    context: str = ""
-    of_all: str = ""
+    value: Any = None  # the first such value
+    shown: str = ""  # the value as messages show it; empty if they do not
+    hint: str = ""  # a suggestion for repair
+    verb: tuple[str, str] = DOES_NOT  # what one such value does, and what several do
+    unit: str = "values"  # what is counted: "values" or "rows"
+    called: str = ""  # what messages call the argument, if not its name between backticks
+    place: str = ""  # position of the first value in words, if not its index: "in line 3"
+    span: tuple[float, float] | None = None  # smallest and largest invalid value, shown if `first` is None
+    at_least: bool = False  # whether there may be more, as rows that break another rule were not checked for this one
+    context: str = ""  # words before the sentence, as in "model 'a': "
+    of_all: str = ""  # the hint, if it must be right for all blocks of rows
 
     def __str__(self) -> str:
         return self.sentence()
@@ -84,21 +50,10 @@ class Finding:
     def sentence(
         self, called: str | None = None, place: str | None = None, in_words: Callable[[str], str] = str
     ) -> str:
-        """Write the message.
+        """Write the message: one sentence, and the hint.
 
-        Parameters
-        ----------
-        called : str, optional
-            What to call the argument.
-        place : str, optional
-            The position of the first value, as in "in line 3".
-        in_words : callable, optional
-            Rewrites text that names other arguments between backticks.
-
-        Returns
-        -------
-        str
-            One sentence, and the hint.
+        `called` names the argument and `place` the position of the first value; `in_words` rewrites text that names
+        other arguments between backticks.
         """
         called = self.called or f"`{self.argument}`" if called is None else called
         return (self.context + self._sentence(called, self._first(place), in_words)).rstrip()
@@ -114,8 +69,8 @@ class Finding:
         quote = f": {self.shown}" if self.shown else ""
         verb = IS_NOT if self.verb == DOES_NOT and self.rule.startswith("must be ") else self.verb
         do = verb[self.count > 1]
-        found = f"{self._count} of {self.size} {self.unit} {do}{first}{quote}{self._span}"
-        return f"{called} {in_words(self.rule)}; {found}. {in_words(self.hint)}"
+        numbers = f"{self._count} of {self.size} {self.unit} {do}{first}{quote}{self._span}"
+        return f"{called} {in_words(self.rule)}; {numbers}. {in_words(self.hint)}"
 
     @property
     def _count(self) -> str:
@@ -165,8 +120,8 @@ class Rounding(Finding):
 
     def _sentence(self, called: str, first: str, in_words: Callable[[str], str]) -> str:
         where = f" ({first.removeprefix(', ')})" if first else ""
-        found = f"{self._count} of {self.size} {self.unit} lie outside [0, 1] by at most {self.most:.2g}{where}"
-        return f"{called}: {found}; taken as rounding and clipped."
+        numbers = f"{self._count} of {self.size} {self.unit} lie outside [0, 1] by at most {self.most:.2g}{where}"
+        return f"{called}: {numbers}; taken as rounding and clipped."
 
 
 class InvalidRows(ValueError):  # noqa: N818  # named after what it carries: the invalid rows
@@ -196,15 +151,9 @@ class InvalidRows(ValueError):  # noqa: N818  # named after what it carries: the
 
 
 class RoundingWarning(UserWarning):
-    """Values outside [0, 1] by so little that they were clipped.
+    """Values outside [0, 1] by so little that they were clipped."""
 
-    Parameters
-    ----------
-    finding : Rounding
-        How many values, and by how much at most.
-    """
-
-    finding: Rounding
+    finding: Rounding  # how many, and by how much at most
 
     def __init__(self, finding: Rounding) -> None:
         super().__init__(finding)
@@ -212,35 +161,9 @@ class RoundingWarning(UserWarning):
 
 
 def invalid(
-    name: str,
-    rule: str,
-    bad: Array,
-    values: Any = None,
-    hint: str = "",
-    verb: tuple[str, str] = DOES_NOT,
+    name: str, rule: str, bad: Array, values: Any = None, hint: str = "", verb: tuple[str, str] = DOES_NOT
 ) -> Finding:
-    """Describe the entries of argument `name` that are marked in `bad`.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    rule : str
-        What must hold, as in "must lie in [0, 1]".
-    bad : array of bool
-        True where the rule is broken.
-    values : array, optional
-        The values, to quote the first invalid one.
-    hint : str, optional
-        How to repair it.
-    verb : (str, str), optional
-        What one invalid value does, and what several do.
-
-    Returns
-    -------
-    Finding
-        Their number and the first of them.
-    """
+    """Describe the entries of argument `name` that are marked in `bad`: their number and the first of them."""
     bad = np.asarray(bad)
     first = first_of(bad)
     value = None if values is None else values[first]
@@ -265,8 +188,6 @@ def first_of(bad: Array) -> tuple[int, ...]:
 def prefixed(problem: Exception, context: str) -> Exception:
     """Return an exception of the same kind with words before its message.
 
-    Examples
-    --------
     >>> prefixed(TypeError("`y_prob` must hold numbers."), "model 'a': ")
     TypeError("model 'a': `y_prob` must hold numbers.")
     """
@@ -280,8 +201,6 @@ def prefixed(problem: Exception, context: str) -> Exception:
 def quoted(value: Any) -> str:
     """Return the `repr` of a value, truncated if it is long.
 
-    Examples
-    --------
     >>> quoted("a name")
     "'a name'"
     >>> quoted("ab" * 500_000)[-30:]

@@ -11,20 +11,11 @@ import numba
 
 
 def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function at its first call, and keep the result on disk where that is possible.
+    """Return a decorator that compiles a function at its first call, and keeps the result on disk if possible.
 
-    Parameters
-    ----------
-    folder : bool, default False
-        Whether the function calls compiled functions of other files of its folder. Then a change of any of these files
-        makes the cache invalid; numba itself looks at the file of the function only.
-    **options
-        Options of `numba.njit`.
-
-    Returns
-    -------
-    callable
-        A decorator.
+    With `folder`, the function calls compiled functions of other files of its folder. Then a change of any of these
+    files makes the cache invalid; numba itself looks at the file of the function only. `options` are those of
+    `numba.njit`.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

@@ -15,10 +15,7 @@ MODULES = tuple(sorted(stub.parent.name for stub in Path(__file__).parent.glob("
 def public_names(module: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a module whose names its stub lists.
 
-    Parameters
-    ----------
-    module, file : str
-        ``__name__`` and ``__file__`` of the module. The stub has the same name, and the suffix ``.pyi``.
+    The stub has the name of `file`, and the suffix ``.pyi``.
     """
     attribute, directory, listed = lazy_loader.attach_stub(module, file)
 
@@ -46,8 +43,6 @@ def public_names(module: str, file: str) -> tuple[Callable[[str], object], Calla
 def former_names() -> dict[str, tuple[str, str]]:
     """Return module and name of each former name of the package: the assignments of its stub.
 
-    Examples
-    --------
     >>> former_names()["evaluate_survival"]
     ('survival', 'evaluate')
     """

@@ -26,39 +26,21 @@ _spent: dict[tuple[object, ...], float] = {}
 def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) -> ModuleType | None:
     """Return the compiled loops if they are worth loading for this call, otherwise None; results are the same.
 
-    Parameters
-    ----------
-    name : str
-        Name of the loop.
-    columns : sequence of ndarray or None
-        Arguments of the loop, the first with one entry per row; each combination of their types is compiled separately.
-    seconds : float
-        Approximate time of numpy for this call.
+    `columns` are the arguments of the loop, the first with one entry per row; each combination of their types is
+    compiled separately. `seconds` is the approximate time of numpy for this call.
 
-    Returns
-    -------
-    module or None
-        `bayescal._compiled`.
-
-    Raises
-    ------
-    ValueError
-        If the environment variable BAYESCAL_COMPILE is not one of auto, always and never.
-
-    Notes
-    -----
-    With "auto", a compiled loop is used once numpy has spent as many seconds on the loop in this process, including
-    this call, as the compiled one needs before it runs: `LOAD`, `IMPORT` if nothing has imported numba yet, and
-    `COMPILE` if the cache on the disk is empty. So numba is not imported for few rows, and at most half of the time is
-    lost.
+    With "auto" in the environment variable BAYESCAL_COMPILE, a compiled loop is used once numpy has spent as many
+    seconds on the loop in this process, including this call, as the compiled one needs before it runs: `LOAD`, `IMPORT`
+    if nothing has imported numba yet, and `COMPILE` if the cache on the disk is empty. So numba is not imported for few
+    rows, and at most half of the time is lost.
     """
     choice = _choice()
-    given = [column for column in columns if column is not None]
-    if choice == "never" or not all(map(_known_to_numba, given)):
+    arrays = [column for column in columns if column is not None]
+    if choice == "never" or not all(map(_known_to_numba, arrays)):
         return None
-    kind = (name, *((column.dtype, column.flags.c_contiguous, column.flags.writeable) for column in given))
+    kind = (name, *((column.dtype, column.flags.c_contiguous, column.flags.writeable) for column in arrays))
     _spent[kind] = _spent.get(kind, 0.0) + seconds
-    if choice == "auto" and (len(given[0]) < FEW_ROWS or _spent[kind] < _seconds_before_it_runs()):
+    if choice == "auto" and (len(arrays[0]) < FEW_ROWS or _spent[kind] < _seconds_before_it_runs()):
         return None
     loops = _load()
     # if numba is switched off for debugging, these loops would run in Python, row by row
@@ -68,17 +50,8 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
 def compiles(possible: bool, pays: bool) -> bool:
     """Return whether other loops than those over rows are compiled.
 
-    Parameters
-    ----------
-    possible : bool
-        Whether they are compiled if BAYESCAL_COMPILE is ``"always"``.
-    pays : bool
-        The same for ``"auto"``.
-
-    Returns
-    -------
-    bool
-        False if it is ``"never"`` or numba cannot be imported.
+    That is `possible` if BAYESCAL_COMPILE is "always", `pays` if it is "auto", and False if it is "never" or numba
+    cannot be imported.
     """
     choice = _choice()
     wanted = {"auto": pays, "always": possible, "never": False}[choice]
@@ -107,8 +80,8 @@ def _in_cache() -> bool:
         os.environ.get("NUMBA_CACHE_DIR"),
         f"_compiled.*.py{sys.version_info[0]}{sys.version_info[1]}*.nbi",
     )
-    found = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
-    return any(found)
+    files = Path(folder).glob(f"{package.name}_*/{pattern}") if folder else (package / "__pycache__").glob(pattern)
+    return any(files)
 
 
 def _switched_off() -> bool:
@@ -144,22 +117,8 @@ def _known_to_numba(column: NDArray[Any]) -> bool:
 def in_threads[T](work: Callable[[int], T], parts: Iterable[int]) -> Iterator[T]:
     """Apply a function to parts, in one thread or in the number of threads given by BAYESCAL_THREADS.
 
-    Parameters
-    ----------
-    work : callable
-        Function of a part, which releases the global interpreter lock.
-    parts : iterable of int
-        The parts.
-
-    Returns
-    -------
-    iterator
-        The results in the order of the parts; they do not depend on the number of threads.
-
-    Raises
-    ------
-    ValueError
-        If the environment variable BAYESCAL_THREADS is not a whole number above 0.
+    The function releases the global interpreter lock. Results are in the order of the parts and do not depend on the
+    number of threads.
     """
     threads = os.environ.get("BAYESCAL_THREADS", "1")
     if not (threads.isdecimal() and int(threads) > 0):

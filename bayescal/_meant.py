@@ -18,26 +18,16 @@ from bayescal._invalid import quoted
 class Meant(NamedTuple):
     """Words for one thing, and where it is in this package.
 
-    Attributes
-    ----------
-    words : str
-        Other names, separated by spaces, in small letters and without underscores.
-    says : str
-        The beginning of the answer.
-    here : tuple of str
-        Keywords or attributes, as they are written; the first one that exists is the answer. ``function:keyword`` is a
-        keyword of one function only, ``keyword=value`` no attribute.
-    elsewhere : str
-        Otherwise: the code with which one gets it. Names are those of the reader: `y_true`, `result`, ...
-    of : str
-        Names of the functions, results or topics for which the words have this meaning, and no other; all by default.
+    `here` are keywords or attributes, as they are written; the first one that exists is the answer.
+    ``function:keyword`` is a keyword of one function only, ``keyword=value`` no attribute. Otherwise the answer is the
+    code `elsewhere`, with names of the reader: `y_true`, `result`, ...
     """
 
-    words: str
-    says: str
+    words: str  # other names, separated by spaces, in small letters and without underscores
+    says: str  # the beginning of the answer
     here: tuple[str, ...] = ()
     elsewhere: str = ""
-    of: str = ""
+    of: str = ""  # functions, results or topics for which the words have this meaning; all by default
 
 
 _EVALUATE = "bayescal.evaluate(y_true, y_prob"
@@ -315,8 +305,6 @@ CALLS = {
 def letters(words: str) -> str:
     """Return only letters and digits, in lower case, so that spellings of one name are equal.
 
-    Examples
-    --------
     >>> letters("over-confidence"), letters("l_2 error"), letters("ROC AUC")
     ('overconfidence', 'l2error', 'rocauc')
     """
@@ -326,12 +314,12 @@ def letters(words: str) -> str:
 @functools.cache
 def _by_word() -> dict[str, list[Meant]]:
     """Return the rows of the table for each word, in their order; also for the names here."""
-    found: dict[str, list[Meant]] = {}
+    table: dict[str, list[Meant]] = {}
     for meant in TABLE:
-        own = [] if meant.of else [letters(_head(each)) for each in meant.here if not re.search("[:=.]", each)]
-        for word in dict.fromkeys([*meant.words.split(), *own]):
-            found.setdefault(word, []).append(meant)
-    return found
+        names = [] if meant.of else [letters(_head(each)) for each in meant.here if not re.search("[:=.]", each)]
+        for word in dict.fromkeys([*meant.words.split(), *names]):
+            table.setdefault(word, []).append(meant)
+    return table
 
 
 def _head(written: str) -> str:
@@ -359,8 +347,8 @@ def _place(elsewhere: str, owners: Collection[str]) -> str:
     """Return the code with which an owner gets a thing; that of right-censored rows, or none, for topic survival."""
     if "survival" not in owners:
         return elsewhere
-    for call, own in _CENSORED.items():
-        elsewhere = elsewhere.replace(call, own)
+    for call, censored_call in _CENSORED.items():
+        elsewhere = elsewhere.replace(call, censored_call)
     places = elsewhere.split("` or `")
     return "` or `".join(each for each in places if not re.search(_OF_LABELS, each))
 
@@ -385,17 +373,8 @@ def similar(name: str, known: Iterable[str]) -> str:
 def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     """Return where in the package a thing is, or public names of similar spelling, after a space; may be empty.
 
-    Parameters
-    ----------
-    name : str
-        The name that does not exist.
-    module : str
-        The module in which it was looked up: the package or one of its public modules.
-    listed : iterable of str
-        Public names of this module.
+    `name` was looked up in `module`, the package or one of its public modules, whose public names are `listed`.
 
-    Examples
-    --------
     >>> of_module("evalute_survival", "bayescal", ["evaluate"])
     ' Did you mean `bayescal.survival.evaluate` or `bayescal.survival.evaluate_counts` or `bayescal.survival.compare`?'
     >>> of_module("compair", "bayescal.survival", ["compare", "evaluate"])
@@ -446,36 +425,22 @@ def unknown_keyword(
     *,
     owners: Collection[str] = (),
     call: str = "",
-    given: Collection[str] = (),
+    passed: Collection[str] = (),
     rest: str = "",
 ) -> UnknownKeywordError:
-    """Return the error about an unknown keyword.
+    """Return the error about the keyword `word` of the function `where`, which takes the keywords `known`.
 
-    Parameters
-    ----------
-    where : str
-        The function.
-    word : str
-        The keyword.
-    known : iterable of str
-        Keywords that it takes.
-    owners : collection of str, optional
-        Names under which the table may know the function.
-    call : str, optional
-        A call with the necessary arguments and no closing parenthesis.
-    given : collection of str, optional
-        Arguments that were given.
-    rest : str, optional
-        What to add if the table has no answer.
+    `owners` are names under which the table may know the function, `passed` arguments that were given, `call` a call
+    with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer.
     """
     known = tuple(known)
     rows = _rows(word, owners or _owners(where, None))
     hint = ""
     for chosen in ([each for each in rows if each.of], rows):  # what a word means for this function counts alone
         for code in [code for each in chosen for code in each.here]:
-            own, _, keyword = code.rpartition(":")
+            function_name, _, keyword = code.rpartition(":")
             name = keyword.partition("=")[0]
-            if name in known and name not in given and own in ("", where):
+            if name in known and name not in passed and function_name in ("", where):
                 shown = f": `{call}{_argument(keyword, call)})`" if call else ""
                 hint = hint or f" Here it is called {name!r}{shown}."
         hint = hint or _elsewhere(chosen, owners)
@@ -483,7 +448,7 @@ def unknown_keyword(
         hint = _checks.did_you_mean(word, known) + rest
         hint = hint or (f" Its keywords are {list(known)}." if known else " It takes no keywords.")
     error = UnknownKeywordError(f"`{where}` takes no {quoted(word)}.{hint}")
-    error.word, error.known, error.rest = word, tuple(each for each in known if each not in given), rest
+    error.word, error.known, error.rest = word, tuple(each for each in known if each not in passed), rest
     return error
 
 
@@ -498,27 +463,19 @@ def _argument(written: str, call: str) -> str:
 
 def known_keywords(
     where: str,
-    given: Collection[str],
+    options: Collection[str],
     allowed: Callable[..., Any],
     others: Mapping[str, Callable[..., Any]] | None = None,
 ) -> None:
     """Raise if a model does not take an option.
 
-    Parameters
-    ----------
-    where : str
-        The model, as a keyword.
-    given : collection of str
-        Names of the options.
-    allowed : callable
-        The function that takes them.
-    others : mapping of str to callable, optional
-        The functions of other models, each named as `where` is.
+    `where` is the model as a keyword, `options` are their names, `allowed` is the function that takes them; `others`
+    are the functions of other models, named as `where` is.
     """
-    if not given:
+    if not options:
         return
     known = _keywords_only(allowed)
-    for word in given:
+    for word in options:
         if word in known:
             continue
         rest = f" The options of {where} are {known}."
@@ -539,13 +496,8 @@ def _keywords_only(function: Callable[..., Any]) -> list[str]:
 def public[T: Any](thing: T) -> T:
     """Mark a public function or class, so that errors about its keywords and attributes say what may be meant.
 
-    The function accepts ``sample_weight`` for `weights`, and scikit-learn's names of ways to choose bins; its
-    signature is unchanged.
-
-    Parameters
-    ----------
-    thing : function or class
-        A public function, or a class with public methods.
+    The function accepts ``sample_weight`` for `weights`, and scikit-learn's names of ways to choose bins; its signature
+    is unchanged.
     """
     return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]
 
@@ -577,17 +529,17 @@ def _of_function[F: Callable[..., Any]](function: F) -> F:
     weighted = "weights" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     refused, way = functools.partial(_refused, function), _way  # not global: `called` has those of another module
 
-    def called(*args: Any, **given: Any) -> Any:
-        if weighted and "sample_weight" in given:
-            if given.get("weights") is not None:
+    def called(*args: Any, **keywords: Any) -> Any:
+        if weighted and "sample_weight" in keywords:
+            if keywords.get("weights") is not None:
                 raise TypeError("`weights` and `sample_weight` are the same argument: give one of them.")
-            given["weights"] = given.pop("sample_weight")
-        if "binning" in given:
-            given["binning"] = way(given["binning"])
+            keywords["weights"] = keywords.pop("sample_weight")
+        if "binning" in keywords:
+            keywords["binning"] = way(keywords["binning"])
         try:
-            return function(*args, **given)
+            return function(*args, **keywords)
         except TypeError as problem:
-            if (better := refused(problem, args, given)) is None:
+            if (better := refused(problem, args, keywords)) is None:
                 raise
             raise better from None
 
@@ -599,11 +551,11 @@ def _of_function[F: Callable[..., Any]](function: F) -> F:
 
 
 def _refused(
-    function: Callable[..., Any], problem: TypeError, args: tuple[Any, ...], given: dict[str, Any]
+    function: Callable[..., Any], problem: TypeError, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> TypeError | None:
     """Return the error about a call that Python or a model refused, with what may be meant; None for other errors."""
     from_call = _is_from_call(function, problem)
-    named = isinstance(problem, UnknownKeywordError) and problem.word in given
+    named = isinstance(problem, UnknownKeywordError) and problem.word in keywords
     if not from_call and not named:
         return None
     import inspect
@@ -611,24 +563,24 @@ def _refused(
     name = _public_name(function, args)
     parameters = {each.name: each for each in inspect.signature(function).parameters.values()}
     method = next(iter(parameters), "") in ("self", "cls")
-    own = dict(list(parameters.items())[1:]) if method else parameters
-    known = [each.name for each in own.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    taken = {*known[: len(args) - method], *given}
-    needed = [each for each in own.values() if each.default is each.empty and each.name in known]
+    accepted = dict(list(parameters.items())[1:]) if method else parameters
+    known = [each.name for each in accepted.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    passed = {*known[: len(args) - method], *keywords}
+    needed = [each for each in accepted.values() if each.default is each.empty and each.name in known]
     call = ", ".join(each.name if each.kind is not each.KEYWORD_ONLY else f"{each.name}=..." for each in needed)
     owners = _owners(name, (args[0] if isinstance(args[0], type) else type(args[0])) if method and args else function)
     of_object = method and bool(args) and not isinstance(args[0], type) and "." in name
     call = f"{_snake_case(name) if of_object else name}({call}"
     if isinstance(problem, UnknownKeywordError) and named:
         known += [each for each in problem.known if each not in known]
-        return unknown_keyword(name, problem.word, known, owners=owners, call=call, given=taken, rest=problem.rest)
-    extra = [word for word in given if word not in own]
+        return unknown_keyword(name, problem.word, known, owners=owners, call=call, passed=passed, rest=problem.rest)
+    extra = [word for word in keywords if word not in accepted]
     if "unexpected keyword" in str(problem) and extra:
-        return unknown_keyword(name, extra[0], known, owners=owners, call=call, given=taken)
-    missing = [each.name for each in needed if each.name not in taken]
+        return unknown_keyword(name, extra[0], known, owners=owners, call=call, passed=passed)
+    missing = [each.name for each in needed if each.name not in passed]
     for word in extra:  # it may be another name of an argument that is missing
         if any(code.rpartition(":")[2] in missing for each in _rows(word, owners) for code in each.here):
-            return unknown_keyword(name, word, known, owners=owners, call=call, given=taken)
+            return unknown_keyword(name, word, known, owners=owners, call=call, passed=passed)
     said = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
     counts = _for_counts(function)
     counted = f" For counts, use `{counts}(counts)`." if counts else ""

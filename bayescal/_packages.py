@@ -20,20 +20,8 @@ NEEDED = {
 
 
 def installed(module: str) -> bool:
-    """Return whether a module can be imported.
+    """Return whether a module without a parent can be imported; it is not imported.
 
-    Parameters
-    ----------
-    module : str
-        Its name, without a parent.
-
-    Returns
-    -------
-    bool
-        Whether it is installed; it is not imported.
-
-    Examples
-    --------
     >>> installed("numpy")
     True
     """
@@ -43,20 +31,10 @@ def installed(module: str) -> bool:
 
 
 def require(*modules: str) -> None:
-    """Raise an error that says what to install, unless all modules can be imported.
+    """Raise ModuleNotFoundError, which says what to install, unless all modules can be imported.
 
-    Parameters
-    ----------
-    *modules : str
-        Keys of `NEEDED`. A function names its modules before it imports them.
+    They are keys of `NEEDED`. A function names its modules before it imports them.
 
-    Raises
-    ------
-    ModuleNotFoundError
-        If a module is not installed.
-
-    Examples
-    --------
     >>> require("arviz", "matplotlib")
     """
     for module in modules:

@@ -43,8 +43,6 @@ def _report(name: str) -> ModuleType:
 def shortened[T](labels: Sequence[T], most: int, named: T) -> list[T]:
     """Return the first labels, at most this many; the one that the sentence names takes the last place if needed.
 
-    Examples
-    --------
     >>> shortened(["a", "b", "c"], 2, "b"), shortened(["a", "b", "c"], 2, "c")
     (['a', 'b'], ['a', 'c'])
     """

@@ -11,30 +11,12 @@ PATIENCE = 2.0
 
 @contextmanager
 def bar(total: int, description: str, progress: bool | None = None) -> Iterator[Callable[[], None]]:
-    """Show how many parts of some work are done.
+    """Show how many parts of some work are done; yield a function to be called after each part.
 
-    Parameters
-    ----------
-    total : int
-        Number of parts.
-    description : str
-        The work in words.
-    progress : bool, optional
-        True shows a bar at once; if standard error is not a terminal, it writes a line per tenth of the work. False
-        shows nothing. By default a bar appears after two seconds of work, and only if standard error is a terminal.
+    If `progress` is True, a bar is shown at once; if standard error is not a terminal, it writes a line per tenth of
+    the work. False shows nothing. By default a bar appears after two seconds of work, and only if standard error is a
+    terminal.
 
-    Yields
-    ------
-    callable
-        To be called after each part.
-
-    Raises
-    ------
-    TypeError
-        If `progress` is neither a boolean nor None.
-
-    Examples
-    --------
     >>> with bar(3, "Evaluating groups", progress=False) as advance:
     ...     for _ in range(3):
     ...         advance()

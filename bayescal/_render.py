@@ -32,24 +32,12 @@ RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
 
 
 def visible(text: object) -> str:
-    r"""Escape control characters as Python's ``repr`` does.
+    r"""Escape control characters, line separators, bidirectional controls and lone surrogates as ``repr`` does.
 
     Names of columns, classes, groups, models and files come from the user's data. An escape code in a name could
     recolour or overwrite the terminal, a line break would split a table row, and a bidirectional override would reverse
     the rest of the line.
 
-    Parameters
-    ----------
-    text : object
-        A name, or a sentence that contains names.
-
-    Returns
-    -------
-    str
-        The text with control characters, line separators, bidirectional controls and lone surrogates escaped.
-
-    Examples
-    --------
     >>> print(visible("red: \x1b[31m, two\nlines, Grün"))
     red: \x1b[31m, two\nlines, Grün
     """
@@ -65,20 +53,6 @@ def _visible(character: str) -> str:
 def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
     """Shorten long text in the middle, because names that start alike often differ at the end.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-    longest : int, default 2000
-        Maximum number of characters, including the dots.
-
-    Returns
-    -------
-    str
-        The shortened text, or `text` itself if it is short enough.
-
-    Examples
-    --------
     >>> cut("resnet50_imagenet_epoch_10", 16)
     'resnet50_...h_10'
     """
@@ -117,35 +91,16 @@ class Sheet:
     for comparison, and the probabilities of sub-models. Pages and documents contain both.
 
     Control characters are escaped and very long texts are shortened; see `visible` and `cut`.
-
-    Parameters
-    ----------
-    sentence : str
-        The result in words.
-    spec : str
-        What was computed and how, on one line.
-    header : sequence of str
-        Column titles.
-    rows : sequence of sequence of str
-        Cells; the first of each row is its name.
-    remarks : sequence of str
-        Lines below the table: more results, and warnings.
-    notes : sequence of str
-        Lines of the details.
-    headline : str
-        First line of the printed result; by default the sentence.
-    above : Sheet, optional
-        A sheet whose table is shown above this one, between the headline and the table.
     """
 
-    sentence: str
-    spec: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    remarks: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    headline: str = ""
-    above: "Sheet | None" = None
+    sentence: str  # the result in words
+    spec: str  # what was computed and how, on one line
+    header: Sequence[str]  # titles of columns
+    rows: Sequence[Sequence[str]]  # cells; the first of each row is its name
+    remarks: Sequence[str] = ()  # lines below the table: more results, and warnings
+    notes: Sequence[str] = ()  # lines of the details
+    headline: str = ""  # first line of the printed result; by default the sentence
+    above: "Sheet | None" = None  # a sheet whose table is shown between the headline and the table
 
     def __post_init__(self) -> None:
         shown = {
@@ -185,8 +140,6 @@ def number(value: float, decimals: int = 4) -> str:
 def percent(share: float) -> str:
     """Format a share as a percentage with two significant digits.
 
-    Examples
-    --------
     >>> percent(0.00625), percent(0.539), percent(0.999)
     ('0.62 %', '54 %', '100 %')
     """
@@ -200,23 +153,11 @@ def decimals(width: float, least: int = 3) -> int:
 
 
 def places(*values: float, least: int = 3) -> int:
-    """Return the number of decimals of numbers that are shown together.
+    """Return the number of decimals of numbers that are shown together: `least` for ordinary numbers.
 
-    Parameters
-    ----------
-    *values : float
-        The numbers; NaN and infinite ones do not count.
-    least : int, default 3
-        Number of decimals of ordinary numbers.
+    More if it would show fewer than two significant digits of the largest absolute value: then four digits of it are
+    shown, with at most `least` + 9 decimals. NaN and infinite values do not count.
 
-    Returns
-    -------
-    int
-        `least`; more if it would show fewer than two significant digits of the largest absolute value: then four digits
-        of it are shown, with at most `least` + 9 decimals.
-
-    Examples
-    --------
     >>> places(0.0004, 0.021), places(0.0004, 0.0021), places(0.00003)
     (3, 6, 8)
     """
@@ -234,8 +175,6 @@ def interval_decimals(low: float, high: float, least: int = 3) -> int:
 def numbers(*values: float, least: int = 4) -> list[str]:
     """Format numbers that are shown together with the decimals of `places`.
 
-    Examples
-    --------
     >>> numbers(0.0421, 0.00003), numbers(0.000421, 0.00003)
     (['0.0421', '0.0000'], ['0.0004210', '0.0000300'])
     """
@@ -254,20 +193,8 @@ def probability(value: float) -> str:
 def wrapped(text: str, width: int) -> str:
     r"""Wrap a name after spaces, underscores, slashes and hyphens; shorten words that are longer than a line.
 
-    Parameters
-    ----------
-    text : str
-        The name.
-    width : int
-        Characters per line; values below 6 count as 6.
+    A `width` below 6 characters counts as 6.
 
-    Returns
-    -------
-    str
-        The name with line breaks.
-
-    Examples
-    --------
     >>> wrapped("logistic_regression_l2 calibrated", 12).split("\n")
     ['logistic_', 'regression_', 'l2', 'calibrated']
     >>> wrapped("electroencephalography", 12)
@@ -283,38 +210,25 @@ def wrapped(text: str, width: int) -> str:
 
 
 def table(sheet: Sheet, width: int = 100) -> "Table":
-    """Build the table of a sheet for a terminal.
-
-    Parameters
-    ----------
-    sheet : Sheet
-        The sheet.
-    width : int, default 100
-        Width of the terminal in columns. Long names are wrapped to fit; numbers are never cut.
-
-    Returns
-    -------
-    rich.table.Table
-        The table.
-    """
+    """Build the table of a sheet for a terminal; names are wrapped to fit `width` columns, numbers are never cut."""
     from rich import box
     from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    rich_table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     widths = [max(map(len, column)) for column in zip(sheet.header, *sheet.rows, strict=True)]
     room = max(width - sum(widths[1:]) - 2 * len(widths), LEAST_ROOM)
     for i, title in enumerate(sheet.header):
-        drawn.add_column(Text(title), justify="right" if i else "left", no_wrap=True)
+        rich_table.add_column(Text(title), justify="right" if i else "left", no_wrap=True)
     for first, *others in sheet.rows:
         # Text is not parsed as markup: a class may be called [red]
-        drawn.add_row(Text(wrapped(first, room) if len(first) > room else first), *map(Text, others))
+        rich_table.add_row(Text(wrapped(first, room) if len(first) > room else first), *map(Text, others))
     console = Console(width=10**6)
-    least = Measurement.get(console, console.options, drawn).maximum
-    drawn.width = least if least > width else None
-    return drawn
+    least = Measurement.get(console, console.options, rich_table).maximum
+    rich_table.width = least if least > width else None
+    return rich_table
 
 
 def page_width() -> int:
@@ -333,12 +247,7 @@ def text(sheet: Sheet, width: int | None = None) -> str:
     buffer = io.StringIO()
     # in a notebook, rich would display the table instead of writing it to the buffer
     console = Console(
-        file=buffer,
-        width=width,
-        color_system=None,
-        force_terminal=False,
-        force_jupyter=False,
-        legacy_windows=False,
+        file=buffer, width=width, color_system=None, force_terminal=False, force_jupyter=False, legacy_windows=False
     )
     for part in (sheet.above, sheet):
         if part is not None:
@@ -380,23 +289,11 @@ def details_html(sheet: Sheet) -> str:
 
 
 def filled(template: str, **values: Any) -> str:
-    r"""Fill an HTML template: the only function that puts text into HTML.
+    r"""Fill a jinja2 template: the only function that puts text into HTML.
 
-    Parameters
-    ----------
-    template : str
-        A jinja2 template.
-    **values
-        Its variables. Control characters of every inserted text are escaped as by `visible`, and then the characters
-        with a meaning in HTML. Only `markupsafe.Markup`, which the package itself has written, is inserted unchanged.
+    Control characters of every inserted text are escaped as by `visible`, and then the characters with a meaning in
+    HTML. Only `markupsafe.Markup`, which the package itself has written, is inserted unchanged.
 
-    Returns
-    -------
-    str
-        HTML.
-
-    Examples
-    --------
     >>> print(filled("<p>{{ name }}</p>", name="<b>\x1b[31m"))
     <p>&lt;b&gt;\x1b[31m</p>
     """

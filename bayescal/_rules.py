@@ -28,27 +28,14 @@ LARGEST_WEIGHT = 1e140
 class Rule:
     """A rule of valid values.
 
-    Parameters
-    ----------
-    words : str
-        The rule in a sentence that begins with the argument, as in "must lie in [0, 1]".
-    holds : callable
-        Takes an array, returns an array of bool: True where a value obeys the rule.
-    hint : str
-        How to repair other values, if that does not depend on them.
-    verb : (str, str)
-        What one such value does, and what several do.
-
-    Examples
-    --------
     >>> BINARY.holds(np.array([0.0, 0.5, 1.0]))
     array([ True, False,  True])
     """
 
-    words: str
-    holds: Callable[[Array], Array]
-    hint: str = ""
-    verb: tuple[str, str] = DOES_NOT
+    words: str  # in a sentence that begins with the argument, as in "must lie in [0, 1]"
+    holds: Callable[[Array], Array]  # True where a value obeys the rule
+    hint: str = ""  # how to repair other values, if that does not depend on them
+    verb: tuple[str, str] = DOES_NOT  # what one such value does, and what several do
 
     def require(self, name: str, values: Array) -> None:
         """Raise `InvalidRows` if a value breaks the rule."""
@@ -79,10 +66,7 @@ SUMMABLE = Rule(
 )
 INTEGER = Rule("must be integer class numbers", lambda values: values == np.floor(values))
 #: Of sums of rows of a probability matrix; the tolerance is that of float32 and float64.
-SUMS_TO_ONE = Rule(
-    "must have rows that sum to 1",
-    lambda sums: np.abs(sums - 1) <= row_sum_tolerance(np.float64),
-)
+SUMS_TO_ONE = Rule("must have rows that sum to 1", lambda sums: np.abs(sums - 1) <= row_sum_tolerance(np.float64))
 
 #: Rules of each column of a row, in the order in which they are checked.
 ROW: Mapping[str, tuple[Rule, ...]] = {
@@ -194,5 +178,5 @@ def fractions_hint(name: str, labels: Array, *, swapped: bool = False, partner: 
 def too_small(largest: float | None = None, where: str = "") -> ValueError:
     """Return the error for weights that are too small for their squares to be summed."""
     rule = f"must be above {1 / LARGEST_WEIGHT:g} at their largest{where}, so that squares can be summed over batches"
-    found = "" if largest is None else f"; it is {largest:g}"
-    return ValueError(f"`weights` {rule}{found}. {SUMMABLE.hint}")
+    observed = "" if largest is None else f"; it is {largest:g}"
+    return ValueError(f"`weights` {rule}{observed}. {SUMMABLE.hint}")

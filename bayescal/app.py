@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from bayescal._lazy import MODULES
-from bayescal.cli.command import Command, command
+from bayescal.cli.command import Command, Commands, command, help_of
 from bayescal.cli.commands import compare, count, demo, merge, report
-from bayescal.cli.help import Commands, help_of
 from bayescal.cli.words import prepare_terminal, say_error
 from bayescal.verify import command as verify
 

@@ -28,13 +28,8 @@ ARITHMETIC = frozenset(SIGNS) - COMPARISONS
 def fingerprint(*contents: Any) -> int:
     """Return a number that differs between contents, to identify the evaluation that draws belong to.
 
-    Parameters
-    ----------
-    *contents
-        Arrays, which count by type, shape and values; anything else counts by its representation.
+    Arrays count by type, shape and values; anything else counts by its representation.
 
-    Examples
-    --------
     >>> fingerprint(np.arange(3), "seed 1") == fingerprint(np.arange(3), "seed 2")
     False
     """
@@ -334,14 +329,14 @@ def _require_finite(ufunc: Any, inputs: Sequence[Any], values: Any, name: str) -
         return
     first = tuple(np.argwhere(bad)[0].tolist())
     at = first[0] if len(first) == 1 else first
-    found = f"{np.count_nonzero(bad)} of {bad.size} draws are not, the first is number {at} ({values[first]:g})"
+    numbers = f"{np.count_nonzero(bad)} of {bad.size} draws are not, the first is number {at} ({values[first]:g})"
     if ufunc is np.true_divide and (np.asarray(inputs[1]) == 0).any():
         raise ZeroDivisionError(
-            f"`{name}` divides by 0: its draws must be finite; {found}. A quantity that can be 0 has no ratio; use "
+            f"`{name}` divides by 0: its draws must be finite; {numbers}. A quantity that can be 0 has no ratio; use "
             "the difference, or `numpy.asarray(draws)` if infinite values are intended."
         )
     raise ValueError(
-        f"`{name}` must have finite draws; {found}. `numpy.asarray(draws)` gives arrays without this rule."
+        f"`{name}` must have finite draws; {numbers}. `numpy.asarray(draws)` gives arrays without this rule."
     )
 
 

@@ -5,9 +5,8 @@ from typing import Any, overload
 
 from bayescal._meant import public
 from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
-from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
+from bayescal.analyses.groups import PARTIAL, TOTAL, checked_pooling, evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.analyses.pooled_groups import PARTIAL, TOTAL, checked_pooling
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
 from bayescal.data.groups import Groups
@@ -191,12 +190,12 @@ def evaluate(
     ('cat', 'dog')
     """
     settings = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
-    given = {"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by, "cluster": cluster}
+    arguments = {"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by, "cluster": cluster}
 
     def clusters_of_rows(n_rows: int) -> Clusters | None:
         if cluster is None:
             return None
-        same_rows(given)
+        same_rows(arguments)
         return Clusters.from_column(cluster, n_rows)
 
     shown = {**settings, "progress": progress}
@@ -212,7 +211,7 @@ def evaluate(
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     checked_pooling(pooling, groups=by is not None, model=model)
     if by is not None:
-        same_rows(given)
+        same_rows(arguments)
         groups = Groups.from_column(by, len(columns))
         groups = groups.with_empty(by) if pooling in (PARTIAL, TOTAL) else groups
         clusters = clusters_of_rows(len(columns))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.analyses.one import MODELS
 
 N = 500
 
@@ -148,13 +147,6 @@ def test_equal_mass_bins(event):
     assert "10 equal-mass bins" in ev.question
 
 
-def test_every_named_model_evaluates(event):
-    for model in MODELS:
-        ev = bc.evaluate(*event, model=model, rng=1, draws=50)
-        assert np.isfinite(ev.ece.values).all()
-        assert f"{model} model" in ev.question
-
-
 def test_nothing_of_the_callers_is_changed(event, matrix):
     for y, p in (event, matrix):
         y_before, p_before, weights = y.copy(), p.copy(), np.full(N, 2.0)
@@ -166,72 +158,6 @@ def test_nothing_of_the_callers_is_changed(event, matrix):
 
 
 # --- classwise
-
-
-def test_classwise(matrix):
-    y, p = matrix
-    ev = bc.evaluate(y, p, target="classwise", bins=10, rng=1, draws=400)
-    assert len(ev) == 3
-    assert list(ev) == [0, 1, 2]
-    assert ev.by_class.values.shape == (400, 3)
-    apart = ~ev.exact
-    np.testing.assert_allclose(ev.ece.values[apart], ev.by_class.values[apart].mean(axis=1))
-    frequency = np.bincount(y) / N
-    np.testing.assert_allclose(ev.marginal_error.values[apart], ev.by_class.values[apart] @ frequency, rtol=1e-12)
-    assert not ev.ece.values[ev.exact].any()
-    assert not ev.marginal_error.values[ev.exact].any()
-    assert ev.plug_in == pytest.approx(np.mean([bc.plug_in_ece(y == k, p[:, k], bins=10) for k in range(3)]))
-    assert ev.plug_in == pytest.approx(bc.plug_in_ece(y, p, target="classwise", bins=10))
-
-
-def test_classes_keep_their_margins_and_are_found_again(matrix):
-    ev = bc.evaluate(*matrix, target="classwise", rng=1, draws=2000)
-    for k in range(3):
-        np.testing.assert_array_equal(np.sort(ev[k].ece.values), np.sort(ev.by_class.values[:, k]))
-        np.testing.assert_array_equal(np.sort(ev[k].null.values), np.sort(ev.null_by_class.values[:, k]))
-        assert ev[k].counts == ev.counts[k]
-
-
-@pytest.mark.parametrize("model", ["shrinkage", "dirichlet"])
-def test_two_classes_are_one_event_told_twice(event, model):
-    """With K = 2 the second column is 1 - the first: the mean over classes is the event's own ECE, with its spread.
-
-    Independent classes would narrow it by sqrt(2). Standard deviations of 4000 draws agree to 5 / sqrt(2 * 4000) = 6 %
-    at 5 standard errors of each; two independent sets of draws, so 8 %.
-    """
-    y, p = event
-    once = bc.evaluate(y, p, model=model, rng=1)
-    twice = bc.evaluate(y, np.stack([1 - p, p], axis=1), target="classwise", model=model, rng=2)
-    assert abs(twice.ece.mean() - once.ece.mean()) < 5 * np.hypot(once.ece.mcse(), twice.ece.mcse())
-    assert twice.ece.sd() == pytest.approx(once.ece.sd(), rel=0.08)
-    assert twice.null.sd() == pytest.approx(once.null.sd(), rel=0.08)
-    assert np.corrcoef(twice.by_class.values, rowvar=False)[0, 1] > 0.99
-
-
-def test_weights_reach_every_class(matrix):
-    y, p = matrix
-    weights = np.where(y == 0, 3.0, 1.0)
-    weighted = bc.evaluate(y, p, target="classwise", weights=weights, rng=1, draws=100)
-    assert weighted.plug_in == pytest.approx(bc.plug_in_ece(y, p, target="classwise", weights=weights))
-    assert "weighted" in weighted.spec
-    share = np.bincount(y, weights) / weights.sum()
-    np.testing.assert_allclose(weighted.marginal_error.values, weighted.by_class.values @ share, rtol=1e-12)
-    marginal = next(row for row in weighted.table() if row["quantity"] == "marginal error")
-    assert marginal["null_mean"] == pytest.approx(float((weighted.null_by_class.values @ share).mean()))
-
-
-def test_the_classwise_specification_says_all(matrix):
-    y, p = matrix
-    ev = bc.evaluate(y, p, target="classwise", model="dirichlet", formula="original", alpha=3, draws=50, rng=1)
-    assert "dirichlet model (prior of 3 per cell, original formula)" in ev.spec
-    assert ev.sentence().startswith("The classwise Expected Calibration Error")
-    ties = np.round(p, 1)
-    ties[:, 0] = 1 - ties[:, 1] - ties[:, 2]
-    ties = np.clip(ties, 0, 1)
-    coarse = bc.evaluate(y, ties, target="classwise", binning="equal-mass", draws=50, rng=1)
-    sizes = sorted(len(c.bins) for c in coarse.counts)
-    said = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
-    assert f"{said} equal-mass bins [a, b) for each class" in coarse.spec
 
 
 def test_results_can_be_pickled(event, matrix):
@@ -274,11 +200,6 @@ def test_bins_narrower_than_a_square_can_tell(matrix):
         assert np.isfinite(ev.posterior.ece_mean())
     exact = bc.dirichlet_posterior(bc.BinnedCounts.from_arrays(y, p, bins=[0, 5e-324, 1])).ece_mean()
     assert 0 < exact < 1
-
-
-def test_more_draws_than_fit_into_memory_are_refused(event):
-    with pytest.raises(ValueError, match=r"`draws` times `bins` must be at most 1e\+08 .* 4000 draws of 200000 bins"):
-        bc.evaluate(*event, bins=200_000)
 
 
 @pytest.mark.parametrize("container", [list, tuple, np.array])

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import arviz as az
 import nbformat
@@ -253,21 +252,6 @@ def test_json_holds_the_numbers_of_the_result():
     assert [row["window"] for row in windows] == [f"2026-03-0{day}T00:00:00" for day in (1, 2, 3)]
 
 
-@pytest.mark.parametrize(
-    ("path", "error", "said"),
-    [
-        ("x.txt", ValueError, "`path` must end in .json, not 'x.txt'"),
-        (3, TypeError, "`path` must be the name of a file, not int, as in 'report.json'"),
-        ("nowhere/x.json", FileNotFoundError, "there is no folder"),
-    ],
-)
-def test_json_paths_that_are_refused(tmp_path, monkeypatch, path, error, said):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(error, match=said):
-        EV.to_json(path)
-    assert list(tmp_path.iterdir()) == []
-
-
 # --- LaTeX, read by the rules of TeX
 
 NAMES = [
@@ -325,108 +309,7 @@ def test_names_in_latex_are_printed_as_they_are():
     assert "\\label{tab:groups_1}" in text
 
 
-def test_the_caption_is_text():
-    text = EV.to_latex(caption=EV.sentence())
-    caption = re.search(r"\\caption\{(.*)\}\n", text)[1]
-    assert caption.replace(r"\%", "%") == EV.sentence()
-    assert "\\caption{event ECE, 15 equal-width bins" in EV.to_latex()
-    with pytest.raises(TypeError, match="`caption` must be text, not int"):
-        EV.to_latex(caption=3)
-    with pytest.raises(ValueError, match=r"`label` must hold only ASCII letters.*not 'a b'"):
-        EV.to_latex(label="a b")
-    enough = bc.labels_needed(EV.counts, width=0.9, simulations=20, draws=200, rng=1)
-    with pytest.raises(ValueError, match="has no table"):
-        enough.to_latex()
-
-
 # --- a progress bar
-
-
-class Terminal:
-    """Standard error that is a terminal."""
-
-    encoding = "utf-8"
-
-    def __init__(self):
-        self.written = ""
-
-    def write(self, text):
-        self.written += text
-        return len(text)
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return True
-
-
-def evaluations(**options):
-    return [
-        bc.evaluate(Y, P, by=np.arange(600) % 20, draws=50, rng=1, **options),
-        bc.evaluate_counts(dict.fromkeys(range(20), EV.counts), draws=50, rng=1, **options),
-        bc.evaluate(np.arange(600) % 20, np.full((600, 20), 0.05), target="classwise", draws=50, rng=1, **options),
-        MONITOR.track(draws=50, rng=1, **options),
-    ]
-
-
-@pytest.mark.slow
-def test_short_work_shows_no_bar(monkeypatch, capsys):
-    evaluations()
-    assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr("bayescal._progress.PATIENCE", 1e6)
-    evaluations()
-    assert sys.stderr.written == ""
-
-
-@pytest.mark.slow
-def test_long_work_shows_a_bar_on_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("bayescal._progress.PATIENCE", 0.0)
-    evaluations()
-    assert sys.stderr.written.count("Evaluating groups") >= 3
-    assert "Evaluating classes" in sys.stderr.written
-    assert capsys.readouterr().out == ""
-    sys.stderr.written = ""
-    evaluations(progress=False)
-    assert sys.stderr.written == ""
-
-
-@pytest.mark.slow
-def test_a_bar_that_is_asked_for_without_a_terminal_is_lines(capsys):
-    first, *_ = evaluations(progress=True)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert [line for line in err.splitlines() if "groups" in line][:10] == [
-        f"Evaluating groups: {done} of 20" for done in range(2, 21, 2)
-    ]
-    assert first.table() == evaluations()[0].table()
-
-
-def test_what_progress_can_be():
-    with pytest.raises(TypeError, match="`progress` must be True, False or None, not 'yes'"):
-        bc.evaluate(Y, P, by=np.arange(600) % 2, progress="yes", **FAST)
-
-
-def test_line_breaks_of_a_caption_are_spaces():
-    """An empty line within the caption would end a paragraph, which LaTeX refuses there."""
-    assert r"  \caption{one two three}" in EV.to_latex(caption="one two\n\n three").splitlines()
-
-
-def test_latex_is_written_to_a_file(tmp_path):
-    path = EV.to_latex(tmp_path / "table.tex", caption="ECE")
-    assert path == tmp_path / "table.tex"
-    assert path.read_text(encoding="utf-8") == EV.to_latex(caption="ECE")
-    with pytest.raises(ValueError, match="`path` must end"):
-        EV.to_latex(tmp_path / "table.txt")
-
-
-def test_a_group_named_by_the_sign_of_a_missing_number():
-    result = bc.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.4], by=["-", "-", "b", "b"], bins=2, rng=1)
-    rows = [line.strip() for line in result.to_latex().splitlines()]
-    assert [row.partition(" &")[0] for row in rows if row.endswith("\\\\")][-2:] == ["-", "b"]
 
 
 def test_rounding_gives_the_rounded_mean():

@@ -326,7 +326,7 @@ def test_modules_that_are_imported_by_their_name():
         ("_lazy.py", "f'{PACKAGE}.{module}'"),
         ("_presented.py", "f'bayescal.report.{name}'"),
         ("app.py", "f'bayescal.{topic}.command'"),
-        ("cli/help.py", "module"),
+        ("cli/command.py", "module"),
         ("report/topics.py", "f'bayescal.{folders[0]}.page'"),
         (
             "stats/stored.py",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bayescal._packages import NEEDED, require
+from bayescal._packages import NEEDED
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "tests" / "lean.py"
@@ -57,13 +57,6 @@ def test_errors_say_what_to_install(made):
 def test_the_command_line_says_what_to_install(made):
     message = "Error: The command line needs typer, which is not installed: `pip install typer`.\n"
     assert made["command line"] == [2, message]
-
-
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(ModuleNotFoundError, match=r"which is not installed: `pip install arviz`\.") as raised:
-        require("matplotlib", "arviz")
-    assert raised.value.name == "arviz"
 
 
 def test_the_packages_are_dependencies(lean):

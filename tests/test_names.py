@@ -25,7 +25,8 @@ from bayescal import _render
 from bayescal._lazy import former_names
 from bayescal._presented import Presented
 from bayescal.app import app
-from bayescal.cli import counting, outputs
+from bayescal.cli import counts as cli_counts
+from bayescal.cli import outputs
 from bayescal.cli.words import console, prepare_terminal
 from bayescal.data.files.predictions import open_predictions
 from bayescal.stats.files import Counting, count_stream
@@ -410,11 +411,11 @@ def test_the_name_of_a_file_is_no_markup_in_the_bar(tmp_path, monkeypatch):
     file = tmp_path / "[red]\x1b[2J[rows].csv"
     file.write_text("label,p\n" + "0,0.2\n1,0.9\n" * 10)
     screen = Console(file=io.StringIO(), force_terminal=True, width=100, _environ={"TERM": "xterm"})
-    monkeypatch.setattr(counting, "console", lambda stderr: screen)
+    monkeypatch.setattr(cli_counts, "console", lambda stderr: screen)
     stream = open_predictions(file, label="label", prob="p")
     monkeypatch.setattr(type(stream), "blocks", lambda self: iter([self.read()] * 2))
     monkeypatch.setattr(type(stream.source), "rows_about", lambda self: None)
-    with counting.bars(file.name) as progress:
+    with cli_counts.bars(file.name) as progress:
         assert count_stream(stream, Counting(), progress).n_rows == 40
     shown = screen.file.getvalue()
     assert "[red]\\x1b[2J[rows].csv" in shown

@@ -5,8 +5,6 @@ import importlib
 import inspect
 import pickle
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +60,6 @@ FUNCTIONS = [name for name, thing in OBJECTS.items() if inspect.isfunction(thing
 CLASSES = [name for name, thing in OBJECTS.items() if inspect.isclass(thing)]
 
 
-def test_the_stub_lists_every_name():
-    for module in ("", *MODULES):
-        thing = importlib.import_module(f"bayescal.{module}".rstrip("."))
-        stub = ast.parse((STUB.parent / module / "__init__.pyi").read_text())
-        listed = sorted(each.asname for node in stub.body if isinstance(node, ast.ImportFrom) for each in node.names)
-        assert listed == sorted(dir(thing)) == sorted(thing.__all__)
-
-
 def test_the_face_is_small():
     """The package lists at most 36 names, and each public module 5 to 20; planning has one question and one result."""
     assert len(dir(bayescal)) <= 36
@@ -108,23 +98,6 @@ def test_former_names_still_lead_to_what_they_meant():
             assert pickle.loads(pickle.dumps(thing)) is thing
 
 
-def test_no_topic_is_loaded_before_it_is_used():
-    code = f"""
-import sys
-import bayescal as bc
-bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.7])
-print([module for module in {MODULES} if f"bayescal.{{module}}" in sys.modules])
-bc.evaluate_survival, dir(bc.planning)
-print([module for module in {MODULES} if f"bayescal.{{module}}" in sys.modules])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    before, after = done.stdout.splitlines()
-    assert before == "[]"
-    assert "survival" in after
-    assert "planning" in after
-    assert "cumulative" not in after
-
-
 def test_names_that_the_design_asks_for():
     needed = (
         "evaluate evaluate_counts compare compare_counts plug_in_ece net_benefit labels_needed CalibrationMonitor "
@@ -147,25 +120,6 @@ def test_names_resolve_to_what_their_module_defines():
                 if hasattr(thing, "__module__"):
                     assert thing.__module__ == f"{public}.{node.module}" or public == "bayescal.scores"
                     assert thing.__name__ == alias.asname
-
-
-def test_a_name_that_is_not_there():
-    for module, name, meant in (
-        (bayescal, "evaluat", "bayescal.evaluate"),
-        (bayescal, "evalute_survival", "bayescal.survival.evaluate"),
-        (bayescal, "compare_over_dataset", "bayescal.compare_over_datasets"),
-        (bayescal.survival, "compair", "bayescal.survival.compare"),
-        (bayescal.shift, "evaluate_shifted_count", "bayescal.evaluate_shifted_counts"),
-    ):
-        with pytest.raises(AttributeError, match=f"'{module.__name__}' has no attribute '{name}'.*`{meant}`"):
-            getattr(module, name)
-
-
-def test_the_version_is_that_of_the_distribution():
-    from importlib.metadata import version
-
-    assert bayescal.__version__ == version("bayescal")
-    assert re.fullmatch(r"\d+\.\d+\.\d+.*", bayescal.__version__)
 
 
 # --- documentation

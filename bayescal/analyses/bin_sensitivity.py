@@ -117,8 +117,14 @@ def bin_sensitivity(
         )
     from_counts = isinstance(y_true, BinnedCounts)
     if from_counts:
-        given = {"y_prob": y_prob, "target": target, "weights": weights, "classes": classes, "logits": logits or None}
-        fine = _checked_counts(y_true, choices, given)
+        arguments = {
+            "y_prob": y_prob,
+            "target": target,
+            "weights": weights,
+            "classes": classes,
+            "logits": logits or None,
+        }
+        fine = _checked_counts(y_true, choices, arguments)
         bins = {(how, number): bins_among(fine, number, how) for how, number in choices}
     else:
         rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
@@ -138,8 +144,8 @@ def bin_sensitivity(
 
 def _numbers(n_bins: Any) -> list[int]:
     """Return the numbers of bins as a list of different positive integers."""
-    given = [n_bins] if np.ndim(n_bins) == 0 else list(n_bins)
-    numbers = [_checks.whole_number(f"n_bins[{i}]", each) for i, each in enumerate(given)]
+    sizes = [n_bins] if np.ndim(n_bins) == 0 else list(n_bins)
+    numbers = [_checks.whole_number(f"n_bins[{i}]", each) for i, each in enumerate(sizes)]
     if not numbers:
         raise ValueError("`n_bins` must name at least one number of bins, and is empty.")
     _require_different("n_bins", numbers)
@@ -164,9 +170,9 @@ def _require_different(name: str, values: list[Any]) -> None:
             )
 
 
-def _checked_counts(counts: BinnedCounts, choices: list[tuple[str, int]], given: dict[str, Any]) -> BinnedCounts:
+def _checked_counts(counts: BinnedCounts, choices: list[tuple[str, int]], arguments: dict[str, Any]) -> BinnedCounts:
     """Return the counts, after checking that every choice of equal-width bins can be merged from them."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is not None:
             raise TypeError(f"`{name}` must be omitted for counts, which have their rows, target and weights.")
     if not counts.occupied.any():

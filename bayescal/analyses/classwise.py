@@ -36,8 +36,8 @@ def evaluate_classes(
     if clusters is not None:
         problems = zip(counts.by_class, Predictions.of_classes(rows), strict=True)
         sums = [ClusterSums.from_rows(each, clusters.of_row, of_class.bins) for of_class, each in problems]
-        of_classes = zip(counts.by_class, sums, strict=True)
-        counts = replace(counts, by_class=tuple(replace(each, clusters=own) for each, own in of_classes))
+        with_sums = zip(counts.by_class, sums, strict=True)
+        counts = replace(counts, by_class=tuple(replace(each, clusters=of_class) for each, of_class in with_sums))
     return evaluate_class_counts(counts, **arguments)
 
 
@@ -50,25 +50,7 @@ def evaluate_class_counts(
     progress: bool | None = None,
     **options: Any,
 ) -> ClasswiseEvaluation:
-    """Evaluate all classes and the mean of their ECEs, from counts.
-
-    Parameters
-    ----------
-    counts : ClasswiseCounts
-        Counts of all classes; at least one row.
-    model, rng, draws, progress, **options
-        As for `evaluate_counts`.
-
-    Returns
-    -------
-    ClasswiseEvaluation
-        All classes.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows, or an option is invalid.
-    """
+    """Evaluate all classes and the mean of their ECEs, from counts of at least one row, as `evaluate_counts` does."""
     if not counts.by_class[0].occupied.any():
         raise ValueError("`counts` has no rows of positive weight: there is no class whose frequency is known.")
     size, draws = len(counts), _checks.whole_number("draws", draws, at_least=2)

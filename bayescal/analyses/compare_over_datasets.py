@@ -98,8 +98,8 @@ def compare_over_datasets(
     (-0.13..., -0.06...)
     """
     names = _named(datasets)
-    given = [name for name in names if isinstance(datasets[name], Comparison)]
-    if options and len(given) == len(names):
+    compared = [name for name in names if isinstance(datasets[name], Comparison)]
+    if options and len(compared) == len(names):
         raise TypeError(
             f"`{next(iter(options))}` is for data sets given as rows; comparisons have theirs. Pass it to `compare`."
         )
@@ -110,7 +110,7 @@ def compare_over_datasets(
                 "by=dataset, weights=weights, cluster=cluster)` compares over data sets, from columns with the rows of "
                 "all of them. Or pass comparisons of single data sets to `compare_over_datasets`."
             )
-    width = _common_rope([datasets[name] for name in given], rope)
+    width = _common_rope([datasets[name] for name in compared], rope)
     *streams, order = _checks.generator(rng).spawn(len(names) + 1)
     comparisons = {
         name: _comparison(name, datasets[name], {"rope": width, "rng": stream, **options})
@@ -167,20 +167,20 @@ def _scale(spread: float | None, rope: float) -> float:
     return float(scale)
 
 
-def _comparison(name: str, given: Any, arguments: dict[str, Any]) -> Comparison:
+def _comparison(name: str, data_set: Any, arguments: dict[str, Any]) -> Comparison:
     """Return the comparison of one data set; errors begin with its name."""
-    if isinstance(given, Comparison):
-        return given
-    if isinstance(given, ClassifierRows):
-        return given.compare(**arguments)
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        length = f" of length {len(given)}" if isinstance(given, tuple | list) else ""
+    if isinstance(data_set, Comparison):
+        return data_set
+    if isinstance(data_set, ClassifierRows):
+        return data_set.compare(**arguments)
+    if not isinstance(data_set, tuple | list) or len(data_set) != 2:
+        length = f" of length {len(data_set)}" if isinstance(data_set, tuple | list) else ""
         raise TypeError(
             f"`datasets[{name!r}]` must be a Comparison from `compare`, or (y_true, {{'A': p, 'B': q}}); not "
-            f"{type(given).__name__}{length}."
+            f"{type(data_set).__name__}{length}."
         )
     try:
-        return compare_rows(*given, **arguments)
+        return compare_rows(*data_set, **arguments)
     except (ValueError, TypeError) as problem:
         raise prefixed(problem, f"data set {name!r}: ") from problem
 

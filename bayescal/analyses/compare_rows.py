@@ -22,18 +22,10 @@ from bayescal.stats.paired import PairedCounts
 
 @dataclass(frozen=True, eq=False)
 class ClassifierRows:
-    """The same rows of several classifiers, which have been read and checked.
-
-    Parameters
-    ----------
-    rows : dict of str to Predictions
-        The rows of each classifier, by name.
-    clusters : Clusters or None
-        The cluster of each row.
-    """
+    """The same rows of several classifiers, which have been read and checked."""
 
     rows: dict[str, Predictions]
-    clusters: Clusters | None
+    clusters: Clusters | None  # of each row
 
     @classmethod
     def read(
@@ -145,19 +137,19 @@ def compared(
     return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
 
 
-def named_classifiers(argument: str, given: Any) -> list[str]:
+def named_classifiers(argument: str, classifiers: Any) -> list[str]:
     """Return the names of a mapping of classifiers; it must hold at least two."""
-    if not isinstance(given, Mapping):
+    if not isinstance(classifiers, Mapping):
         raise TypeError(
             f"`{argument}` must be a mapping from names of classifiers, like {{'A': ..., 'B': ...}}; "
-            f"not {type(given).__name__}."
+            f"not {type(classifiers).__name__}."
         )
-    if len(given) < 2:
-        raise ValueError(f"`{argument}` must hold at least two classifiers; it holds {len(given)}.")
-    for name in given:
+    if len(classifiers) < 2:
+        raise ValueError(f"`{argument}` must hold at least two classifiers; it holds {len(classifiers)}.")
+    for name in classifiers:
         if not isinstance(name, str) or not name:
             raise TypeError(f"`{argument}` must have names that are strings; {name!r} is not.")
-    return list(given)
+    return list(classifiers)
 
 
 def _predictions(

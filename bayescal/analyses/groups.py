@@ -1,7 +1,7 @@
-"""Groups of rows: one posterior per group, and one of all rows."""
+"""Groups of rows: one posterior per group, or the joint posterior of groups that are pooled, and one of all rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,16 +9,91 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MOST_DRAWN, count_rows, evaluate_one
-from bayescal.analyses.pooled_groups import NONE, checked_pooling, evaluate_pooled
 from bayescal.data.clusters import Clusters
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Predictions
-from bayescal.posterior.shrinkage.model import compiled_form_pays
+from bayescal.estimands.plug_in import null_bins
+from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
+from bayescal.posterior.pooling.prior import COMPLETE
+from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
+from bayescal.posterior.shrinkage.model import compiled_form, compiled_form_pays
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.clusters import clusters_of, require_several_clusters
 from bayescal.stats.contract import Counts, require_counts
+
+#: Ways of pooling, and the default.
+NONE, PARTIAL, TOTAL = "none", "partial", "complete"
+POOLINGS = (NONE, PARTIAL, TOTAL)
+#: The model that gives the curve of all rows.
+MODEL = "shrinkage"
+
+
+def checked_pooling(pooling: Any, *, groups: bool, model: str = MODEL) -> str:
+    """Return how groups are pooled, by default not; refuse it without groups, and for a model without pooling."""
+    if pooling is None:
+        return NONE
+    _checks.one_of("pooling", pooling, POOLINGS)
+    if not groups:
+        raise ValueError(
+            f"`pooling={pooling!r}` needs groups, and there are none: pass `by`, the group of each row (with counts, a "
+            "mapping of labels to counts)."
+        )
+    if pooling != NONE and model != MODEL:
+        raise ValueError(f"`pooling={pooling!r}` exists for `model={MODEL!r}` only, not for `model={model!r}`.")
+    return str(pooling)
+
+
+def evaluate_pooled(
+    labels: Sequence[Any],
+    counts: Sequence[Counts],
+    whole: Evaluation,
+    *,
+    pooling: str,
+    rng: np.random.Generator,
+    progress: bool | None = None,
+) -> tuple[dict[Any, Evaluation], int]:
+    """Evaluate groups jointly: one evaluation per group, with joint draws, and the seed of the draws.
+
+    Some groups may be empty; ValueError if all are. `pooling` is "partial" or "complete". The draws of `whole`, the
+    evaluation of all rows under the shrinkage model, are those of the common curve.
+    """
+    if not whole.counts.occupied.any():
+        raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
+    n_draws, used = len(whole.bin_draws), whole.counts.occupied
+    prior = DEFAULT if pooling == PARTIAL else COMPLETE
+    seed, *seeds = _checks.seeds(rng, 2 * len(labels) + 1)
+    compiled = compiled_form_pays(len(labels))
+    alone = [_alone(whole, of_group, compiled=compiled) for of_group in counts] if prior.alone else []
+    pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior, alone)
+    samples = pooled.sample(n_draws, rng=seed)
+    groups = {}
+    with bar(len(labels), "Evaluating groups", progress) as advance:
+        for place, (label, of_group) in enumerate(zip(labels, counts, strict=True)):
+            posterior = GroupPosterior(of_group, pooled, place, used, pooling, whole.posterior.prior)
+            for_null, for_dirichlet = seeds[2 * place : 2 * place + 2]
+            rows = of_group.occupied.any()
+            groups[label] = Evaluation(
+                counts=of_group,
+                posterior=posterior,
+                bin_draws=posterior.of_draws(samples),
+                null_bin_draws=null_bins(of_group, n_draws, rng=for_null, compiled=compiled) if rows else None,
+                model=f"{pooling} pooling",
+                bin_draws_seed=seed,
+                dirichlet_seed=for_dirichlet,
+            )
+            advance()
+    return groups, seed
+
+
+def _alone(whole: Evaluation, counts: Counts, *, compiled: bool) -> ShrinkagePosterior:
+    """Return the posterior of one group without pooling, with the options of that of all rows."""
+    options = cast(ShrinkagePosterior, whole.posterior).prior_options
+    posterior = ShrinkagePosterior(counts, options)
+    return cast(ShrinkagePosterior, compiled_form(posterior)) if compiled else posterior
 
 
 def evaluate_count_groups(counts: Mapping[Any, Counts], **arguments: Any) -> GroupedEvaluation:
@@ -71,31 +146,10 @@ def evaluate_groups(
     pooling: str | None = None,
     **arguments: Any,
 ) -> GroupedEvaluation:
-    """Evaluate groups from their counts; no row belongs to two groups.
+    """Evaluate groups from their counts, and all rows from `overall`; no row belongs to two groups.
 
-    Parameters
-    ----------
-    labels : sequence of hashable
-        Labels of the groups.
-    counts : iterable of BinnedCounts
-        Counts of the groups, in the order of `labels` and on the same bins. A lazy iterable is read only after the
-        check that all draws fit into memory.
-    overall : BinnedCounts
-        Counts of all rows.
-    name : str
-        Name of the grouping, such as "site".
-    rng, draws, progress, pooling, **arguments
-        As for `evaluate_counts`.
-
-    Returns
-    -------
-    GroupedEvaluation
-        One evaluation per group, and one of all rows.
-
-    Raises
-    ------
-    ValueError
-        If the draws of all groups would not fit into memory.
+    `counts` are on the same bins, in the order of `labels`; a lazy iterable is read only after the check that the draws
+    of all groups fit into memory (ValueError). `name` is that of the grouping, such as "site".
     """
     pooling = checked_pooling(pooling, groups=True, model=arguments.get("model", DEFAULT_MODEL))
     if pooling != NONE and clusters_of(overall) is not None:
@@ -103,11 +157,11 @@ def evaluate_groups(
             f"`pooling={pooling!r}` cannot be combined with rows in clusters: the coverage of its intervals has not "
             "been measured. Use `pooling='none'`, or leave out `cluster` if the groups are the clusters."
         )
-    drawn = len(labels) * len(overall.bins) * draws
+    size = len(labels) * len(overall.bins) * draws
     if len(labels) > most_groups(draws, len(overall.bins)):
         raise ValueError(
             f"there are {len(labels)} groups of {overall.n_rows} rows, by {name}; {draws} draws of {len(overall.bins)} "
-            f"bins for each group are {drawn:.3g} numbers, and at most {MOST_DRAWN:g} fit into memory. If groups are "
+            f"bins for each group are {size:.3g} numbers, and at most {MOST_DRAWN:g} fit into memory. If groups are "
             "values of a measurement, cut it into ranges; if so many groups are intended, use fewer draws."
         )
     rng = _checks.generator(rng)

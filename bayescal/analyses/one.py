@@ -111,13 +111,13 @@ def evaluation_of(
     # separate seeds: the null distribution does not depend on how many random numbers the model uses
     seed, for_null, for_dirichlet = _checks.seeds(rng, 3)
     posterior = make(counts)
-    drawn = posterior.sample(draws, rng=seed)
-    if not all(np.isfinite(values).all() for values in (drawn.mass, drawn.accuracy, drawn.confidence)):
+    bin_draws = posterior.sample(draws, rng=seed)
+    if not all(np.isfinite(values).all() for values in (bin_draws.mass, bin_draws.accuracy, bin_draws.confidence)):
         raise ArithmeticError(f"the {model} posterior has draws that are not finite; this is a bug, please report it.")
     return Evaluation(
         counts=counts,
         posterior=posterior,
-        bin_draws=drawn,
+        bin_draws=bin_draws,
         null_bin_draws=null_bins(counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None,
         model=model,
         bin_draws_seed=seed,

@@ -65,14 +65,7 @@ def plug_in_ece(
     0.2
     """
     return plug_in_error(
-        y_true,
-        y_prob,
-        target=target,
-        bins=bins,
-        weights=weights,
-        binning=binning,
-        classes=classes,
-        logits=logits,
+        y_true, y_prob, target=target, bins=bins, weights=weights, binning=binning, classes=classes, logits=logits
     )
 
 

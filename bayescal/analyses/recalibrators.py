@@ -111,13 +111,13 @@ class _Recalibration:
         """
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted: call `fit(y_prob, y_true)` first.")
-        given = to_array("y_prob", y_prob)
-        values = numbers("y_prob", column("y_prob", given))
+        array = to_array("y_prob", y_prob)
+        values = numbers("y_prob", column("y_prob", array))
         if not len(values):
-            return np.empty(given.shape)
+            return np.empty(array.shape)
         with own_hints():
             valid = _checks.probabilities("y_prob", values)
-        return self._recalibrated(valid.astype(np.float64)).reshape(given.shape)
+        return self._recalibrated(valid.astype(np.float64)).reshape(array.shape)
 
     def fit_transform(self, y_prob: Any, y_true: Any, *, weights: Any = None) -> Floats:
         """Fit to rows and recalibrate the same rows, whose errors look smaller than those of new rows.
@@ -189,8 +189,8 @@ class _Recalibration:
         )
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._parameters)
-        return f"{type(self).__name__}({given})"
+        parameters = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._parameters)
+        return f"{type(self).__name__}({parameters})"
 
 
 @public

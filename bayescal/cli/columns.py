@@ -1,6 +1,6 @@
-"""Columns of a file that hold labels, probabilities and weights, as options name them."""
+"""Columns of files that hold labels, probabilities and weights of one or several classifiers, as options name them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,9 @@ from bayescal._invalid import quoted
 from bayescal.analyses.groups import most_groups
 from bayescal.cli.keywords import parse_classes
 from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
-from bayescal.data.files.predictions import RowStream, open_predictions
+from bayescal.data.files.formats import open_source
+from bayescal.data.files.predictions import ModelColumns, RowStream, open_predictions
+from bayescal.data.files.source import Source
 from bayescal.data.groups import in_order, require_group_labels
 from bayescal.stats.bins import make_bins
 
@@ -20,24 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Columns with the predictions of one classifier.
-
-    Parameters
-    ----------
-    label : str
-        Column of labels.
-    prob, prob_prefix : str or None
-        Column of probabilities, or the beginning of the names of several; one of the two.
-    target : str or None
-        Target, if the options imply one.
-    options : ColumnOptions
-        The options that were given.
-    """
+    """Columns with the predictions of one classifier; one of `prob` and `prob_prefix` is None."""
 
     label: str
     prob: str | None
-    prob_prefix: str | None
-    target: str | None
+    prob_prefix: str | None  # the beginning of the names of several columns
+    target: str | None  # if the options imply one
     options: ColumnOptions
 
     def open(self, file: Path, by: str | None = None) -> RowStream:
@@ -98,40 +88,129 @@ def columns_of(options: ColumnOptions) -> ColumnNames:
 def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier, whose: str, column: str) -> str:
     """Return which option names the probabilities: "prob", "prob_prefix" or "confidence".
 
-    Parameters
-    ----------
-    options : ColumnOptions or ColumnOptionsPerClassifier
-        The options that were given.
-    whose, column : str
-        Words for the probabilities and for a column of them, for messages.
-
-    Returns
-    -------
-    str
-        Name of a field of `options`.
-
-    Raises
-    ------
-    ValueError
-        If none of the three was given or several were, or if the option that names the labels is missing.
+    ValueError, with the words `whose` and `column`, unless one of the three and the option that names the labels were
+    given.
     """
-    given = options.given()
+    values = options.given()
     one_scale(options.logits, options.logprob)
-    if "correct" in given or "confidence" in given:
-        if not ("correct" in given and "confidence" in given):
+    if "correct" in values or "confidence" in values:
+        if not ("correct" in values and "confidence" in values):
             raise ValueError(
                 "--correct and --confidence go together: whether the prediction was right, and how confident it was."
             )
-        if given.keys() & {"label", "prob", "prob_prefix"}:
+        if values.keys() & {"label", "prob", "prob_prefix"}:
             raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
         return "confidence"
-    if "prob" in given and "prob_prefix" in given:
+    if "prob" in values and "prob_prefix" in values:
         raise ValueError(f"--prob ({column}) and --prob-prefix (one column per class) cannot be used together.")
-    if not given.keys() & {"prob", "prob_prefix"}:
+    if not values.keys() & {"prob", "prob_prefix"}:
         raise ValueError(
             f"say where {whose}: --prob COLUMN ({column}), --prob-prefix PREFIX (one column per class), or "
             "--confidence COLUMN with --correct COLUMN."
         )
-    if "label" not in given:
+    if "label" not in values:
         raise ValueError("say where the true labels are: --label COLUMN.")
-    return "prob" if "prob" in given else "prob_prefix"
+    return "prob" if "prob" in values else "prob_prefix"
+
+
+def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) -> dict[str, ModelColumns]:
+    """Return the columns of each classifier, at least two, by its name.
+
+    There is one file with the columns of all classifiers, or one file per classifier. ValueError if an option is
+    missing or superfluous, or two classifiers have the same name.
+    """
+    option = option_of_probabilities(options, "each classifier's probabilities are", "one column per classifier")
+    texts, labels = getattr(options, option), options.correct or [str(options.label)]
+    classifiers = named_columns(files, option.replace("_", "-"), texts, labels, options.key, logprob=options.logprob)
+    if len(classifiers) < 2:
+        raise ValueError(
+            f"a comparison needs at least two classifiers: give --{option.replace('_', '-')} once for each, or two "
+            "files and --key. `bayescal report` evaluates a single classifier."
+        )
+    return classifiers
+
+
+def named_columns(
+    files: Sequence[Path], option: str, texts: list[str], labels: list[str], key: str | None, *, logprob: bool = False
+) -> dict[str, ModelColumns]:
+    """Return the columns of one or several classifiers, by name, from one file or from one file per classifier.
+
+    `texts` are the values of `option` ("prob", "prob-prefix" or "confidence"), ``COLUMN`` or ``NAME=COLUMN``; `labels`
+    are columns of labels, of which one stands for all. `key` is the column that matches the rows of several files.
+    ValueError if numbers of files and columns do not match, or two classifiers have the same name.
+    """
+    sources = _sources(files, key)
+    n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))
+    names = _file_names(files) if len(files) > 1 else [""] * n_classifiers
+    classifiers: dict[str, ModelColumns] = {}
+    for source, text, label, file_name in zip(
+        *(_repeated(each, n_classifiers) for each in (sources, texts, labels)), names, strict=True
+    ):
+        name, column = _name_and_column(option, text, source)
+        name = name or file_name or (column.rstrip("_-.: ") if option == "prob-prefix" else "") or column
+        if name in classifiers:
+            raise ValueError(
+                f"classifiers must have different names; {name!r} names two of them. "
+                f"Give each a name, as in --{option} NAME={column}."
+            )
+        where: dict[str, str] = {"prob_prefix": column} if option == "prob-prefix" else {"prob": column}
+        classifiers[name] = ModelColumns(source, label, **where, logprob=logprob)
+    return classifiers
+
+
+def _count_classifiers(option: str, n_files: int, n_columns: int, n_labels: int) -> int:
+    """Return the number of classifiers; a `ValueError` says which number does not match."""
+    if n_files > 1 and n_columns not in (1, n_files):
+        raise ValueError(
+            f"several files hold one classifier each: give --{option} once, or once per file in the order of the "
+            f"files; there are {n_files} files and {n_columns} --{option}."
+        )
+    n_classifiers = max(n_files, n_columns)
+    if n_labels not in (1, n_classifiers):
+        raise ValueError(
+            f"--correct must be given once, or once per classifier; there are {n_classifiers} classifiers and "
+            f"{n_labels} --correct."
+        )
+    return n_classifiers
+
+
+def _repeated[T](values: list[T], times: int) -> list[T]:
+    """Repeat a single value; return several values unchanged."""
+    return values * times if len(values) == 1 else values
+
+
+def _sources(files: Sequence[Path], key: str | None) -> list[Source]:
+    """Open the files; several files need a key, and one file takes none."""
+    if len(files) == 1:
+        if key is not None:
+            raise ValueError("--key matches the rows of several files; there is only one FILE.")
+    elif key is None:
+        raise ValueError(
+            "several files need --key COLUMN, a column that identifies the rows. Classifiers on different test sets "
+            "are compared in Python by `bayescal.compare_independent`."
+        )
+    elif len({file.resolve() for file in files}) < len(files):
+        raise ValueError("a FILE is given twice; for several classifiers in one file, repeat --prob or --prob-prefix.")
+    return [open_source(file) for file in files]
+
+
+def _file_names(files: Sequence[Path]) -> list[str]:
+    """Return names that differ: stems of the files, their full names, names with the folder, or paths."""
+    stems = [Path(file.name.removesuffix(".gz")).stem for file in files]
+    within = [f"{file.resolve().parent.name}/{stem}" for file, stem in zip(files, stems, strict=True)]
+    for names in (stems, [file.name for file in files], within):
+        if len(set(names)) == len(names):
+            return names
+    return [str(file) for file in files]
+
+
+def _name_and_column(option: str, text: str, source: Source) -> tuple[str, str]:
+    """Split ``NAME=COLUMN``; a text that is a column, or the beginning of one for a prefix, has no name."""
+    is_prefix = option == "prob-prefix"
+    exists = bool(source.beginning_with(text)) if is_prefix else source.has(text)
+    if "=" not in text or exists:
+        return "", text
+    name, _, column = text.partition("=")
+    if not name or not column:
+        raise ValueError(f"--{option} must be a column, or NAME=COLUMN to name its classifier; not {text!r}.")
+    return name, column

@@ -1,23 +1,28 @@
-"""The steps that all commands share: check the outputs, compute, save, show. Records of options become parameters."""
+"""The steps that all commands share: check the outputs, compute, save, show; their options and pages of help."""
 
 import functools
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from bayescal import _render
+from bayescal.cli.keywords import defaults_of
 from bayescal.cli.words import console, one_clear_message, say_saved
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from bayescal._render import Sheet
-
 
 NO_WORDS: Mapping[str, str] = MappingProxyType({})
 
@@ -48,19 +53,7 @@ class Result(ABC):
 
 
 def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_WORDS, *, details: bool) -> None:
-    """Print a headline, a table and remarks; with `details` also notes and the specification.
-
-    Parameters
-    ----------
-    screen : Console
-        Where to print.
-    sheet : Sheet
-        The content.
-    words : mapping of str to str, optional
-        Words of the library, and those of the command line.
-    details : bool
-        Whether to print notes and the specification.
-    """
+    """Print a headline, a table and remarks; with `details` also notes and the specification."""
     from bayescal import _render
 
     def in_words(text: str) -> str:
@@ -85,37 +78,17 @@ def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_
 
 @dataclass(frozen=True)
 class Job:
-    """The parts in which commands differ.
-
-    Parameters
-    ----------
-    compute : callable
-        Reads the inputs and computes the result.
-    outputs : mapping of str to Path
-        Files to write, by option ("json", "output", "html", "latex", "plot", "netcdf").
-    inputs : sequence of Path, optional
-        Files that no output may overwrite.
-    details : bool, default False
-        Whether to print also notes and specifications.
-    """
+    """The parts in which commands differ; `compute` reads the inputs and computes the result."""
 
     compute: Callable[[], Result]
-    outputs: Mapping[str, Path]
-    inputs: Sequence[Path] = ()
-    details: bool = False
+    outputs: Mapping[str, Path]  # files to write, by option ("json", "output", "html", "latex", "plot", "netcdf")
+    inputs: Sequence[Path] = ()  # files that no output may overwrite
+    details: bool = False  # whether to print also notes and specifications
 
     def run(self) -> int:
         """Check the outputs, compute, save and show, in this order: if printing fails, the files are already saved.
 
-        Returns
-        -------
-        int
-            Exit code.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            If an option or an input is invalid, or an output cannot be written.
+        Returns the exit code.
         """
         from bayescal.cli import outputs
 
@@ -130,42 +103,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the program.
-
-    Parameters
-    ----------
-    function : callable
-        Returns a `Job`; its name is that of the command, its docstring the page of help.
-    examples : str
-        Text below the options.
-    defaults : str
-        Module and name of the function of the library whose defaults the help shows.
-    besides : tuple of str
-        Keywords of this function that mean something else than the option of the same name.
-    """
+    """A command of the program, with the name and the docstring of its function."""
 
     function: Callable[..., Job]
-    examples: str = ""
-    defaults: str = ""
-    besides: tuple[str, ...] = ()
+    examples: str = ""  # text below the options
+    defaults: str = ""  # module and name of the function of the library whose defaults the help shows
+    besides: tuple[str, ...] = ()  # keywords of this function that mean something else than the option of the same name
 
 
 def command(function: Callable[..., Job]) -> Callable[..., None]:
-    """Make a typer command of a function that returns a `Job`.
+    """Make a typer command of a function that returns a `Job`; the docstring of the function is the page of help.
 
-    Parameters
-    ----------
-    function : callable
-        A parameter that is annotated with a record of options, a dataclass, becomes one option for each field of the
-        record. The docstring is the page of help.
+    A parameter that is annotated with a record of options, a dataclass, becomes one option for each field of the
+    record. The command ends the program with the exit code of the job; invalid input gives one message on stderr and
+    exit code 2.
 
-    Returns
-    -------
-    callable
-        Runs the job and ends the program with its exit code. Invalid input gives one message on stderr and exit code 2.
-
-    Examples
-    --------
     >>> from typing import Annotated
     >>> @dataclass(frozen=True)
     ... class ModelOptions:
@@ -221,3 +173,83 @@ def _options(kind: Any) -> tuple[Field[Any], ...]:
 def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
     default = inspect.Parameter.empty if default is MISSING else default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+#: The exception that typer raises for an invalid command line; it comes from click or from typer's own copy of click.
+UsageError: Any = typer.BadParameter.__base__
+
+
+class Commands(TyperGroup):
+    """The group of all commands. Error messages about arguments are shortened and their control characters escaped."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments as `TyperGroup` does."""
+        with _escaped_usage_errors():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command as `TyperGroup` does."""
+        with _escaped_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _escaped_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as problem:
+        problem.message = _render.printed(problem.message)
+        raise
+
+
+class OneValueEach(TyperCommand):
+    """A command that refuses a second value of an option that takes one, instead of using the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Count the occurrences of each option, then parse the arguments as `TyperCommand` does."""
+        if args and not ctx.resilient_parsing:
+            _, _, options = self.make_parser(ctx).parse_args(args=list(args))
+            for option in dict.fromkeys(options):
+                times = options.count(option)
+                if times > 1 and isinstance(option, TyperOption) and not (option.multiple or option.is_flag):
+                    ctx.fail(f"{option.opts[0]} takes one value and was given {times} times.")
+        return super().parse_args(ctx, args)
+
+
+class HelpWithDefaults(OneValueEach):
+    """Help with the defaults of a function of the library, which is imported only when this help is shown."""
+
+    #: Module and name of the function.
+    function: ClassVar[str]
+    #: Keywords of the function that mean something else than the option of the same name.
+    besides: ClassVar[tuple[str, ...]]
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the default of each keyword."""
+        module, name = self.function.rsplit(".", 1)
+        every = defaults_of(getattr(import_module(module), name))
+        return {keyword: value for keyword, value in every.items() if keyword not in self.besides}
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page as typer does, with defaults and choices of the library filled in."""
+        from bayescal.analyses.one import MODELS
+        from bayescal.estimands.registry import registered
+
+        comparable = [name for name, each in registered().items() if each.better and each.coordinate is None]
+        choices = {"model": [*MODELS], "estimand": comparable}
+        defaults, shown = self.defaults(), copy(self)
+        shown.params = [copy(param) for param in self.params]  # a later call in this process needs the others
+        for param in shown.params:
+            if isinstance(param, TyperOption) and param.name in choices:
+                param.help = f"{param.help} One of: {', '.join(choices[param.name])}."
+            default = defaults.get(param.name)
+            if default is not None:
+                param.default = default
+        super(HelpWithDefaults, shown).format_help(ctx, formatter)
+
+
+def help_of(function: str, besides: tuple[str, ...] = ()) -> type[OneValueEach]:
+    """Return the class of a command whose help has the defaults of a function; `OneValueEach` without a function."""
+    if not function:
+        return OneValueEach
+    return type("Help", (HelpWithDefaults,), {"function": function, "besides": besides})

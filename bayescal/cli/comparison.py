@@ -11,8 +11,7 @@ import numpy as np
 from bayescal import _render
 from bayescal._invalid import RoundingWarning
 from bayescal.analyses.compare import compare
-from bayescal.cli.classifiers import columns_by_name
-from bayescal.cli.columns import ONE_CLASS, group_column, refuse_column
+from bayescal.cli.columns import ONE_CLASS, columns_by_name, group_column, refuse_column
 from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of, parse_classes, settings
 from bayescal.cli.options import ColumnOptionsPerClassifier, CompareQuestionOptions, ModelOptions
@@ -35,24 +34,12 @@ PAIR = 24
 
 @dataclass(frozen=True)
 class ComparedFiles(Result):
-    """The comparison of classifiers.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison.
-    estimand : Estimand
-        The quantity that is shown.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str
-        Notes on the rows.
-    """
+    """The comparison of classifiers."""
 
     comparison: Comparison
-    estimand: Estimand
-    parameters: dict[str, Any]
-    notes: Sequence[str]
+    estimand: Estimand  # that is shown
+    parameters: dict[str, Any]  # values of the options that give the same result again
+    notes: Sequence[str]  # on the rows
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the picture or the data tree."""
@@ -69,7 +56,7 @@ class ComparedFiles(Result):
         comparison, estimand = self.comparison, self.estimand
         spec, each = comparison.specification(estimand=estimand), tables.classifiers(comparison, estimand)
         classifiers = _render.Sheet("", spec, each.header, each.rows, comparison.remarks, [each.note])
-        measures = tables.models(comparison)
+        measures = tables.measures(comparison)
         differences = difference_sheet(comparison, estimand)
         first = _render.Sheet(differences.sentence, "", measures.header, measures.rows)
         return [first, replace(differences, sentence="", headline=""), classifiers]
@@ -77,15 +64,7 @@ class ComparedFiles(Result):
 
 @dataclass(frozen=True)
 class ComparedDatasets(Result):
-    """The comparison of classifiers over data sets.
-
-    Parameters
-    ----------
-    comparison : ComparisonOverDatasets
-        The comparison.
-    estimand, parameters, notes
-        As for `ComparedFiles`.
-    """
+    """The comparison of classifiers over data sets; fields are as those of `ComparedFiles`."""
 
     comparison: ComparisonOverDatasets
     estimand: Estimand
@@ -110,34 +89,9 @@ class ComparedDatasets(Result):
 
 
 def compare_files(
-    files: Sequence[Path],
-    columns: ColumnOptionsPerClassifier,
-    question: CompareQuestionOptions,
-    model: ModelOptions,
+    files: Sequence[Path], columns: ColumnOptionsPerClassifier, question: CompareQuestionOptions, model: ModelOptions
 ) -> ComparedFiles | ComparedDatasets:
-    """Compare the classifiers in one file, or in several.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        The files.
-    columns : ColumnOptionsPerClassifier
-        Columns of the files.
-    question : CompareQuestionOptions
-        Estimand, width of practical equivalence, target and bins.
-    model : ModelOptions
-        Posterior, draws and seed.
-
-    Returns
-    -------
-    ComparedFiles or ComparedDatasets
-        The comparison; with --by, over data sets.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or a file is invalid.
-    """
+    """Compare the classifiers in one file, or in several; with --by, over data sets."""
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
     estimand.badness(np.zeros(1))  # raises if its values cannot be ranked, before files are read
@@ -154,13 +108,13 @@ def compare_files(
         )
     if columns.confidence:
         keywords["target"] = keywords["target"] or "confidence"
-    models = columns_by_name(files, columns)
-    used: dict[str | None, str] = {each.prob: "the probabilities" for each in models.values()}
+    classifiers = columns_by_name(files, columns)
+    used: dict[str | None, str] = {each.prob: "the probabilities" for each in classifiers.values()}
     used |= {columns.weights: "the weights", columns.key: "the keys"}
-    used |= {each.label: "the labels" for each in models.values()}
+    used |= {each.label: "the labels" for each in classifiers.values()}
     refuse_column("by", question.by, "data sets", used)
     rows = read_models(
-        models,
+        classifiers,
         key=columns.key,
         weights=columns.weights,
         cluster=columns.cluster,
@@ -173,7 +127,7 @@ def compare_files(
     keywords["cluster"] = first.cluster
     if question.by is not None:
         keywords["by"] = group_column(question.by, first.group, keywords)
-    notes = check_rows(rows, models, columns.weights, keywords)
+    notes = check_rows(rows, classifiers, columns.weights, keywords)
     y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
     with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
@@ -181,23 +135,23 @@ def compare_files(
         comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
     over = isinstance(comparison, ComparisonOverDatasets)
     one = next(iter(comparison.comparisons.values())) if over else comparison
-    parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, one, keywords)}
+    parameters = {"files": [file.name for file in files], **_parameters(columns, classifiers, rows, one, keywords)}
     parameters |= {"by": question.by} if over else {}
     parameters["estimand"] = estimand.name
-    made = ComparedDatasets if over else ComparedFiles
-    return made(comparison, estimand, parameters, [*notes, *more])
+    result_type = ComparedDatasets if over else ComparedFiles
+    return result_type(comparison, estimand, parameters, [*notes, *more])
 
 
 def check_rows(
-    rows: Mapping[str, Rows], models: Mapping[str, ModelColumns], weights: str | None, keywords: Mapping[str, Any]
+    rows: Mapping[str, Rows], classifiers: Mapping[str, ModelColumns], weights: str | None, keywords: Mapping[str, Any]
 ) -> list[str]:
     """Check the rows of each classifier by itself, so that messages name its columns and lines of its file."""
     notes: list[str] = []
     arguments = {key: keywords[key] for key in ("target", "classes", "weights", "logits")}
-    for name, of_model in rows.items():
-        with warnings_as_notes(of_model, models[name].called(weights)) as of_this:
-            Predictions.from_labels(of_model.y_true, of_model.y_prob, **arguments)
-        notes += of_this
+    for name, read in rows.items():
+        with warnings_as_notes(read, classifiers[name].called(weights)) as more:
+            Predictions.from_labels(read.y_true, read.y_prob, **arguments)
+        notes += more
     return notes
 
 
@@ -222,7 +176,7 @@ def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:
 
 def _parameters(
     columns: ColumnOptionsPerClassifier,
-    models: Mapping[str, ModelColumns],
+    classifiers: Mapping[str, ModelColumns],
     rows: Mapping[str, Rows],
     comparison: Comparison,
     keywords: Mapping[str, Any],
@@ -232,7 +186,7 @@ def _parameters(
         "key": columns.key,
         "rows": len(next(iter(rows.values())).y_true),
         "classifiers": [
-            {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
+            {"name": name, "file": read.source.path.name, "label": classifiers[name].label, "prob": list(read.columns)}
             for name, read in rows.items()
         ],
         "weights": columns.weights,

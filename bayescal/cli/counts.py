@@ -1,27 +1,80 @@
 """Files of rows or of counts -> their counts, as ``bayescal count`` and ``bayescal merge`` save them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayescal import _render
 from bayescal._files import existing_file
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
-from bayescal.cli.counting import bars
 from bayescal.cli.keywords import keywords_of
 from bayescal.cli.options import ColumnOptions, CountQuestionOptions
-from bayescal.cli.words import file_named, say, warnings_as_notes
+from bayescal.cli.words import console, file_named, say, warnings_as_notes
 from bayescal.data.files.records import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.classwise import ClasswiseCounts
-from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
+from bayescal.stats.files import COUNTING, EDGES, Counting, Progress, count_classes_of_stream, count_stream
 from bayescal.stats.stored import SavedCounts, kind_of, load_counts
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+#: Words for the passes over a file.
+STEPS = {COUNTING: "Counting", EDGES: "Edges of bins"}
+
+
+class Bars:
+    """One bar per pass over a file, on stderr if that is a terminal; a file of one block has none."""
+
+    def __init__(self, file: str) -> None:
+        self._file, self._step = file, ""
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, at: Progress) -> None:
+        """Show how far a pass has come."""
+        if at.step != self._step:
+            self._begin(at)
+        if at.about is None or at.rows < at.about:
+            self._bar.start()
+        of_all = "" if at.about is None else f" of {at.about:,}"
+        self._bar.update(self._task, completed=at.rows, so_far=f"{at.rows:,}{of_all} rows")
+
+    def _begin(self, at: Progress) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.stop()
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[so_far]}", markup=False),
+            TimeRemainingColumn(),
+        )
+        screen = console(stderr=True)
+        self._bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
+        self._task = self._bar.add_task(f"{STEPS[at.step]} '{_render.name(self._file)}'", total=at.about, so_far="")
+        self._step = at.step
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@contextmanager
+def bars(file: str) -> Iterator[Bars]:
+    """Show bars while a file is read; yield the argument `progress` of functions that read it."""
+    shown = Bars(file)
+    try:
+        yield shown
+    finally:
+        shown.stop()
+
 
 #: Marks a document of this package, in any layout of JSON; and the number of bytes in which it is searched.
 MARK, HEAD_BYTES = re.compile(rb'"schema"\s*:\s*"bayescal\.'), 2**20
@@ -37,22 +90,7 @@ def holds_counts(path: Path) -> bool:
 def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
     """Read a file of counts, and merge its bins if fewer are asked for.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    bins : int or list of float, optional
-        Bins whose edges are among those that were counted.
-
-    Returns
-    -------
-    BinnedCounts or ClasswiseCounts
-        The counts.
-
-    Raises
-    ------
-    ValueError
-        If the file is invalid, holds counts of two classifiers, or lacks an edge of `bins`.
+    ValueError if the file is invalid, holds counts of two classifiers, or lacks an edge of `bins`.
     """
     counts: Any = load_counts(path)
     kind = kind_of(counts)
@@ -68,17 +106,7 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
 
 @dataclass(frozen=True)
 class CountedFiles(Result):
-    """Counts of files and their sum.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        Files of rows or of counts.
-    parts : sequence of BinnedCounts, PairedCounts or ClasswiseCounts
-        Counts of each file.
-    total : BinnedCounts, PairedCounts or ClasswiseCounts
-        Their sum.
-    """
+    """Counts of files of rows or of counts, and their sum."""
 
     files: Sequence[Path]
     parts: Sequence[SavedCounts]
@@ -98,27 +126,7 @@ class CountedFiles(Result):
 
 
 def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQuestionOptions) -> CountedFiles:
-    """Count the rows of files, one file after the other.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        Files with the same columns.
-    options : ColumnOptions
-        Columns of the files.
-    question : CountQuestionOptions
-        Target and bins.
-
-    Returns
-    -------
-    CountedFiles
-        The counts.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or a file is invalid; if there are several files, the message names the file.
-    """
+    """Count the rows of files with the same columns, one after the other; errors name the file if there are several."""
     _require_different(files)
     columns = columns_of(options)
     target = question.target or columns.target
@@ -130,20 +138,7 @@ def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQu
 def load_files(files: Sequence[Path]) -> CountedFiles:
     """Load counts from files that ``bayescal count`` or `save_counts` wrote.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        The files.
-
-    Returns
-    -------
-    CountedFiles
-        The counts.
-
-    Raises
-    ------
-    ValueError, OSError
-        If a file is invalid, or was counted on other bins or for another target.
+    ValueError if a file is invalid, or was counted on other bins or for another target.
     """
     _require_different(files)
     return _summed(files, [load_counts(file) for file in files])

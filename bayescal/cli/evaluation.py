@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
-from bayescal.analyses.groups import evaluate_groups, most_groups
-from bayescal.analyses.pooled_groups import checked_pooling
+from bayescal.analyses.groups import checked_pooling, evaluate_groups, most_groups
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
-from bayescal.cli.counting import bars
-from bayescal.cli.counts import holds_counts, read_counts
+from bayescal.cli.counts import bars, holds_counts, read_counts
 from bayescal.cli.keywords import keywords_of, model_keywords, settings
 from bayescal.cli.options import ColumnOptions, Options, given_in, refuse
 from bayescal.cli.words import warnings_as_notes
@@ -38,24 +36,12 @@ type FileEvaluation = Evaluation | ClasswiseEvaluation | GroupedEvaluation
 
 @dataclass(frozen=True)
 class EvaluatedFile(Result):
-    """The evaluation of a file.
-
-    Parameters
-    ----------
-    evaluation : Evaluation, ClasswiseEvaluation or GroupedEvaluation
-        The evaluation.
-    parameters : dict
-        Values of the options that give the same result again.
-    notes : sequence of str, optional
-        Notes on the rows.
-    estimands : list of Estimand, optional
-        Quantities of the table of an `Evaluation`.
-    """
+    """The evaluation of a file."""
 
     evaluation: FileEvaluation
-    parameters: dict[str, Any]
-    notes: Sequence[str] = ()
-    estimands: list[Estimand] | None = None
+    parameters: dict[str, Any]  # values of the options that give the same result again
+    notes: Sequence[str] = ()  # on the rows
+    estimands: list[Estimand] | None = None  # quantities of the table of an `Evaluation`
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the picture or the data tree."""
@@ -81,27 +67,7 @@ class EvaluatedFile(Result):
 
 
 def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
-    """Evaluate a file of predictions or of counts.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    options : ColumnOptions
-        Columns of the file.
-    *records : Options
-        Groups, target, bins, model, draws and seed.
-
-    Returns
-    -------
-    EvaluatedFile
-        The evaluation.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
-        If an option or the file is invalid.
-    """
+    """Evaluate a file of predictions or of counts; `records` state groups, target, bins, model, draws and seed."""
     if holds_counts(file):
         return _evaluate_counted(file, options, *records)
     columns = columns_of(options)
@@ -117,13 +83,13 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     return EvaluatedFile(evaluation, parameters, notes, estimands)
 
 
-def _estimands(given: list[str] | None, several: Any) -> list[Estimand] | None:
+def _estimands(keys: list[str] | None, several: Any) -> list[Estimand] | None:
     """Return the estimands that are named, before files are read; `several`: the result has several evaluations."""
-    if given is None:
+    if keys is None:
         return None
     if several:
-        refuse({"estimand": given}, "with several groups or classes, whose table shows the ECE of each")
-    return [as_scalar(name.strip().replace("-", "_")) for names in given for name in names.split(",")]
+        refuse({"estimand": keys}, "with several groups or classes, whose table shows the ECE of each")
+    return [as_scalar(name.strip().replace("-", "_")) for names in keys for name in names.split(",")]
 
 
 def _named(estimands: list[Estimand] | None) -> dict[str, Any]:

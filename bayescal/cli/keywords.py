@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the defaults of the keywords of a function, so that options have the defaults that the library documents.
 
-    Examples
-    --------
     >>> from bayescal.evaluate import evaluate
     >>> defaults_of(evaluate)["bins"]
     15
@@ -26,37 +24,20 @@ def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, Any]:
-    """Return the keywords of a function of the library.
+    """Return the keywords of a function of the library; its defaults stand for options that were not given.
 
-    Parameters
-    ----------
-    function : callable
-        Its defaults stand for options that were not given.
-    *records : Options
-        Options; the seed becomes the keyword ``rng``.
+    The seed becomes the keyword ``rng``. ValueError if the text of an option cannot be parsed.
 
-    Returns
-    -------
-    dict of str to object
-        Keywords.
-
-    Raises
-    ------
-    ValueError
-        If the text of an option cannot be parsed.
-
-    Examples
-    --------
     >>> from bayescal.cli.options import ModelOptions, QuestionOptions
     >>> from bayescal.evaluate import evaluate
     >>> keywords = keywords_of(evaluate, QuestionOptions(bins="0,0.5,1"), ModelOptions(seed=7))
     >>> keywords["bins"], keywords["binning"], keywords["rng"]
     ([0.0, 0.5, 1.0], 'equal-width', 7)
     """
-    given = given_in(*records)
-    if "seed" in given:
-        given["rng"] = given.pop("seed")
-    return defaults_of(function) | {name: PARSERS.get(name, _unchanged)(value) for name, value in given.items()}
+    values = given_in(*records)
+    if "seed" in values:
+        values["rng"] = values.pop("seed")
+    return defaults_of(function) | {name: PARSERS.get(name, _unchanged)(value) for name, value in values.items()}
 
 
 def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,19 +48,7 @@ def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
 def settings(counts: "Counts", keywords: Mapping[str, Any], bins: Any) -> dict[str, Any]:
     """Return the target, bins, model, draws and seed of an evaluation, as JSON documents hold them.
 
-    Parameters
-    ----------
-    counts : Counts
-        Counts of the evaluation.
-    keywords : mapping
-        Keywords of the call.
-    bins : int or list of float
-        Bins of the call.
-
-    Returns
-    -------
-    dict of str to object
-        Values that give the same result again.
+    They give the same result again; `keywords` and `bins` are those of the call.
     """
     return {
         "target": counts.target,
@@ -95,8 +64,6 @@ def settings(counts: "Counts", keywords: Mapping[str, Any], bins: Any) -> dict[s
 def parse_bins(text: str) -> int | list[float]:
     """Return a number of bins, or edges that are separated by commas.
 
-    Examples
-    --------
     >>> parse_bins("10"), parse_bins("0,0.5,1")
     (10, [0.0, 0.5, 1.0])
     """
@@ -109,8 +76,6 @@ def parse_bins(text: str) -> int | list[float]:
 def parse_classes(text: str | None) -> list[str] | None:
     """Split labels at commas; a label that contains a comma or a line break must be in double quotes.
 
-    Examples
-    --------
     >>> parse_classes('"no, never",yes')
     ['no, never', 'yes']
     """
@@ -131,8 +96,6 @@ def parse_classes(text: str | None) -> list[str] | None:
 def parse_sub_models(text: str) -> list[str]:
     """Split names of sub-models at commas.
 
-    Examples
-    --------
     >>> parse_sub_models("shared, noise")
     ['shared', 'noise']
     """

@@ -30,29 +30,15 @@ def given_in(*records: Options) -> dict[str, Any]:
     return {name: value for record in records for name, value in record.given().items()}
 
 
-def refuse(given: Mapping[str, Any], rule: str) -> None:
-    """Refuse options that cannot be used together with the others.
+def refuse(options: Mapping[str, Any], rule: str) -> None:
+    """Refuse options that cannot be used together with the others; `rule` says when they cannot be used.
 
-    Parameters
-    ----------
-    given : mapping
-        The options that were given, by name.
-    rule : str
-        End of the message: the circumstances under which they cannot be used.
-
-    Raises
-    ------
-    ValueError
-        If there are any.
-
-    Examples
-    --------
     >>> refuse({"prob_prefix": "p_"}, "with --coverage, only with FILE")
     Traceback (most recent call last):
     ValueError: --prob-prefix cannot be used with --coverage, only with FILE.
     """
-    if given:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    if options:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in options)
         raise ValueError(f"{names} cannot be used {rule}.")
 
 
@@ -119,8 +105,7 @@ Logits = Annotated[
 ]
 
 Logprob = Annotated[
-    bool,
-    typer.Option("--logprob", rich_help_panel=COLUMNS, help="The columns hold logarithms of the probabilities."),
+    bool, typer.Option("--logprob", rich_help_panel=COLUMNS, help="The columns hold logarithms of the probabilities.")
 ]
 
 
@@ -132,10 +117,7 @@ class ColumnOptions(Options):
     prob: Annotated[str | None, column("Predicted probability that the label is 1.")] = None
     prob_prefix: Annotated[
         str | None,
-        column(
-            "Prefix of the columns of class probabilities; the rest of each column name is the class.",
-            "PREFIX",
-        ),
+        column("Prefix of the columns of class probabilities; the rest of each column name is the class.", "PREFIX"),
     ] = None
     correct: Annotated[
         str | None, column("Whether the prediction was right; with --confidence, in place of --label.")
@@ -154,15 +136,11 @@ class ColumnOptionsPerClassifier(Options):
 
     label: Label = None
     prob: Annotated[
-        list[str] | None,
-        column(f"Predicted probability that the label is 1. {_PER_CLASSIFIER}", NAMED_COLUMN),
+        list[str] | None, column(f"Predicted probability that the label is 1. {_PER_CLASSIFIER}", NAMED_COLUMN)
     ] = None
     prob_prefix: Annotated[
         list[str] | None,
-        column(
-            f"Prefix of the columns of class probabilities. {_PER_CLASSIFIER}",
-            "PREFIX or NAME=PREFIX",
-        ),
+        column(f"Prefix of the columns of class probabilities. {_PER_CLASSIFIER}", "PREFIX or NAME=PREFIX"),
     ] = None
     correct: Annotated[
         list[str] | None,
@@ -171,8 +149,7 @@ class ColumnOptionsPerClassifier(Options):
         ),
     ] = None
     confidence: Annotated[
-        list[str] | None,
-        column(f"Confidence in the prediction; with --correct. {_PER_CLASSIFIER}", NAMED_COLUMN),
+        list[str] | None, column(f"Confidence in the prediction; with --correct. {_PER_CLASSIFIER}", NAMED_COLUMN)
     ] = None
     key: Annotated[
         str | None,

@@ -27,24 +27,10 @@ NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
 def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str, Path]:
-    """Refuse outputs that could not be written, before time is spent on computing.
+    """Refuse outputs that could not be written, before time is spent on computing; return the files, links followed.
 
-    Parameters
-    ----------
-    outputs : mapping of str to Path
-        Files by option ("json", "output", "html", "latex", "plot", "netcdf").
-    besides : sequence of Path, optional
-        Inputs, which must not be overwritten.
-
-    Returns
-    -------
-    dict of str to Path
-        The files, links followed.
-
-    Raises
-    ------
-    ValueError, OSError
-        If a suffix is not supported, a folder does not exist or is not writable, or two paths are the same file.
+    `outputs` are files by option; the inputs `besides` must not be overwritten. ValueError or OSError if a suffix is
+    not supported, a folder does not exist or is not writable, or two paths are the same file.
     """
     taken = {path.resolve(): "FILE" for path in besides}
     for kind, path in outputs.items():
@@ -69,21 +55,11 @@ def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str
 
 
 def save(to_save: Mapping[str, Path], contents: Mapping[str, Callable[[], Any]]) -> None:
-    """Write all outputs, or none of them.
+    """Write all outputs, or none of them; the others are unchanged if one cannot be written.
 
-    Parameters
-    ----------
-    to_save : mapping of str to Path
-        Files by option, as `check` returns them.
-    contents : mapping of str to callable
-        For each option, a function that makes the content of the file: data for ``json``, counts for ``output``,
-        text for ``html`` and ``latex``, a figure for ``plot``, a DataTree for ``netcdf``. Only the functions of options
-        in `to_save` are called.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be written; the others are then unchanged, too.
+    `to_save` are files as `check` returns them. `contents` has a function per option that makes the content of the
+    file: data for ``json``, counts for ``output``, text for ``html`` and ``latex``, a figure for ``plot``, a DataTree
+    for ``netcdf``. Only those of options in `to_save` are called.
     """
     with replacing(list(to_save.values())) as drafts:
         for (kind, path), draft in zip(to_save.items(), drafts, strict=True):

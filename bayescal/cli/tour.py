@@ -37,15 +37,7 @@ bayescal compare FILE --label COLUMN --prob COLUMN --prob COLUMN
 
 @dataclass(frozen=True)
 class Tour(Result):
-    """Evaluations of two classifiers, and their comparison.
-
-    Parameters
-    ----------
-    evaluations : dict of str to Evaluation
-        Evaluations by name of the classifier.
-    comparison : Comparison
-        Their comparison.
-    """
+    """Evaluations of two classifiers, by name, and their comparison."""
 
     evaluations: dict[str, Evaluation]
     comparison: Comparison
@@ -86,18 +78,7 @@ def show_digits() -> Tour:
 
 
 def in_plain_words(evaluations: dict[str, Evaluation]) -> str:
-    """Return the calibration error of each classifier, its direction and the accuracy, in words.
-
-    Parameters
-    ----------
-    evaluations : dict of str to Evaluation
-        Results by name.
-
-    Returns
-    -------
-    str
-        One sentence per classifier.
-    """
+    """Return the calibration error of each classifier, its direction and the accuracy, in one sentence each."""
     return " ".join(
         f"{name}: off by {e.ece.mean():.3f} on average, {_direction(e)}; right in "
         f"{_percent(e.counts.k.sum() / e.counts.n_rows)} of the cases."

@@ -188,24 +188,11 @@ def translated(
     called: Mapping[str, str] | None = None,
     others: "Mapping[str, Rows]" = NO_ROWS,
 ) -> str:
-    """Write a message of the library in the words of the command line.
+    """Write a message of the library with options for arguments, and lines of the file for indices.
 
-    Parameters
-    ----------
-    problem : Exception, Warning or str
-        An error or a warning of the library. Those about invalid rows carry a record, from which the message is
-        written; in other messages, arguments stand between backticks.
-    rows : Rows, optional
-        The rows that were given to the library, to name lines of their file.
-    called : mapping of str to str, optional
-        Names of the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
-    others : mapping of str to Rows, optional
-        Rows of other files, by the argument that holds them.
-
-    Returns
-    -------
-    str
-        The message with options for arguments, and lines of the file for indices.
+    Errors and warnings about invalid rows carry a record, from which the message is written; in other messages,
+    arguments stand between backticks. `rows` were given to the library, `others` are rows of other files by argument,
+    and `called` has names of the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
     """
     from bayescal._invalid import InvalidRows, RoundingWarning  # loads numpy, which `--help` does not need
 
@@ -232,17 +219,17 @@ def _with_options(text: str, called: Mapping[str, str]) -> str:
     for call, words in CALLS.items():
         text = text.replace(call, words)
     for pattern, words in COMPARISONS.items():
-        if found := re.search(pattern, text):
-            column = called.get(found[1], f"`{found[1]}`")
-            text = text.replace(found[0], words.format(column=column, value=found[2]))
+        if match := re.search(pattern, text):
+            column = called.get(match[1], f"`{match[1]}`")
+            text = text.replace(match[0], words.format(column=column, value=match[2]))
     for argument, name in called.items():
         text = text.replace(f"`{argument}`", name)
     return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, text)
 
 
-def _option(found: re.Match[str]) -> str:
+def _option(match: re.Match[str]) -> str:
     """`target='event'` -> --target event; `logits=True` -> --logits; `classes=('no', 'yes')` -> --classes no,yes."""
-    name = OPTION_OF.get(found[1], "--" + found[1].replace("_", "-"))
-    value = re.sub(r"^[('\[]+|[)'\]]+$", "", found[2] or "")
+    name = OPTION_OF.get(match[1], "--" + match[1].replace("_", "-"))
+    value = re.sub(r"^[('\[]+|[)'\]]+$", "", match[2] or "")
     value = re.sub(r"'?, '?", ",", value)
     return name if value in ("", "True") else f"{name} {value}"

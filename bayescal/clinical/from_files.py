@@ -9,7 +9,7 @@ from typing import Any
 from bayescal import _render
 from bayescal._checks import one_scale
 from bayescal._invalid import RoundingWarning
-from bayescal.cli.classifiers import named_columns
+from bayescal.cli.columns import named_columns
 from bayescal.cli.command import Result
 from bayescal.cli.comparison import check_rows
 from bayescal.cli.counts import holds_counts

@@ -15,8 +15,17 @@ from bayescal.clinical.slope.result import Recalibration
 from bayescal.decisions.page import decision_picture
 from bayescal.decisions.plot import plot_decision_curve
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
-from bayescal.report.page_content import DIAGRAMS, Content, content, one_table
-from bayescal.report.page_pictures import WIDTH, Picture, captioned, drawn, reliability_picture
+from bayescal.report.page_content import (
+    DIAGRAMS,
+    WIDTH,
+    Content,
+    Picture,
+    captioned,
+    content,
+    drawn,
+    one_table,
+    reliability_picture,
+)
 from bayescal.report.plot import drawn_by_type
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.tables import Table

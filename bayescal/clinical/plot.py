@@ -22,8 +22,17 @@ from bayescal.report.diagram import (
     require_undivided,
     scale_histogram,
 )
-from bayescal.report.drawing import axes_or_new, background, is_dark, key_above, palette, titled
-from bayescal.report.room import is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    axes_or_new,
+    background,
+    is_dark,
+    is_small,
+    keep_within,
+    key_above,
+    palette,
+    small_words,
+    titled,
+)
 from bayescal.results import wording
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from bayescal.cumulative.posterior_result import CumulativePosterior
 from bayescal.cumulative.result import CumulativeDifference
 from bayescal.cumulative.subpopulation_result import SubpopulationScreen
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
-from bayescal.report.page_content import Content, content, one_table
-from bayescal.report.page_pictures import WIDTH, Picture, captioned, drawn
+from bayescal.report.page_content import WIDTH, Content, Picture, captioned, content, drawn, one_table
 from bayescal.report.plot import drawn_by_type
 
 drawn_by_type.register(Cumulative, plot_cumulative)

@@ -13,8 +13,20 @@ from bayescal._meant import public
 from bayescal.cumulative.base import CHANCE, Cumulative, significant
 from bayescal.cumulative.result import CumulativeDifference
 from bayescal.cumulative.subpopulation_result import SUBPOPULATION, SubpopulationScreen
-from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    SMALL,
+    TINY,
+    axes_or_new,
+    background,
+    characters,
+    is_dark,
+    is_small,
+    keep_within,
+    key_above,
+    palette,
+    small_words,
+    titled,
+)
 from bayescal.results.wording import p_words
 
 if TYPE_CHECKING:

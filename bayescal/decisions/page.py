@@ -8,8 +8,7 @@ from bayescal.decisions.plot import plot_decision_curve, plot_loss_ratio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table
-from bayescal.report.page_content import Content, content, one_table
-from bayescal.report.page_pictures import WIDTH, Picture, drawn
+from bayescal.report.page_content import WIDTH, Content, Picture, content, drawn, one_table
 from bayescal.report.plot import drawn_by_type
 
 drawn_by_type.register(NetBenefit, plot_decision_curve)

@@ -13,8 +13,19 @@ from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.words import FEW, of_draws, ranges
-from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, is_dark, key_above, palette, titled
-from bayescal.report.room import is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    SMALL,
+    axes_or_new,
+    background,
+    colors_by_name,
+    is_dark,
+    is_small,
+    keep_within,
+    key_above,
+    palette,
+    small_words,
+    titled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

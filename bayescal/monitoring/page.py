@@ -16,8 +16,7 @@ from bayescal.report.document import (
     with_intervals,
     with_table,
 )
-from bayescal.report.page_content import Content, content, one_table
-from bayescal.report.page_pictures import WIDTH, Picture, comparison_picture, drawn
+from bayescal.report.page_content import WIDTH, Content, Picture, comparison_picture, content, drawn, one_table
 from bayescal.report.plot import drawn_by_type
 
 drawn_by_type.register(Change, plot_comparison)

@@ -10,8 +10,20 @@ from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.data.times import in_words
 from bayescal.monitoring.result import ConfidenceSequence, Evidence, Run, in_e_words
-from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    SMALL,
+    TINY,
+    axes_or_new,
+    background,
+    characters,
+    is_dark,
+    is_small,
+    keep_within,
+    key_above,
+    palette,
+    small_words,
+    titled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from bayescal._meant import public
 from bayescal.data.times import Start, in_code, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.results.compared import Compared
+from bayescal.results.comparison import Compared
 from bayescal.results.verdict import SURE
 
 if TYPE_CHECKING:

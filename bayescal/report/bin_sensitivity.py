@@ -9,9 +9,19 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._meant import public
-from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, key_above, palette
+from bayescal.report.drawing import (
+    SMALL,
+    axes_or_new,
+    background,
+    characters,
+    colors_by_name,
+    is_small,
+    keep_within,
+    key_above,
+    palette,
+    small_words,
+)
 from bayescal.report.forest import INNER, axis_label, key
-from bayescal.report.room import characters, is_small, keep_within, small_words
 from bayescal.results.bin_sensitivity import BinSensitivity
 
 if TYPE_CHECKING:
@@ -26,56 +36,31 @@ ROOM = (4.0, 2.4)
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The choices with one way of binning, in the order of their numbers of bins.
-
-    Parameters
-    ----------
-    binning : str
-        How the edges are chosen.
-    place : ndarray
-        Position on the horizontal axis.
-    mean, low, high, inner_low, inner_high : ndarray
-        Posterior means, and ends of the intervals of the given probability and of probability 1/2.
-    plug_in : ndarray
-        Plug-in values.
-    """
+    """The choices with one way of binning, in the order of their numbers of bins."""
 
     binning: str
-    place: Floats
+    place: Floats  # position on the horizontal axis
     mean: Floats
-    low: Floats
+    low: Floats  # ends of the interval of the given probability
     high: Floats
-    inner_low: Floats
+    inner_low: Floats  # ends of the interval of probability 1/2
     inner_high: Floats
     plug_in: Floats
 
 
 def series(result: BinSensitivity, prob: float = 0.95) -> tuple[list[int], list[Series]]:
-    """Compute what `plot_bin_sensitivity` draws.
-
-    Parameters
-    ----------
-    result : BinSensitivity
-        The result.
-    prob : float, default 0.95
-        Probability of the outer interval.
-
-    Returns
-    -------
-    (numbers, series) : tuple of list of int and list of Series
-        The numbers of bins in increasing order, and the numbers to draw for each way of binning.
-    """
+    """Return the numbers of bins in increasing order, and what `plot_bin_sensitivity` draws for each way of binning."""
     rows, inner = result.table(prob), result.table(INNER)
     numbers = sorted({row["n_bins"] for row in rows})
     ways = list(dict.fromkeys(row["binning"] for row in rows))
-    drawn = []
+    all_series = []
     for i, way in enumerate(ways):
-        own = sorted((row["n_bins"], k) for k, row in enumerate(rows) if row["binning"] == way)
-        place = np.array([numbers.index(number) for number, _ in own]) + APART * (i - (len(ways) - 1) / 2)
-        ends = {name: np.array([rows[k][name] for _, k in own]) for name in ("mean", "low", "high", "plug_in")}
-        ends |= {f"inner_{name}": np.array([inner[k][name] for _, k in own]) for name in ("low", "high")}
-        drawn.append(Series(way, place, **ends))
-    return numbers, drawn
+        choices = sorted((row["n_bins"], k) for k, row in enumerate(rows) if row["binning"] == way)
+        place = np.array([numbers.index(number) for number, _ in choices]) + APART * (i - (len(ways) - 1) / 2)
+        ends = {name: np.array([rows[k][name] for _, k in choices]) for name in ("mean", "low", "high", "plug_in")}
+        ends |= {f"inner_{name}": np.array([inner[k][name] for _, k in choices]) for name in ("low", "high")}
+        all_series.append(Series(way, place, **ends))
+    return numbers, all_series
 
 
 @public
@@ -125,9 +110,9 @@ def plot_bin_sensitivity(
     prob = _checks.fraction("prob", prob)
     ax = axes_or_new(ax, figsize=(6.4, 4.0))
     small = is_small(ax, *ROOM)
-    numbers, drawn = series(result, prob)
-    colours = colors_by_name(color, [each.binning for each in drawn], palette(ax).cycle[: len(drawn)])
-    for each, colour in zip(drawn, colours, strict=False):
+    numbers, all_series = series(result, prob)
+    colours = colors_by_name(color, [each.binning for each in all_series], palette(ax).cycle[: len(all_series)])
+    for each, colour in zip(all_series, colours, strict=False):
         _draw(ax, each, colour, scale=0.5 if small else 1.0)
     if result.estimand.bounds[0] < 0:
         ax.axhline(0, color=palette(ax).grey, linewidth=1, zorder=1)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
-from bayescal.report.drawing import SMALL, background, is_dark, palette, require_evaluation
-from bayescal.report.room import add_part
+from bayescal.report.drawing import SMALL, add_part, background, is_dark, palette, require_evaluation
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 #: Axis labels of a reliability diagram, for targets other than confidence.
-AXES = {
-    "event": ("stated probability", "event rate"),
-    "classwise": ("stated probability", "class frequency"),
-}
+AXES = {"event": ("stated probability", "event rate"), "classwise": ("stated probability", "class frequency")}
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
 THIN = 10
 #: The axes are enlarged if three points or more lie within this range of confidence.
@@ -41,13 +37,7 @@ Limits = tuple[float, float]
 
 @dataclass(frozen=True)
 class SideColors:
-    """Colours of the diagonal, and of the words and tints above and below it.
-
-    Parameters
-    ----------
-    reference, above, below, above_tint : str
-        Colours.
-    """
+    """Colours of the diagonal, and of the words and tints above and below it."""
 
     reference: str
     above: str
@@ -68,37 +58,18 @@ class SideColors:
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityPoints:
-    """Content of a reliability diagram: one entry per occupied bin, in the order of the bins.
-
-    Parameters
-    ----------
-    bin_low, bin_high : ndarray, shape (n_occupied,)
-        Edges of the bins.
-    n : ndarray of int, shape (n_occupied,)
-        Rows.
-    effective_n : ndarray, shape (n_occupied,)
-        Kish's effective number of rows; equal to `n` without weights.
-    share : ndarray, shape (n_occupied,)
-        Share of the (weighted) rows; sums to 1.
-    confidence, accuracy : ndarray, shape (n_occupied,)
-        Observed mean confidence and observed share of outcome 1; NaN in bins that are not followed to the horizon. For
-        a target without labels, the share follows from the labelled rows of the source.
-    low, high : ndarray, shape (n_occupied,)
-        Ends of the equal-tailed credible interval of the accuracy.
-    censored : ndarray, shape (n_occupied,), or None
-        Share of the rows that are in the bin and censored before the horizon; None if outcomes have no times.
-    """
+    """Content of a reliability diagram: one entry per occupied bin, in the order of the bins."""
 
     bin_low: Floats
     bin_high: Floats
-    n: NDArray[np.int64]
-    effective_n: Floats
-    share: Floats
-    confidence: Floats
-    accuracy: Floats
-    low: Floats
+    n: NDArray[np.int64]  # rows
+    effective_n: Floats  # Kish's effective number of rows; equal to `n` without weights
+    share: Floats  # of the (weighted) rows; sums to 1
+    confidence: Floats  # observed mean; NaN in bins that are not followed to the horizon
+    accuracy: Floats  # observed share of outcome 1, NaN as above; without labels, from the labelled rows of the source
+    low: Floats  # ends of the equal-tailed credible interval of the accuracy
     high: Floats
-    censored: Floats | None = None
+    censored: Floats | None = None  # share of rows in the bin and censored before the horizon; None without times
 
     @property
     def outside(self) -> NDArray[np.bool_]:
@@ -107,29 +78,10 @@ class ReliabilityPoints:
 
 
 def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> ReliabilityPoints:
-    """Compute what `plot_reliability` draws.
+    """Compute what `plot_reliability` draws: one entry for each bin with rows.
 
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The result of `evaluate`.
-    prob : float, default 0.95
-        Probability of the credible intervals, in (0, 1).
+    TypeError if `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
 
-    Returns
-    -------
-    ReliabilityPoints
-        One entry for each bin with rows; empty for an evaluation without rows.
-
-    Raises
-    ------
-    TypeError
-        If `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
-    ValueError
-        If `prob` is not strictly between 0 and 1.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> points = reliability_points(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
     >>> points.confidence, points.accuracy
@@ -156,39 +108,17 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
 
 @dataclass(frozen=True)
 class Scales:
-    """Limits and symbols that diagrams have in common.
+    """Limits and symbols that diagrams have in common."""
 
-    Parameters
-    ----------
-    x, y : tuple of float
-        Limits of confidence and of accuracy.
-    share : float
-        Largest share of rows in a bin.
-    thin : bool
-        Whether any bin is thin, so that the key explains hollow dots.
-    """
-
-    x: Limits
-    y: Limits
-    share: float
-    thin: bool
+    x: Limits  # limits of confidence
+    y: Limits  # limits of accuracy
+    share: float  # largest share of rows in a bin
+    thin: bool  # whether any bin is thin, so that the key explains hollow dots
 
 
 def common_scales(points: Sequence[ReliabilityPoints]) -> Scales:
-    """Return the limits that contain those of all diagrams; the limits of diagrams without rows do not count.
+    """Return the limits that contain those of all diagrams (at least one); diagrams without rows do not count.
 
-    Parameters
-    ----------
-    points : sequence of ReliabilityPoints
-        The content of each diagram, at least one.
-
-    Returns
-    -------
-    Scales
-        The scales; from 0 to 1, with a margin, if no diagram has rows.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> evaluations = [bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=bins, rng=1) for bins in (2, 4)]
     >>> common_scales([reliability_points(each) for each in evaluations])

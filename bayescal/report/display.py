@@ -372,8 +372,8 @@ class CalibrationDisplay:
 def _evaluated(y_true: Any, y_prob: Any, *, n_bins: Any, strategy: str, **options: Any) -> Evaluation:
     """Evaluate the default target, with scikit-learn's names of the bins."""
     _checks.one_of("strategy", strategy, STRATEGIES)
-    given = isinstance(n_bins, Bins) or np.ndim(n_bins) > 0
-    bins = n_bins if given else _checks.whole_number("n_bins", n_bins)
+    has_edges = isinstance(n_bins, Bins) or np.ndim(n_bins) > 0
+    bins = n_bins if has_edges else _checks.whole_number("n_bins", n_bins)
     with own_hints():
         evaluation = evaluate(y_true, y_prob, bins=bins, binning=STRATEGIES[strategy], **options)
     assert isinstance(evaluation, Evaluation)  # neither groups nor classwise
@@ -416,10 +416,10 @@ def _predicted(estimator: Any, features: Any) -> tuple[Array, list[Any]]:
 def _position(pos_label: Any, classes: list[Any]) -> int:
     """Return the column of the positive class."""
     same = [i for i, label in enumerate(classes) if isinstance(label, str) == isinstance(pos_label, str)]
-    found = [i for i in same if classes[i] == pos_label]
-    if not found:
+    positions = [i for i in same if classes[i] == pos_label]
+    if not positions:
         raise ValueError(f"`pos_label` must be a class of `estimator`, one of {quoted(classes)}, not {pos_label!r}.")
-    return found[0]
+    return positions[0]
 
 
 def _outcomes(y_true: Any, pos_label: Any) -> tuple[Array, Any]:

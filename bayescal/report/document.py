@@ -17,7 +17,7 @@ from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
-from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.scores import ScoreComparison
 from bayescal.results.wording import SMALL_ECE
 
 #: Changes when a reader of the file would have to change.
@@ -37,28 +37,14 @@ ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any) -> dict[str, Any]:
     """Return a result as data for JSON, without dates or names of machines.
 
-    Parameters
-    ----------
-    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other
-        The result.
-    parameters : mapping, optional
-        Arguments with which the call can be repeated, as those of the command line.
-    **options
-        ``estimand=`` of a `Comparison`, ``estimands=`` of an `Evaluation`.
+    `parameters` are arguments with which the call can be repeated, as those of the command line. `options`:
+    ``estimand=`` of a `Comparison`, ``estimands=`` of an `Evaluation`.
 
-    Returns
-    -------
-    dict
-        Always schema, bayescal (version), spec, sentence and parameters; results with a table have remarks, and notes,
-        which are those of `details`. An `Evaluation` and a `ClasswiseEvaluation`
-        have question, interval, remarks, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
-        ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``. Evaluations of a target without
-        labels also have class_frequencies or weight_report. The functions for the other results describe theirs.
-
-    Raises
-    ------
-    TypeError
-        If `result` is not a result of this package.
+    Always schema, bayescal (version), spec, sentence and parameters; results with a table have remarks, and notes,
+    which are those of `details`. An `Evaluation` and a `ClasswiseEvaluation` have question, interval, remarks, table,
+    probability_below, ``seeds`` and ``bins``, a list of bins; with ``target="classwise"``, ``classes``, each with its
+    ``bins``, replaces ``bins``. Evaluations of a target without labels also have class_frequencies or weight_report.
+    The functions for the other results describe theirs.
     """
     load_page_of(type(result))
     made: dict[str, Any] = document_of(result, parameters, **options)
@@ -125,9 +111,9 @@ def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict
 def _heterogeneity(result: GroupedEvaluation) -> dict[str, float] | None:
     if result.pooling != "partial" or result.n_with_rows < 2:
         return None
-    drawn = result.heterogeneity()
-    low, high = drawn.interval(PROB)
-    return {"mean": float(drawn.mean()), "low": float(low), "high": float(high)}
+    heterogeneity = result.heterogeneity()
+    low, high = heterogeneity.interval(PROB)
+    return {"mean": float(heterogeneity.mean()), "low": float(low), "high": float(high)}
 
 
 @document_of.register

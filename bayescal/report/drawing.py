@@ -1,4 +1,4 @@
-"""Colours, axes and headlines that all plots share."""
+"""Colours, axes, headlines and space that all plots share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,143 @@ from numpy.typing import NDArray
 from bayescal import _checks, _packages, _render
 from bayescal._invalid import quoted
 from bayescal._presented import Presented
-from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
+
+#: Font size in small axes, in points.
+TINY = 7.0
+#: Mean width of a character, in units of the font size.
+CHARACTER = 0.54
+#: Axes never become smaller than this share of their cell.
+LEAST = 0.25
+#: Points between labels and the edge of their cell.
+PADDING = 3.0
+
+
+def cell(ax: "Axes") -> "Bbox":
+    """Return the part of a figure that belongs to axes, in pixels.
+
+    For a subplot, the cell extends to the middle of the gaps to its neighbours and to the edges of the figure, except
+    for the figure title. For axes that were placed by hand, the cell is their own position.
+    """
+    from matplotlib.transforms import Bbox
+
+    spec = ax.get_subplotspec()
+    if spec is None:
+        return Bbox(ax.get_position(original=True).transformed(ax.figure.transSubfigure))
+    figure: Any = ax.figure
+    grid = spec.get_gridspec()
+    bottoms, tops, lefts, rights = grid.get_grid_positions(figure)
+    outermost = spec.get_topmost_subplotspec().get_gridspec() is grid
+    top = 1.0 if outermost and not figure.get_suptitle() else tops[0]
+    edges = (0.0, 1.0) if outermost else (lefts[0], rights[-1])
+    across = np.array([edges[0], *(rights[:-1] + lefts[1:]) / 2, edges[1]])
+    down = np.array([top, *(bottoms[:-1] + tops[1:]) / 2, 0.0 if outermost else bottoms[-1]])
+    columns, rows = spec.colspan, spec.rowspan
+    return Bbox([[across[columns.start], down[rows.stop]], [across[columns.stop], down[rows.start]]]).transformed(
+        figure.transSubfigure
+    )
+
+
+def is_small(ax: "Axes", width: float, height: float) -> bool:
+    """Return whether axes have less space than this, in inches."""
+    box = cell(ax)
+    return bool(box.width < width * ax.figure.dpi or box.height < height * ax.figure.dpi)
+
+
+def characters(ax: "Axes", size: float) -> int:
+    """Return how many characters of a font size (in points) fit on a line across the axes."""
+    return max(12, int(ax.bbox.width * 72 / ax.figure.dpi / (CHARACTER * size)))
+
+
+def small_words(ax: "Axes") -> None:
+    """Reduce all labels of axes and their children to the font size `TINY`."""
+    for part in (ax, *ax.child_axes):
+        part.tick_params(labelsize=TINY, pad=2)
+        legend = part.get_legend()
+        words = [part.xaxis.label, part.yaxis.label, *part.texts, *(legend.get_texts() if legend else ())]
+        for word in words:
+            word.set_fontsize(min(word.get_fontsize(), TINY))
+
+
+class _BesideMain:
+    """Locator of a part of divided axes; the part keeps its place while the divided axes have another locator."""
+
+    def __init__(self, main: "Axes", part: "Axes") -> None:
+        self._main, self._divided, self._locate = main, main.get_axes_locator(), part.get_axes_locator()
+        self._last: Bbox | None = None
+
+    def __call__(self, part: Any, renderer: Any) -> "Bbox":
+        if self._last is None or self._main.get_axes_locator() is self._divided:
+            self._last = self._locate(part, renderer)
+        return self._last
+
+
+def add_part(ax: "Axes", part: "Axes") -> None:
+    """Make a part, which a divider has cut off from axes, a child of these axes.
+
+    For cropped pictures, as in notebooks and with ``savefig(bbox_inches="tight")``, matplotlib changes the size of the
+    figure and fixes the positions of its axes, but not those of child axes. Without `_BesideMain`, the divider would
+    place child axes again, for the changed size.
+    """
+    ax.add_child_axes(part)  # constrained layout leaves room for the labels of child axes only
+    part.set_axes_locator(_BesideMain(ax, part))
+
+
+def keep_within(ax: "Axes") -> None:
+    """Shrink a subplot at each drawing until its labels lie inside its own cell.
+
+    A figure with a layout engine (constrained, tight) does this itself. Any other figure gets a placeholder engine,
+    which moves no other axes and which a layout that is requested later, as by ``figure.tight_layout()``, replaces.
+    """
+    from matplotlib.layout_engine import PlaceHolderLayoutEngine
+
+    figure = ax.figure.figure
+    engine: Any = figure.get_layout_engine()
+    if ax.get_subplotspec() is None or not (engine is None or isinstance(engine, PlaceHolderLayoutEngine)):
+        return
+    if not hasattr(engine, "kept"):
+        engine = PlaceHolderLayoutEngine(adjust_compatible=True, colorbar_gridspec=True)
+        engine.kept = []
+        engine.execute = _shrink_all
+        figure.set_layout_engine(engine)
+    engine.kept.append(ax)
+
+
+def _shrink_all(figure: Any) -> None:
+    for ax in figure.get_layout_engine().kept:
+        if ax.figure is not None and ax.get_in_layout() and ax.get_subplotspec() is not None:
+            _shrink(ax)
+
+
+def _shrink(ax: Any) -> None:
+    """Reset axes to their grid position, then shrink them until their labels lie inside their cell."""
+    from matplotlib.transforms import Bbox
+
+    figure, spec = ax.figure, ax.get_subplotspec()
+    box = cell(ax).padded(-PADDING * figure.dpi / 72)
+    least = LEAST * np.array([box.width, box.height])
+    _place(ax, spec.get_position(figure))
+    for _ in range(6):  # repeated, since a centred label moves when either end does
+        words = ax.get_tightbbox()
+        if words is None:
+            return
+        low, high = np.maximum(box.min - words.min, 0), np.maximum(words.max - box.max, 0)
+        if max(*low, *high) < 0.5:
+            return
+        place = ax.get_position(original=True).transformed(figure.transSubfigure)
+        low, high = place.min + low, place.max - high
+        _place(ax, Bbox([low, np.maximum(high, low + least)]).transformed(figure.transSubfigure.inverted()))
+
+
+def _place(ax: "Axes", place: "Bbox") -> None:
+    ax.set_position(place)
+    ax.set_in_layout(True)  # a layout that is requested later may move it
+
 
 Floats = NDArray[np.float64]
 
@@ -32,21 +163,13 @@ READABLE = 4.5
 
 @dataclass(frozen=True)
 class Palette:
-    """Default colours, which differ between light and dark backgrounds.
-
-    Parameters
-    ----------
-    blue, orange, sky, grey : str
-        Hexadecimal colours.
-    cycle : tuple of str
-        Colours of several classifiers in one plot.
-    """
+    """Default colours, which differ between light and dark backgrounds."""
 
     blue: str
     orange: str
     sky: str
     grey: str
-    cycle: tuple[str, ...]
+    cycle: tuple[str, ...]  # colours of several classifiers in one plot
 
 
 LIGHT = Palette(BLUE, ORANGE, SKY, GREY, (BLUE, ORANGE, "#007A5A", "#A9447F", "#7A5C00", "#404040", "#4B3FA8"))
@@ -104,14 +227,7 @@ def text_on(ax: "Axes", fill: tuple[float, float, float, float]) -> str:
 def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) -> list[str]:
     """Return one colour per name from the argument `color`: one colour, one per name in order, or a mapping.
 
-    Parameters
-    ----------
-    value : color, sequence of colors, mapping or None
-        The argument. Names that a mapping leaves out have their default.
-    names : sequence
-        Names of what is drawn.
-    defaults : sequence of str
-        Default colour of each name.
+    Names that a mapping leaves out have their default, one of `defaults` per name.
     """
     _packages.require("matplotlib")
     from matplotlib.colors import is_color_like
@@ -127,13 +243,13 @@ def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) ->
             )
         pairs = zip(names, defaults, strict=True)
         return [_checks.color(f"color[{name!r}]", value.get(name), default) for name, default in pairs]
-    given = list(value) if np.iterable(value) else [value]
-    if len(given) != len(names):
+    colors = list(value) if np.iterable(value) else [value]
+    if len(colors) != len(names):
         raise ValueError(
             f"`color` must be one color, a mapping, or one color for each of {len(names)} rows or classifiers, not "
             f"{quoted(value)}."
         )
-    return [_checks.color(f"color[{i}]", each, "") for i, each in enumerate(given)]
+    return [_checks.color(f"color[{i}]", each, "") for i, each in enumerate(colors)]
 
 
 def require_evaluation(evaluation: Any) -> None:
@@ -182,22 +298,8 @@ def headline(
 ) -> None:
     """Write the result as the title and the question below it in smaller type; in small axes only the result.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        The axes.
-    evaluation : Evaluation or ClasswiseEvaluation
-        The result.
-    prob : float
-        Probability of the interval.
-    above : float
-        Points to leave free above the axes.
-    note : str, optional
-        An explanation of the plot, shown below the question.
-    small : bool, default False
-        Whether the axes are small.
-    name : str, optional
-        What tells this diagram from others in the figure; a line above the result.
+    `above` is the number of points to leave free above the axes, `note` a line below the question that explains the
+    plot, and `name` a line above the result that tells this diagram from others in the figure.
     """
     low, high = evaluation.ece.interval(prob)
     mean, low, high = _render.numbers(evaluation.ece.mean(), low, high)
@@ -211,23 +313,10 @@ def headline(
 def key_above(
     ax: "Axes", entries: Sequence[tuple[Any, str]] | None = None, *, small: bool = False, offset: float = 0.0
 ) -> float:
-    """Draw the key above axes, where it hides no data, in as many columns as fit.
+    """Draw the key above axes, where it hides no data, in as many columns as fit; return its height in points.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        The axes.
-    entries : sequence of (handle, str), optional
-        What is drawn, and its label; by default all artists with labels. Labels that are wider than the axes are cut.
-    small : bool, default False
-        Whether the axes are small.
-    offset : float, default 0
-        Points between axes and key.
-
-    Returns
-    -------
-    float
-        Points above the axes to leave free for offset, key and a margin.
+    `entries` are handles and labels, by default those of all artists with labels; labels wider than the axes are cut.
+    `offset` is the number of points between axes and key; it and a margin belong to the height.
     """
     from matplotlib.transforms import ScaledTranslation
 
@@ -260,8 +349,6 @@ def key_above(
 def _columns(labels: Sequence[str], room: int) -> int:
     """Return how many columns of a key fit into a line of `room` characters.
 
-    Examples
-    --------
     >>> _columns(["treat all", "treat none", "useful"], 40), _columns(["treat all", "treat none", "useful"], 32)
     (3, 2)
     """
@@ -275,21 +362,7 @@ def _columns(labels: Sequence[str], room: int) -> int:
 
 
 def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, small: bool = False) -> None:
-    """Write a title, and paragraphs below it in smaller type.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        The axes.
-    title : str
-        One line or more; lines that are wider than the axes are wrapped.
-    paragraphs : sequence of str
-        Texts, which are wrapped; empty ones take no space.
-    above : float
-        Points to leave free above the axes.
-    small : bool, default False
-        Whether the axes are small.
-    """
+    """Write a title, and paragraphs below it in smaller type, all wrapped, `above` points above the axes."""
     import textwrap
 
     size = TINY - 0.5 if small else SMALLER

@@ -22,18 +22,10 @@ if TYPE_CHECKING:
 
 
 def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Figure":
-    """Draw, for each evaluation, its reliability diagram and its posterior side by side.
+    """Draw, for each evaluation, its title (may be empty), reliability diagram and posterior side by side.
 
-    Parameters
-    ----------
-    evaluations : mapping of str to evaluation
-        Titles (may be empty) and results, from top to bottom. For a classwise result only the posterior is drawn, since
-        it has one reliability diagram per class.
-
-    Returns
-    -------
-    matplotlib Figure
-        A figure that pyplot does not manage, so it need not be closed.
+    A classwise result has one reliability diagram per class, so only its posterior is drawn. Pyplot does not manage the
+    figure, so it need not be closed.
     """
     _packages.require("matplotlib")
     from matplotlib.figure import Figure

@@ -14,14 +14,25 @@ from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, is_registered, registered
-from bayescal.report.drawing import SMALL, SMALLER, axes_or_new, background, colors_by_name, palette
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    SMALL,
+    SMALLER,
+    TINY,
+    axes_or_new,
+    background,
+    characters,
+    colors_by_name,
+    is_small,
+    keep_within,
+    palette,
+    small_words,
+)
 from bayescal.results import wording
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparable import values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.scores import MultiClassScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,25 +56,13 @@ ROOM = (4.0, 1.4)
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Content of a forest plot, row by row from the top.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the rows.
-    mean : ndarray, shape (n_rows,)
-        Posterior means.
-    low, high : ndarray, shape (n_rows,)
-        Ends of the equal-tailed interval.
-    inner_low, inner_high : ndarray, shape (n_rows,)
-        Ends of the interval of probability 1/2.
-    """
+    """Content of a forest plot, row by row from the top."""
 
     names: tuple[str, ...]
     mean: Floats
-    low: Floats
+    low: Floats  # ends of the equal-tailed interval
     high: Floats
-    inner_low: Floats
+    inner_low: Floats  # ends of the interval of probability 1/2
     inner_high: Floats
 
     def __len__(self) -> int:
@@ -76,29 +75,8 @@ class Forest:
 
 
 def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
-    """Compute what a forest plot shows of draws.
+    """Compute what a forest plot shows of draws of shape (n_draws, n_rows).
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the rows.
-    values : ndarray, shape (n_draws, n_rows)
-        Draws.
-    prob : float, default 0.95
-        Probability of the (outer) interval, in (0, 1).
-
-    Returns
-    -------
-    Forest
-        Means and intervals.
-
-    Raises
-    ------
-    ValueError
-        If `prob` is not strictly between 0 and 1.
-
-    Examples
-    --------
     >>> rows = forest(["a"], np.linspace(0, 1, 1001)[:, None])
     >>> rows.low, rows.inner_low, rows.mean
     (array([0.025]), array([0.25]), array([0.5]))
@@ -238,17 +216,7 @@ def draw_beside(
 
 
 def draw_scores(ax: "Axes", scores: Mapping[str, MultiClassScore], prob: float = 0.95) -> None:
-    """Draw one row per score of several classes, as `plot_forest` does; means and intervals have no Monte Carlo error.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where to draw.
-    scores : mapping of str to MultiClassScore
-        The same score of several classifiers.
-    prob : float, default 0.95
-        Probability of the interval, in (0, 1).
-    """
+    """Draw one row per score of several classes, as `plot_forest` does; no number has a Monte Carlo error."""
     each = list(scores.values())
     ends = np.array([[*score.interval(prob), *score.interval(INNER)] for score in each]).T
     rows = Forest(tuple(map(_render.name, scores)), np.array([score.mean for score in each]), *ends)

@@ -8,18 +8,8 @@ import numpy as np
 from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.drawing import SMALL, axes_or_new, palette
-from bayescal.report.forest import (
-    LEAST_LETTERS,
-    NAME_WIDTH,
-    Forest,
-    draw_forest,
-    forest,
-    forest_height,
-    key,
-    mark_zero,
-)
-from bayescal.report.room import characters, is_small, keep_within, small_words
+from bayescal.report.drawing import SMALL, axes_or_new, characters, is_small, keep_within, palette, small_words
+from bayescal.report.forest import LEAST_LETTERS, NAME_WIDTH, Forest, draw_forest, forest, forest_height, key, mark_zero
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
 if TYPE_CHECKING:
@@ -32,22 +22,7 @@ ROOM = (4.0, 1.8)
 
 
 def rank_rows(result: ComparisonOverDatasets, estimand: EstimandLike = "ece", prob: float = 0.95) -> Forest:
-    """Compute mean ranks over data sets with intervals: one row per classifier, the best mean rank first.
-
-    Parameters
-    ----------
-    result : ComparisonOverDatasets
-        The result.
-    estimand : str, Estimand or callable, default "ece"
-        The estimand whose values are ranked.
-    prob : float, default 0.95
-        Probability of the outer interval.
-
-    Returns
-    -------
-    Forest
-        The rows, from the top.
-    """
+    """Compute mean ranks over data sets with intervals: one row per classifier, the best mean rank first."""
     ranks = result.ranks(estimand).values
     order = np.argsort(ranks.mean(axis=0), kind="stable")
     return forest([_render.name(result.names[at]) for at in order], ranks[:, order], prob)
@@ -61,26 +36,10 @@ def difference_rows(
     estimand: EstimandLike = "ece",
     prob: float = 0.95,
 ) -> Forest:
-    """Compute differences of two classifiers: one row per data set, their mean, and the population.
-
-    Parameters
-    ----------
-    result : ComparisonOverDatasets
-        The result.
-    first, second : str, optional
-        Names of two classifiers; may be omitted if there are only two.
-    estimand : str, Estimand or callable, default "ece"
-        The estimand.
-    prob : float, default 0.95
-        Probability of the outer interval.
-
-    Returns
-    -------
-    Forest
-        The rows, from the top.
-    """
-    each, of = result.differences(first, second, estimand), result.population(first, second, estimand)
-    values = [each.values, result.difference(first, second, estimand).values, of.mean.values, of.new.values]
+    """Compute differences of two classifiers: one row per data set, their mean, and the population."""
+    population = result.population(first, second, estimand)
+    differences, mean = result.differences(first, second, estimand), result.difference(first, second, estimand)
+    values = [each.values for each in (differences, mean, population.mean, population.new)]
     sizes = result.n_rows
     names = [f"{_render.name(name)} (n = {sizes[name]})" for name in result.datasets]
     return forest([*names, *TOTALS], np.column_stack(values), prob)

@@ -22,12 +22,22 @@ from bayescal.report.diagram import (
     require_undivided,
     scale_histogram,
 )
-from bayescal.report.drawing import SMALL, SMALLER, background, palette
-from bayescal.report.room import TINY, add_part, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import (
+    SMALL,
+    SMALLER,
+    TINY,
+    add_part,
+    background,
+    characters,
+    is_small,
+    keep_within,
+    palette,
+    small_words,
+)
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.compared import Compared
+from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 
@@ -49,47 +59,23 @@ STATE = "_bayescal_diagram"
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """One evaluation in a diagram.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation.
-    points : ReliabilityPoints
-        Its points.
-    line : Line2D
-        Its line, whose label stands in the legend.
-    prob : float
-        Probability of its intervals.
-    """
+    """One evaluation in a diagram."""
 
     evaluation: Evaluation
     points: ReliabilityPoints
-    line: "Line2D"
-    prob: float
+    line: "Line2D"  # through the observed points; its label stands in the legend
+    prob: float  # of the intervals
 
 
 @dataclass(eq=False)
 class Diagram:
-    """The parts of a diagram on divided axes: the histogram below, the legend above, and the evaluations.
-
-    Parameters
-    ----------
-    below, above : matplotlib Axes
-        Histogram and legend.
-    small : bool
-        Whether the axes were small when they were divided.
-    shown : list of Shown
-        The evaluations.
-    about : str
-        What the axis labels add, such as the positive class; empty if nothing.
-    """
+    """The parts of a diagram on divided axes: the histogram below, the legend above, and the evaluations."""
 
     below: "Axes"
     above: "Axes"
-    small: bool
+    small: bool  # whether the axes were small when they were divided
     shown: list[Shown] = field(default_factory=list)
-    about: str = ""
+    about: str = ""  # what the axis labels add, such as the positive class; may be empty
 
     @property
     def figure(self) -> Any:
@@ -103,19 +89,9 @@ class Diagram:
 
 
 def several(evaluation: Any) -> dict[str, Evaluation] | None:
-    """Return evaluations by name; None if the argument is not a collection of evaluations.
+    """Return the evaluations of a mapping, sequence, `Comparison` or `BinSensitivity` by name; None for anything else.
 
-    Parameters
-    ----------
-    evaluation : object
-        A mapping or sequence of evaluations, a `Comparison`, a `BinSensitivity`, or anything else.
-
-    Raises
-    ------
-    TypeError
-        If some members of the collection are evaluations, and others are not.
-    ValueError
-        If the collection is empty, or the evaluations differ in their target.
+    TypeError if only some members are evaluations; ValueError if there are none, or their targets differ.
     """
     if isinstance(evaluation, Compared):
         members: dict[Any, Any] = dict(evaluation.evaluations)
@@ -169,31 +145,10 @@ def add_evaluation(
     above_color: Any = None,
     below_color: Any = None,
 ) -> "Line2D":
-    """Add an evaluation to the diagram on axes, which is prepared if there is none.
+    """Add an evaluation to the diagram on axes, which is prepared if there is none; return the line through its points.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Axes with or without such a diagram.
-    evaluation : Evaluation
-        What is added.
-    name : str or None
-        Name in the legend.
-    prob : float
-        Probability of the intervals.
-    ref_line : bool, default True
-        Whether the diagonal and its sides are drawn, unless they are there already.
-    style : mapping, optional
-        Properties of the line, as for matplotlib's ``plot``.
-    about : str, optional
-        What the axis labels add, such as the positive class.
-    reference_color, above_color, below_color : color, optional
-        Colours of the diagonal and of its sides.
-
-    Returns
-    -------
-    matplotlib Line2D
-        The line through the observed points.
+    `ref_line` draws the diagonal and its sides unless they are there; `style` holds properties of the line, as for
+    matplotlib's ``plot``; `about` is what the axis labels add, such as the positive class.
     """
     points = reliability_points(evaluation, prob)
     diagram = getattr(ax, STATE, None)
@@ -222,11 +177,7 @@ def add_evaluation(
     stated, happened = axis_words(target)
     diagram.below.set_xlabel(f"{stated}{diagram.about}")
     scales = common_scales([each.points for each in diagram.shown])
-    ax.set(
-        xlim=scales.x,
-        ylim=scales.y,
-        ylabel=happened if diagram.small else f"{happened}{diagram.about}",
-    )
+    ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened if diagram.small else f"{happened}{diagram.about}")
     scale_histogram(diagram.below, scales.share)
     _legend(ax, diagram)
     if diagram.small:
@@ -254,14 +205,14 @@ def _prepared(ax: "Axes") -> Diagram:
     return diagram
 
 
-def known_properties(where: str, given: Collection[str]) -> None:
+def known_properties(where: str, words: Collection[str]) -> None:
     """Raise if a keyword is no property of a line, before anything is drawn."""
     from matplotlib.artist import ArtistInspector
     from matplotlib.lines import Line2D
 
     inspector = ArtistInspector(Line2D)
     known = {*inspector.get_setters(), *(alias for names in inspector.aliasd.values() for alias in names)}
-    for word in given:
+    for word in words:
         if word not in known:
             raise unknown_keyword(
                 where, word, sorted(known), rest=" Other keywords are properties of matplotlib's lines."

@@ -1,18 +1,108 @@
-"""A result as one HTML page that needs no other file: sentence, pictures, tables, specification, what was read."""
+"""A result as one HTML page that needs no other file: sentence, pictures as SVG, tables, what was read."""
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 from bayescal import _files, _packages, _presented, _render
 from bayescal._version import __version__
 from bayescal.estimands.registry import EstimandLike
+from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY
 from bayescal.report.page_content import content_of
-from bayescal.report.svg import inline_svg
 from bayescal.report.tables import Table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+#: Colours of text and background while a figure is drawn, which nothing else has.
+INK, PAPER = "#0a0b0c", "#f9fafb"
+#: Colours of a figure -> names of the colours of the page, in its style sheet.
+COLOURS = {BLUE: "blue", ORANGE: "orange", SKY: "sky", GREY: "grey", INK: "ink", PAPER: "paper"}
+STYLE: Any = {
+    "svg.fonttype": "none",  # text remains text, which can be searched, and in which the browser finds all characters
+    "font.sans-serif": ["DejaVu Sans"],
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), PAPER),
+}
+#: Maximum size of a point of a figure, in pixels of the page.
+LARGEST = 1.5
+#: Fonts of the width of matplotlib's own, with which it has measured the text.
+FONTS = "'DejaVu Sans', Verdana"
+#: Matplotlib's style is global: two pages that threads draw at a time would leave each other's.
+_STYLED = threading.Lock()
+_COLOUR = re.compile("|".join(COLOURS), re.IGNORECASE)
+_REFERENCE = re.compile(r"^#(.+)$|url\(#([^)]+)\)")
+
+
+def inline_svg(draw: Callable[[], "Figure"], prefix: str) -> "Markup":
+    """Draw a figure as an SVG element for an HTML page; text is escaped, and the same figure gives the same text.
+
+    `draw` is called in matplotlib's default style, so the user's style has no effect. `prefix` begins all identifiers
+    in the element; it differs for each figure of a page.
+    """
+    _packages.require("matplotlib")
+    import matplotlib as mpl
+    from markupsafe import Markup
+    from matplotlib import style
+
+    written = StringIO()
+    default = style.context("default", after_reset=True)
+    with _STYLED, default, mpl.rc_context(STYLE | {"svg.hashsalt": prefix}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # the browser has fonts for it
+        draw().savefig(written, format="svg", metadata={"Date": None})
+    root = ElementTree.fromstring(written.getvalue())
+    _strip(root)
+    _rename(root, prefix)
+    box = root.attrib["viewBox"]
+    root.attrib = {"viewBox": box, "role": "img", "style": f"max-width: {LARGEST * float(box.split()[2]):.0f}px"}
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # ElementTree has escaped the text
+
+
+def _strip(root: ElementTree.Element) -> None:
+    """Remove namespaces, metadata, and style sheets, which would apply to the whole page."""
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        element.attrib = {name.rpartition("}")[2]: _styled(name, value) for name, value in element.attrib.items()}
+        for child in list(element):
+            if child.tag.rpartition("}")[2] in ("metadata", "style"):
+                element.remove(child)
+
+
+def _styled(name: str, value: str) -> str:
+    """Return an attribute with the colours and fonts of the page."""
+    if name == "d":
+        return re.sub(r"(\.\d{2})\d+", r"\1", value).replace("\n", "")  # hundredths of a point are invisible
+    if name not in ("style", "fill", "stroke"):
+        return value
+    value = value.replace("'DejaVu Sans'", FONTS)
+    return _COLOUR.sub(lambda match: f"var(--{COLOURS[_known(match[0])]})", value)
+
+
+def _known(colour: str) -> str:
+    return next(each for each in COLOURS if each.lower() == colour.lower())
+
+
+def _rename(root: ElementTree.Element, prefix: str) -> None:
+    """Number the identifiers that the figure refers to, and remove the others."""
+    used = [match[1] or match[2] for e in root.iter() for v in e.attrib.values() if (match := _REFERENCE.search(v))]
+    new = {old: f"{prefix}-{i}" for i, old in enumerate(dict.fromkeys(used))}
+    for element in root.iter():
+        if (identifier := element.attrib.pop("id", None)) in new:
+            element.set("id", new[identifier])
+        for name, value in element.attrib.items():
+            if match := _REFERENCE.search(value):
+                old = match[1] or match[2]
+                element.set(name, value.replace(f"#{old}", f"#{new[old]}"))
+
 
 #: Words for the parameters of the command line, in this order; further ones keep their name.
 WORDS = {
@@ -40,28 +130,11 @@ def page(
     notes: Iterable[str] = (),
     more: Iterable[Table] = (),
 ) -> str:
-    """Return the page of a result.
+    """Return the page of a result as HTML. It has no date, and the same result gives the same text.
 
-    Parameters
-    ----------
-    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other
-        The result.
-    estimand : str, Estimand or callable, default "ece"
-        What is compared; only a `Comparison` and a `ComparisonOverDatasets` have a choice.
-    parameters : mapping, optional
-        Parameters of the command line, which say what was read.
-    notes : iterable of str, optional
-        Notes on what was read.
-    more : iterable of Table, optional
-        Tables that follow those of the result.
+    `estimand` is a choice of comparisons only. `parameters` and `notes` of the command line say what was read; the
+    tables `more` follow those of the result.
 
-    Returns
-    -------
-    str
-        HTML. It has no date, and the same result gives the same text.
-
-    Examples
-    --------
     >>> import bayescal as bc
     >>> text = page(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
     >>> text.count("<svg"), text.count("<table")
@@ -96,34 +169,19 @@ def page(
 
 
 def save_page(result: _presented.Presented, path: str | Path, **options: Any) -> Path:
-    """Write the page of a result to a file; `Evaluation.to_html` describes the errors.
-
-    Parameters
-    ----------
-    result : Presented
-        The result.
-    path : str or Path
-        The file.
-    **options
-        Passed to `page`.
-
-    Returns
-    -------
-    Path
-        The file that was written.
-    """
+    """Write the page of a result to a file, with the options of `page`; `Evaluation.to_html` describes the errors."""
     reason = "the page is HTML, which a browser shows and can print as PDF."
     return _files.write_atomically(_files.named_file(path, _presented.PAGE_SUFFIXES, reason), page(result, **options))
 
 
 def _facts(rows: Mapping[str, object], parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what was read and how, as pairs of words; what was not given is left out."""
-    given = {name: value for name, value in parameters.items() if value is not None and value is not False}
-    if "rows" in given:
+    settings = {name: value for name, value in parameters.items() if value is not None and value is not False}
+    if "rows" in settings:
         rows = {name: n for name, n in rows.items() if name != "rows"}
-    named = "model" if "models" in given else "classifier"
-    classifiers = given.pop(f"{named}s", [])
-    facts = {WORDS.get(name, name): _in_words(value) for name, value in given.items()}
+    named = "model" if "models" in settings else "classifier"
+    classifiers = settings.pop(f"{named}s", [])
+    facts = {WORDS.get(name, name): _in_words(value) for name, value in settings.items()}
     facts |= {_render.name(name): str(n) for name, n in rows.items()}
     for each in classifiers:
         file, label, prob = (_in_words(each[name]) for name in ("file", "label", "prob"))

@@ -1,38 +1,95 @@
 """Content of the page of each result: title, tables, pictures, numbers of rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayescal import _presented, _render
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
-from bayescal.report.forest import draw_scores, forest_height, rows_height
+from bayescal.report.comparison import plot_comparison
+from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.over_datasets import TOTALS, plot_over_datasets
-from bayescal.report.page_pictures import (
-    WIDTH,
-    Picture,
-    captioned,
-    comparison_picture,
-    drawn,
-    forest_picture,
-    posterior_picture,
-    reliability_picture,
-)
+from bayescal.report.posterior import plot_posterior
+from bayescal.report.reliability import plot_reliability
 from bayescal.report.tables import Table
 from bayescal.report.topics import load_page_of
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.comparison import Comparison
+from bayescal.results.comparison import Compared, Comparison
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.over_datasets import ComparisonOverDatasets
-from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.scores import MultiClassScore, ScoreComparison
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Width in inches of a picture; on a telephone its text is then as large as on paper.
+WIDTH = 4.6
+#: Maximum number of rows of a forest plot that is as high as their names need.
+NAMED = 40
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a page; `draw` makes the figure."""
+
+    caption: str
+    draw: "Callable[[], Figure]"
+    wide: bool = False  # whether it takes the whole width
+
+
+def reliability_picture(evaluation: Evaluation, of: str = "") -> Picture:
+    """Return the reliability diagram of one problem."""
+    draw = partial(drawn, partial(plot_reliability, evaluation), WIDTH, 5.2)
+    return Picture(captioned("Reliability diagram", of), draw)
+
+
+def posterior_picture(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Picture:
+    """Return the posterior of the ECE."""
+    draw = partial(drawn, partial(plot_posterior, evaluation), WIDTH, 3.9)
+    return Picture(captioned("Posterior of the ECE", of), draw)
+
+
+def forest_picture(caption: str, evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> Picture:
+    """Return the intervals of several problems."""
+    names = row_names(evaluations)
+    height = 1.2 + (rows_height(names) if len(names) <= NAMED else forest_height(names))
+    return Picture(caption, partial(drawn, partial(plot_forest, evaluations), WIDTH, height))
+
+
+def comparison_picture(caption: str, result: Compared, estimand: EstimandLike) -> Picture:
+    """Return the differences of a comparison, without the title, which is the sentence of the page."""
+    names = [_render.name(name) for name in result.names]
+    height, lines, two = rows_height(names), name_lines(names), len(names) == 2
+    size = (5.4, 4.3 + height + 0.3 * lines) if two else (6.8, min(2.2 + 2 * height + 0.2 * lines, 20.0))
+
+    def draw(ax: "Axes") -> None:
+        plot_comparison(result, ax, estimand=estimand)
+        ax.set_title("", loc="left")  # the sentence of the page
+
+    return Picture(caption, partial(drawn, draw, *size), wide=True)
+
+
+def captioned(words: str, of: str) -> str:
+    """Return a caption, with the name of what it is about."""
+    return f"{words}: {_render.name(of)}" if of else words
+
+
+def drawn(plot: "Callable[[Axes], Any]", width: float, height: float) -> "Figure":
+    """Draw a plot in a figure of its own, which pyplot does not manage."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="tight")
+    plot(figure.subplots())
+    return figure
+
 
 #: Maximum number of classes in a forest plot, which needs the evaluation of each class, and of reliability diagrams.
 CLASSES_DRAWN, DIAGRAMS = 40, 6
@@ -40,30 +97,14 @@ CLASSES_DRAWN, DIAGRAMS = 40, 6
 
 @dataclass(frozen=True)
 class Content:
-    """Content of the page of a result.
-
-    Parameters
-    ----------
-    title : str
-        The title.
-    sheet : Sheet
-        The sentence, the specification and the remarks; its table is among `tables`.
-    tables : sequence of Table
-        The tables.
-    rows : mapping of str to object
-        Numbers of rows, by their meaning.
-    pictures : sequence of Picture, optional
-        The pictures, which are shown above the tables.
-    lead : sequence of Table, optional
-        Tables that are shown above the pictures.
-    """
+    """Content of the page of a result."""
 
     title: str
-    sheet: _render.Sheet
+    sheet: _render.Sheet  # the sentence, the specification and the remarks; its table is among `tables`
     tables: Sequence[Table]
-    rows: Mapping[str, object]
-    pictures: Sequence[Picture] = field(default=())
-    lead: Sequence[Table] = field(default=())
+    rows: Mapping[str, object]  # numbers of rows, by their meaning
+    pictures: Sequence[Picture] = field(default=())  # shown above the tables
+    lead: Sequence[Table] = field(default=())  # tables that are shown above the pictures
 
 
 def capital(words: str) -> str:
@@ -188,7 +229,7 @@ def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
     pictures = [comparison_picture(f"{result.axis.capitalize()}s and their differences", result, record)]
     if len(result) <= DIAGRAMS:
         pictures += [reliability_picture(each, name) for name, each in result.evaluations.items()]
-    shown, lead = [tables.differences(result, record), tables.classifiers(result, record)], [tables.models(result)]
+    shown, lead = [tables.differences(result, record), tables.classifiers(result, record)], [tables.measures(result)]
     return Content("Comparison of calibration", sheet, shown, rows, pictures, lead)
 
 

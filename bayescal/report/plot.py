@@ -19,9 +19,8 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.over_datasets import ComparisonOverDatasets
-from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.scores import MultiClassScore, ScoreComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,23 +81,13 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     'event rate'
     """
     load_page_of(type(result))
-    drawn: Axes = drawn_by_type(result, ax, **options)
-    return drawn
+    axes: Axes = drawn_by_type(result, ax, **options)
+    return axes
 
 
 @singledispatch
 def drawn_by_type(result: Any, ax: "Axes | None" = None, **options: Any) -> Any:
-    """Draw a result; topics register the plots of their results in ``page.py``.
-
-    Parameters
-    ----------
-    result : object
-        The result.
-    ax : matplotlib Axes, optional
-        Where to draw.
-    **options
-        Options of the plot.
-    """
+    """Draw a result; topics register the plots of their results in ``page.py``."""
     kind = type(result).__name__
     if not isinstance(result, Presented):
         raise TypeError(

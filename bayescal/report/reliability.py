@@ -30,15 +30,17 @@ from bayescal.report.drawing import (
     background,
     colors_by_name,
     headline,
+    is_small,
+    keep_within,
     key_above,
     palette,
     require_axes,
+    small_words,
 )
 from bayescal.report.overlay import add_evaluation, several
-from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
-from bayescal.results.compared import Compared
+from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -187,8 +189,8 @@ def _plot_apart(
     axes = _axes_for(list(named), ax)
     main = colors_by_name(color, list(named), [palette(each).blue for each in axes])
     scales = common_scales([reliability_points(each, prob) for each in named.values()])
-    for each, evaluation, title, own in zip(axes, named.values(), titles, main, strict=True):
-        _plot_one(evaluation, each, prob, own, colors, scales=scales, name=title)
+    for each, evaluation, title, main_color in zip(axes, named.values(), titles, main, strict=True):
+        _plot_one(evaluation, each, prob, main_color, colors, scales=scales, name=title)
     return axes
 
 

@@ -14,7 +14,7 @@ from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.remarks import grid_remarks
-from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.scores import ScoreComparison
 
 #: Columns of the table of differences, after the pair.
 DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
@@ -24,19 +24,7 @@ SCORES = ("auc", "brier_score", "log_score")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text with its title and the meaning of its columns.
-
-    Parameters
-    ----------
-    title : str
-        Title of the table.
-    header : sequence of str
-        Titles of the columns.
-    rows : sequence of sequence of str
-        Cells; the first of each row is its name.
-    note : str, optional
-        The meaning of the columns.
-    """
+    """A table of text with its title and the meaning of its columns; the first cell of each row is its name."""
 
     title: str
     header: Sequence[str]
@@ -78,7 +66,7 @@ def differences(comparison: Comparison, estimand: Estimand) -> Table:
     return Table("Differences", ("1st - 2nd", *DIFFERENCES), rows, difference_key(comparison, estimand))
 
 
-def models(comparison: Comparison) -> Table:
+def measures(comparison: Comparison) -> Table:
     """Return the table of the usual measures of each classifier."""
     sheet = comparison._measures_sheet()
     return Table("Measures", sheet.header, sheet.rows, "The mean, and in brackets the 95 % credible interval.")

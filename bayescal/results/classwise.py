@@ -239,7 +239,7 @@ class ClasswiseEvaluation(Evaluations):
         names = [name.replace("_", " ", 1) for name in self._names_of_means(estimand)]
         names += [f"class {label}" for label in self.classes]
         rows = zip(draws, names, self._with_means(plug_in), self._with_means(null_mean), strict=True)
-        return [wording.table_row(drawn, name, prob, *values) for drawn, name, *values in rows]
+        return [wording.table_row(quantity, name, prob, *values) for quantity, name, *values in rows]
 
     def _plug_in_and_null_mean(self, estimand: EstimandLike) -> tuple[Floats, Floats]:
         """Return the plug-in value of each class, and the mean of its null distribution."""

@@ -49,10 +49,7 @@ def order_rng(seed: int, estimand: Estimand) -> int | np.random.SeedSequence:
 
 
 def joint_values(
-    evaluations: Sequence[Evaluation],
-    pairs: Mapping[tuple[int, int], Paired] | None,
-    estimand: EstimandLike,
-    seed: int,
+    evaluations: Sequence[Evaluation], pairs: Mapping[tuple[int, int], Paired] | None, estimand: EstimandLike, seed: int
 ) -> Floats:
     """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
     record = as_estimand(estimand)
@@ -95,9 +92,9 @@ def different_events(record: Estimand, pairs: Mapping[tuple[int, int], Paired] |
             "`y_prob[:, 1]`; or compare one class at a time as an event, as in `compare(y_true == k, {name: P[:, k]})`."
         )
     # an event is the same for all classifiers; in simulated counts, outcomes may differ all the same
-    own = [pair for pair in pairs.values() if pair.first.target not in EVENTS]
+    separate = [pair for pair in pairs.values() if pair.first.target not in EVENTS]
     differ = max(
-        (int(pair.n[(pair.cells[:, 1] != pair.cells[:, 3]) & (pair.weight > 0)].sum()) for pair in own), default=0
+        (int(pair.n[(pair.cells[:, 1] != pair.cells[:, 3]) & (pair.weight > 0)].sum()) for pair in separate), default=0
     )
     if not differ:
         return ""

@@ -7,13 +7,7 @@ from bayescal import _presented, _render
 from bayescal._meant import public
 
 #: Part -> its sign in the sum.
-MURPHY = {
-    "reliability": 1,
-    "resolution": -1,
-    "uncertainty": 1,
-    "within_bin_variance": 1,
-    "within_bin_covariance": -1,
-}
+MURPHY = {"reliability": 1, "resolution": -1, "uncertainty": 1, "within_bin_variance": 1, "within_bin_covariance": -1}
 CORP = {"miscalibration": 1, "discrimination": -1, "uncertainty": 1}
 
 

@@ -29,7 +29,6 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.joint import with_ranks_of
 from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.results import wording
-from bayescal.results.evaluation_tree import datatree
 from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.contract import Counts
 
@@ -123,10 +122,10 @@ class Evaluation(_presented.Presented):
         place = (self.posterior.place,) if isinstance(self.posterior, Pooled) else ()
         rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS, *place))
         try:
-            drawn = record.draw(self.bin_draws, self.counts, rng=rng)
+            result = record.draw(self.bin_draws, self.counts, rng=rng)
             if record.of_total and self.draw_total_bins is not None:
                 total = record.draw(self.draw_total_bins(), self.counts, rng=rng)
-                drawn = replace(drawn, values=with_ranks_of(drawn.values, total.values))
+                result = replace(result, values=with_ranks_of(result.values, total.values))
         except ValueError as problem:
             if record.available(self.counts):
                 raise
@@ -137,11 +136,11 @@ class Evaluation(_presented.Presented):
                 "`evaluate(y_true == label, y_prob[:, k])`."
             ) from problem
         # draws from the order of the rows are independent of the bins, so they are not combined with the others
-        own = "outcomes" in record.needs
-        origin = (self.bin_draws.fingerprint, record.name) if own else self.bin_draws.fingerprint
+        needs_outcomes = "outcomes" in record.needs
+        origin = (self.bin_draws.fingerprint, record.name) if needs_outcomes else self.bin_draws.fingerprint
         named = record.has_own_event(self.counts.target)
-        name = record.draws_label(self.counts.target) if named else drawn.name
-        return replace(drawn, name=name, origin=origin)
+        name = record.draws_label(self.counts.target) if named else result.name
+        return replace(result, name=name, origin=origin)
 
     def __getattr__(self, name: str) -> Draws:
         """Return the draws of an estimand that was registered after this class was defined."""
@@ -247,8 +246,8 @@ class Evaluation(_presented.Presented):
     @cached_property
     def dirichlet_ece(self) -> Draws:
         """Draws of the ECE under the Dirichlet model, for comparison with the shrinkage model."""
-        drawn = self._dirichlet_posterior().sample(len(self.bin_draws), rng=self.dirichlet_seed)
-        return Draws(errors.ece(drawn).values, "ece under the Dirichlet model")
+        bin_draws = self._dirichlet_posterior().sample(len(self.bin_draws), rng=self.dirichlet_seed)
+        return Draws(errors.ece(bin_draws).values, "ece under the Dirichlet model")
 
     def _dirichlet_posterior(self) -> Posterior:
         return dirichlet_posterior(self.counts)
@@ -524,3 +523,48 @@ def _attribute(estimand: Estimand) -> property:
 
 for _estimand in registered().values():
     setattr(Evaluation, _estimand.name, _attribute(_estimand))
+
+
+def datatree(
+    counts: Counts,
+    posterior: Posterior,
+    bin_draws: BinDraws,
+    draws: Callable[[Estimand], Draws],
+    parameters: ShrinkageDraws | None,
+    attrs: Mapping[str, Any],
+) -> "xr.DataTree":
+    """Return the groups that `Evaluation.to_datatree` describes; `draws` returns the draws of an estimand."""
+    reported = [each for each in registered().values() if each.reported and each.available(counts)]
+    variables: dict[str, Any] = {each.name: draws(each) for each in reported if each.coordinate is None}
+    variables |= _bins(bin_draws)
+    sample_stats = {}
+    if parameters is not None:
+        variables |= {"intercept": parameters.intercept, "slope": parameters.slope}
+        sample_stats["sub_model"] = parameters.sub_model
+    attrs = {**attrs, "prior": posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
+    if isinstance(posterior, HasHypotheses):
+        attrs |= {"p_calibrated": posterior.p_calibrated, "sub_models": list(posterior.probabilities)}
+    edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}
+    observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
+    return _arviz.datatree(
+        variables,
+        observed={"n_rows": counts.n, "n_positive": counts.k, "effective_n": counts.effective_n},
+        constant={
+            **{f"{k}_edge": v for k, v in edges.items()},
+            **{f"{k}_of_bin": v for k, v in observed_means.items()},
+        },
+        along="bin",
+        coords={"bin": np.arange(len(counts.bins)), **edges, "n": counts.n, "mean_confidence": counts.mean_confidence},
+        attrs=attrs,
+        sample_stats=sample_stats,
+        curves={each.name: (*each.coordinate, draws(each).values) for each in reported if each.coordinate},
+    )
+
+
+def _bins(draws: BinDraws) -> dict[str, Any]:
+    """Return the draws of each bin; NaN where its mass is 0, since its accuracy is not estimated."""
+    shape, left_out = draws.accuracy.shape, ~draws.mass.any(axis=0)
+    arrays = {"mass": np.broadcast_to(draws.mass, shape)}
+    for name in ("accuracy", "confidence", "gap"):
+        arrays[name] = np.where(left_out, np.nan, np.broadcast_to(getattr(draws, name), shape))
+    return arrays

@@ -253,23 +253,23 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             with the highest probability.
         """
         largest, label = self.p_largest(), self._named
-        of = self._with_rows(label)
+        group = self._with_rows(label)
         probability = _render.probability(largest[label]).removeprefix("= ")
         of_all = f"the ECE of all rows is {_render.numbers(self.overall.ece.mean(), least=3)[0]}"
         if len(self) > 1 and self.standing_out() is None:
             means = [evaluation.ece.mean() for evaluation in self.groups.values()]
             low, high = _render.numbers(min(means), max(means), least=3)
             return (
-                f"No group stands out: of {len(self)} groups, {of} is the most likely to have the largest ECE, with "
+                f"No group stands out: of {len(self)} groups, {group} is the most likely to have the largest ECE, with "
                 f"probability {probability}. The posterior means lie between {low} and {high}; {of_all}."
             )
-        drawn = self.groups[label].ece
-        mean, low, high = _render.numbers(drawn.mean(), *drawn.interval(prob), least=3)
+        ece = self.groups[label].ece
+        mean, low, high = _render.numbers(ece.mean(), *ece.interval(prob), least=3)
         result = f"{mean} ({100 * prob:g} % credible interval {low} to {high})"
         if len(self) == 1:
-            return f"The ECE of {of} is {result}; {of_all}."
+            return f"The ECE of {group} is {result}; {of_all}."
         return (
-            f"Of {len(self)} groups, {of} stands out: its ECE is {result}, and it is the largest with probability "
+            f"Of {len(self)} groups, {group} stands out: its ECE is {result}, and it is the largest with probability "
             f"{probability}; {of_all}."
         )
 
@@ -379,8 +379,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
         if self._pooled_partially:
-            drawn = self.heterogeneity()
-            spread = wording.with_interval(drawn, _render.places(*drawn.interval(0.95), least=4))
+            heterogeneity = self.heterogeneity()
+            spread = wording.with_interval(heterogeneity, _render.places(*heterogeneity.interval(0.95), least=4))
             remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)

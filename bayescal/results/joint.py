@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,28 +59,16 @@ class Labelled(ABC):
         return labels.index(first), labels.index(second)
 
 
-def listed[Label](given: Sequence[Label], best_first: Sequence[Label]) -> tuple[Label, ...]:
+def listed[Label](labels: Sequence[Label], best_first: Sequence[Label]) -> tuple[Label, ...]:
     """Return labels in the order in which all results subtract pairs: the earlier label minus the later one.
 
     Two labels keep the order in which they were given: their difference has the same sign for every estimand and seed,
-    and that of ``difference()``. Three or more are listed from the best to the worst.
+    and that of ``difference()``. Three or more are listed from the best expected rank to the worst.
 
-    Parameters
-    ----------
-    given, best_first : sequence
-        The labels as given, and from the best expected rank to the worst.
-
-    Returns
-    -------
-    tuple
-        The labels.
-
-    Examples
-    --------
     >>> listed(["A", "B"], ["B", "A"]), listed(["A", "B", "C"], ["B", "C", "A"])
     (('A', 'B'), ('B', 'C', 'A'))
     """
-    return tuple(given if len(given) == 2 else best_first)
+    return tuple(labels if len(labels) == 2 else best_first)
 
 
 def checked_rope(rope: Any) -> float:
@@ -96,18 +85,8 @@ def checked_rope(rope: Any) -> float:
 def decided(gap: Floats, rope: float) -> dict[str, float]:
     """Return the shares of draws in which the first is better by more than the rope, both are equal, or the second is.
 
-    Parameters
-    ----------
-    gap : ndarray, shape (n_draws,)
-        Draws of the difference, on a scale on which negative means that the first is better.
-    rope : float
-        Half-width of the region of practical equivalence.
-
-    Returns
-    -------
-    dict of str to float
-        Keys ``p_left``, ``p_rope`` and ``p_right``, which add up to 1, and their Monte Carlo standard errors with the
-        suffix ``_mcse``.
+    `gap` has shape (n_draws,); negative means that the first is better. The keys are ``p_left``, ``p_rope`` and
+    ``p_right``, which add up to 1, and with the suffix ``_mcse`` their Monte Carlo standard errors.
     """
     shares = {
         "p_left": float((gap < -rope).mean()),
@@ -127,20 +106,8 @@ def p_within(gap: Floats, ropes: ArrayLike) -> Floats:
 
 
 def p_smallest(values: Floats) -> Floats:
-    """Compute the probability that each column is the smallest; columns that tie in a draw share it equally.
+    """Compute the probability that each column of draws is the smallest; columns that tie in a draw share it equally.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_draws, n)
-        Joint draws.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Probabilities that add up to 1.
-
-    Examples
-    --------
     >>> p_smallest(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
     array([0.75, 0.25, 0.  ])
     """
@@ -165,8 +132,6 @@ def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 def ranks_of(badness: Floats) -> Floats:
     """Return the rank of each column in each row, 1 being the smallest; columns that tie share their mean rank.
 
-    Examples
-    --------
     >>> ranks_of(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
     array([[1. , 2. , 3. ],
            [1.5, 1.5, 3. ]])
@@ -180,8 +145,6 @@ def ranks_of(badness: Floats) -> Floats:
 def mean_ranks(badness: Floats) -> Floats:
     """Return the mean over draws of the rank of each column, 1 being the smallest; columns that tie share their ranks.
 
-    Examples
-    --------
     >>> mean_ranks(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
     array([1.25, 1.75, 3.  ])
     """
@@ -191,8 +154,6 @@ def mean_ranks(badness: Floats) -> Floats:
 def rank_shares(badness: Floats) -> Floats:
     """Return the probability of every rank (column) of every column of draws (row); ties share their ranks equally.
 
-    Examples
-    --------
     >>> rank_shares(np.array([[0.0, 0.1], [0.3, 0.3]]))
     array([[0.75, 0.25],
            [0.25, 0.75]])
@@ -208,10 +169,10 @@ def rank_shares(badness: Floats) -> Floats:
     return np.clip(steps.cumsum(axis=1)[:, :-1] / n_draws, 0, 1)
 
 
-def label_rows(axis: str, labels: Iterable[Any], drawn: Draws, badness: Floats, prob: float) -> list[dict[str, Any]]:
+def label_rows(axis: str, labels: Iterable[Any], draws: Draws, badness: Floats, prob: float) -> list[dict[str, Any]]:
     """Return one dict per label: moments and interval of its draws, probability of being the best, mean rank."""
-    low, high = drawn.interval(prob)
-    columns = zip(labels, drawn.mean(), drawn.sd(), low, high, p_smallest(badness), mean_ranks(badness), strict=True)
+    low, high = draws.interval(prob)
+    columns = zip(labels, draws.mean(), draws.sd(), low, high, p_smallest(badness), mean_ranks(badness), strict=True)
     return [
         {axis: label, "mean": float(m), "sd": float(s), "low": float(lo), "high": float(hi)}
         | {"p_best": float(best), "rank": float(rank)}
@@ -487,3 +448,51 @@ class Joint(Labelled, _presented.Presented):
     def _listed(self, estimand: EstimandLike | None) -> tuple[Any, ...]:
         """Return the labels in the order in which pairs are subtracted."""
         return listed(self.labels, self._in_order(estimand))
+
+
+class OfEstimand(_presented.Presented):
+    """A result that exports what it says about any estimand."""
+
+    def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the result as one HTML page with pictures and sortable tables, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            As for `Evaluation.to_html`, or if the estimand cannot be compared.
+        """
+        return _presented.page_of(self, path, estimand=estimand)
+
+    def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the result as JSON, or write it to a file, as ``bayescal compare --json`` does.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.json``. An existing file is replaced in one step.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            As for `Evaluation.to_json`, or if the estimand cannot be compared.
+        """
+        return _presented.json_of(self, path, estimand=estimand)

@@ -21,8 +21,6 @@ def usual_order(labels: Iterable[Any]) -> str:
 def in_order[V](groups: Mapping[Any, V], badness: Callable[[V], float] | None, order: str | None) -> list[Any]:
     """Return the labels of groups, those with the largest badness first; ties, and all without it, as given.
 
-    Examples
-    --------
     >>> in_order({"a": 1, "b": 3, "c": 1}, float, None), in_order({"a": 1, "b": 3}, float, "given")
     (['b', 'a', 'c'], ['a', 'b'])
     """

@@ -1,6 +1,6 @@
 """ComparisonOverDatasets: several classifiers on several data sets, and how it prints."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -12,16 +12,88 @@ from bayescal import _arviz, _checks, _render
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, hint
-from bayescal.results.joint import decided
-from bayescal.results.of_estimand import OfEstimand
+from bayescal.results.joint import OfEstimand, decided
 from bayescal.results.over_datasets_draws import OverDatasets, Population
-from bayescal.results.over_datasets_words import HEADER, cells_of, key_of, lines_of, sentence_of
 from bayescal.results.remarks import of_several
 from bayescal.results.verdict import Verdict, better_words, shown_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+HEADER = (
+    "difference",
+    "mean",
+    "2.5 %",
+    "97.5 %",
+    "P(1st)",
+    "P(equal)",
+    "P(2nd)",
+    "population",
+    "2.5 %",
+    "97.5 %",
+    "sd",
+)
+
+
+def sentence_of(verdict: Verdict, n_datasets: int, population: Population, sign: int, prob: float) -> str:
+    """Return the verdict on these data sets, and the mean and a new data set of the population.
+
+    `sign` is 1 if a negative difference means that the better classifier has the better value, else -1.
+    """
+    words = verdict.sentence(prob)
+    uncertain = words.startswith("It is uncertain")
+    these = f"On average over these {n_datasets} data sets, {'it' + words[2:] if uncertain else words}"
+    if verdict.exactly_equal:
+        return these
+    mean, low, high = (
+        _render.number(v, verdict.decimals) for v in (population.mean.mean(), *population.mean.interval(prob))
+    )
+    better = _render.probability(float((sign * population.new.values < 0).mean()))
+    return (
+        f"{these} In a population of data sets like these, the mean difference is {mean} ({low} to {high}), and "
+        f"P({verdict.better} has the better value on a new data set) {better}."
+    )
+
+
+def key_of(rope: float, words: str, comparative: str) -> str:
+    """Explain the columns of the table."""
+    return (
+        f"The left part averages over these data sets. P(1st) is the probability that the mean {words} of the first "
+        f"classifier is {comparative} by more than {rope:g}, P(2nd) the same for the second, and P(equal) that the "
+        f"difference is at most {rope:g} (the rope). The right part is for a population of data sets, of which these "
+        "are taken as a random sample: the mean difference, and the sd of differences between data sets."
+    )
+
+
+def cells_of(rows: Iterable[Mapping[str, Any]], decimals: int = 4) -> list[list[str]]:
+    """Return the cells of the columns `HEADER`, from rows of the table."""
+    left, chances = ("mean", "low", "high"), ("p_left", "p_rope", "p_right")
+    right = ("population_mean", "population_low", "population_high", "spread")
+    return [
+        [
+            f"{row['first']} - {row['second']}",
+            *(_render.number(row[name], decimals) for name in left),
+            *(_render.probability(row[name]).removeprefix("= ") for name in chances),
+            *(_render.number(row[name], decimals) for name in right),
+        ]
+        for row in rows
+    ]
+
+
+def lines_of(rows: Iterable[Mapping[str, Any]], words: str, n_datasets: int, decimals: int = 4) -> list[str]:
+    """Return one line per classifier: its mean and mean rank with intervals, and how often it is the best."""
+    lines = []
+    for row in rows:
+        mean, low, high = (_render.number(row[name], decimals) for name in ("mean", "low", "high"))
+        best = _render.probability(row["p_best"])
+        lines.append(
+            f"{row['classifier']}: mean {words} {mean}, 95 % interval [{low}, {high}]; mean rank {row['rank']:.2f} "
+            f"[{row['rank_low']:.2f}, {row['rank_high']:.2f}]; P(best on average) {best}, best on "
+            f"{row['datasets_won']:.1f} of {n_datasets} data sets in expectation."
+        )
+    return lines
+
 
 Floats = NDArray[np.float64]
 #: Below this number of data sets, a remark says that the population depends on the prior.
@@ -110,18 +182,20 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     ) -> list[dict[str, Any]]:
         pairs = list(pairs)
         populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
-        return [self._row(pair, of, prob, estimand) for pair, of in zip(pairs, populations, strict=True)]
+        return [self._row(pair, each, prob, estimand) for pair, each in zip(pairs, populations, strict=True)]
 
-    def _row(self, pair: tuple[str, str], of: Population, prob: float, estimand: EstimandLike | None) -> dict[str, Any]:
+    def _row(
+        self, pair: tuple[str, str], population: Population, prob: float, estimand: EstimandLike | None
+    ) -> dict[str, Any]:
         difference = self.difference(*pair, estimand)
-        new = decided(self._sign(estimand) * of.new.values, self.rope)
+        new = decided(self._sign(estimand) * population.new.values, self.rope)
         return {
             "first": pair[0],
             "second": pair[1],
             **_of(difference, prob, "mean", "", sd=True),
             **self.decide(*pair, estimand=estimand),
-            **_of(of.mean, prob, "population_mean", "population_"),
-            **_of(of.spread, prob, "spread", "spread_"),
+            **_of(population.mean, prob, "population_mean", "population_"),
+            **_of(population.spread, prob, "spread", "spread_"),
             **{f"{name}_new": new[name] for name in ("p_left", "p_rope", "p_right")},
         }
 
@@ -254,9 +328,9 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             population of which they are a random sample.
         """
         (first, second), verdict = self._listed(estimand)[:2], self._verdict(estimand)
-        of, sign = self.population(first, second, estimand), self._sign(estimand)
+        population, sign = self.population(first, second, estimand), self._sign(estimand)
         sign = sign if first == verdict.better else -sign
-        return sentence_of(verdict, len(self.datasets), of, sign, prob)
+        return sentence_of(verdict, len(self.datasets), population, sign, prob)
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """The result on these data sets in words without numbers, for a title.
@@ -339,10 +413,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         pairs = shown_pairs(self._listed(estimand), whole=whole)
         words = self._words(estimand)
-        remarks = (
-            *lines_of(self.each(estimand=estimand), words, len(self.datasets)),
-            *self.remarks,
-        )
+        remarks = (*lines_of(self.each(estimand=estimand), words, len(self.datasets)), *self.remarks)
         cells, key = (
             cells_of(self._rows(pairs, 0.95, estimand)),
             key_of(self.rope, words, as_estimand(estimand).comparative),

@@ -216,10 +216,10 @@ class OverDatasets(Joint):
         each = sizes[..., first] - sizes[..., second]
         posterior = RandomEffectsPosterior(each.mean(axis=0).T, each.std(axis=0, ddof=1).T, self.spread)
         # the same random numbers for each pair: seeded once, drawn for one column, and used for all
-        drawn = posterior.sample(len(sizes), _checks.generator(self.order_seed), common=True)
+        samples = posterior.sample(len(sizes), _checks.generator(self.order_seed), common=True)
         names = ("population mean", "sd between data sets", "new data set")
         return [
-            Population(*(Draws(values[:, k], name) for values, name in zip(drawn, names, strict=True)))
+            Population(*(Draws(values[:, k], name) for values, name in zip(samples, names, strict=True)))
             for k in range(len(pairs))
         ]
 

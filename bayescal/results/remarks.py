@@ -46,22 +46,8 @@ NAMED = 3
 
 
 def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
-    """Collect the remarks on one result.
+    """Return remarks of one or two sentences on one result; empty if no problem is known.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        The counts.
-    model : str
-        Name of the posterior.
-
-    Returns
-    -------
-    tuple of str
-        One or two sentences each; empty if no problem is known.
-
-    Examples
-    --------
     >>> from bayescal import BinnedCounts
     >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 100, [0.2, 0.7] * 100), "shrinkage")
     ()
@@ -82,22 +68,8 @@ def row_remarks(counts: Counts) -> tuple[str, ...]:
 
 
 def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:
-    """State rows of a matrix that were divided by their sum, and logits of which none is above 0.
+    """State how many of the `n` rows of a matrix were divided by their sum, and logits of which none is above 0.
 
-    Parameters
-    ----------
-    reading : Reading
-        How the probabilities were read.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    tuple of str
-        A sentence or two; empty if there is nothing to state.
-
-    Examples
-    --------
     >>> from bayescal import ClasswiseCounts
     >>> counts = ClasswiseCounts.from_arrays([1, 0], [[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]])
     >>> reading_remarks(counts[0].reading, 2)
@@ -121,8 +93,6 @@ def mistake_remarks(counts: Counts) -> tuple[str, ...]:
 
     Only counts of rows with observed outcomes are judged, and at least 20 rows.
 
-    Examples
-    --------
     >>> from bayescal import BinnedCounts
     >>> mistake_remarks(BinnedCounts.from_arrays([0, 1, 1] * 20, [0.0, 1.0, 1.0] * 20))
     ('The probabilities equal the outcomes in 60 of 60 rows. Were outcomes passed as probabilities?',)
@@ -209,8 +179,6 @@ def stated_clusters(counts: Counts) -> str | None:
 def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
     """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them.
 
-    Examples
-    --------
     >>> rows_in_clusters(1000, 200, weighted=False)
     'The rows are in 200 clusters (5 rows on average)'
     """
@@ -220,8 +188,6 @@ def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
 def grid_remarks(counts: Counts) -> list[str]:
     """Return the remark on the area under the ROC curve of counts whose grid ties rows; empty if there is no error.
 
-    Examples
-    --------
     >>> from bayescal import BinnedCounts
     >>> grid_remarks(BinnedCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7], bins=2))
     ['The counts do not order rows of one bin, so the AUC is known to within 0.25; its interval includes this error...']
@@ -242,18 +208,6 @@ def grid_remarks(counts: Counts) -> list[str]:
 def of_several(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Merge the remarks on several results: each occurs once, after the names of the results that it concerns.
 
-    Parameters
-    ----------
-    remarks : mapping of str to tuple of str
-        The remarks on each result, by name.
-
-    Returns
-    -------
-    list of str
-        One entry per remark.
-
-    Examples
-    --------
     >>> of_several({"north": ("Few rows.",), "south": (), "west": ("Few rows.",)})
     ['north, west: Few rows.']
     """
@@ -299,25 +253,15 @@ def few_rows(counts: Counts) -> str | None:
 
 
 def hidden_errors(counts: Counts) -> str | None:
-    r"""Warn if most rows are in one bin, inside which errors that cancel may be as large as the ECE.
+    """Warn if most rows are in one bin, inside which errors that cancel may be as large as the ECE.
 
-    Parameters
-    ----------
-    counts : BinnedCounts
-        The counts.
+    The bin has at least half of the rows, and :math:`w s d` is at least the plug-in ECE, where w is the share of the
+    bin and s the standard deviation of its confidences. The least-squares slope of outcomes on confidences inside the
+    bin is 1 under calibration; :math:`d` is a plausible distance from 1: 2, the distance if the order of the
+    confidences is reversed, or the end nearest to it of the interval of two standard errors around the observed
+    distance. The mean absolute error inside the bin is at most :math:`s d` if it is linear. No remark if s times the
+    effective rows of the bin is below 1, or if the counts do not know s.
 
-    Returns
-    -------
-    str or None
-        The remark if a bin has at least half of the rows and :math:`w s d` is at least the plug-in ECE, where w is the
-        share of the bin and s the standard deviation of its confidences. The least-squares slope of outcomes on
-        confidences inside the bin is 1 under calibration; :math:`d` is a plausible distance from 1: 2, the distance if
-        the order of the confidences is reversed, or the end nearest to it of the interval of two standard errors around
-        the observed distance. The mean absolute error inside the bin is at most :math:`s d` if it is linear. No remark
-        if s times the effective rows of the bin is below 1, or if the counts do not know s.
-
-    Examples
-    --------
     >>> from bayescal import BinnedCounts
     >>> text = hidden_errors(BinnedCounts.from_arrays([1, 1, 1, 1, 1, 0] * 100, [0.95, 0.95, 0.95, 1, 1, 1] * 100))
     >>> print(text.split(". ")[0])

@@ -18,41 +18,19 @@ HEADER = ("difference", "mean", "sd", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "
 
 @dataclass(frozen=True)
 class Verdict:
-    """The best classifier against the second best.
-
-    Parameters
-    ----------
-    better, worse : str
-        Names of the two.
-    decision : mapping of str to float
-        Probabilities as from `Comparison.decide` for better and worse.
-    pair : sequence of str
-        The two names in the order in which they are subtracted; see `listed`.
-    difference : Draws
-        Draws of the first value of the pair minus the second.
-    quantity, words : str
-        Words that follow "the" for the difference, such as "size of the signed error", and for the quantity itself.
-    is_better : str
-        Words between the two names, such as "is better calibrated than".
-    rope : float
-        Half-width of the region of practical equivalence.
-    exactly_equal : bool
-        Whether the two have the same value in every draw.
-    decimals : int, default 3
-        Number of decimals of the difference.
-    """
+    """The best classifier against the second best."""
 
     better: str
     worse: str
-    decision: Mapping[str, float]
-    pair: Sequence[str]
-    difference: Draws
-    quantity: str
-    words: str
-    is_better: str
-    rope: float
-    exactly_equal: bool
-    decimals: int = 3
+    decision: Mapping[str, float]  # probabilities for better and worse, as from `Comparison.decide`
+    pair: Sequence[str]  # the two names in the order in which they are subtracted; see `listed`
+    difference: Draws  # draws of the first value of the pair minus the second
+    quantity: str  # follows "the" for the difference, such as "size of the signed error"
+    words: str  # follows "the" for the quantity itself
+    is_better: str  # between the two names, such as "is better calibrated than"
+    rope: float  # half-width of the region of practical equivalence
+    exactly_equal: bool  # whether the two have the same value in every draw
+    decimals: int = 3  # of the difference
 
     def short(self) -> str:
         """Return the result without its numbers."""

@@ -27,18 +27,6 @@ def direction_words(target: str) -> tuple[str, str]:
     probability of an event these words mislead: an under-confident classifier overstates small probabilities and
     understates large ones.
 
-    Parameters
-    ----------
-    target : {"event", "top-label", "classwise", "confidence"}
-        The target of the evaluation.
-
-    Returns
-    -------
-    (too_high, too_low) : tuple of str
-        Adjectives for probabilities or confidences, as in "probabilities stated too high".
-
-    Examples
-    --------
     >>> direction_words("event")
     ('stated too high', 'stated too low')
     >>> direction_words("top-label")
@@ -54,8 +42,6 @@ _OF_PROBABILITY = ("stated too high", "stated too low")
 def row_numbers(counts: Counts) -> dict[str, object]:
     """Return numbers of rows by their meaning, for pages.
 
-    Examples
-    --------
     >>> from bayescal import BinnedCounts
     >>> row_numbers(BinnedCounts.from_arrays([0, 1], [0.2, 0.7], weights=[1, 3]))
     {'rows': 2, 'effective rows': '2'}
@@ -175,21 +161,10 @@ def calibration(p_calibrated: float, posterior: HasHypotheses) -> str:
 
 
 def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
-    """Describe the probabilities of the sub-models, given that the classifier is not exactly calibrated.
+    """Describe the probabilities of the sub-models by family, given that the classifier is not exactly calibrated.
 
-    Parameters
-    ----------
-    families : mapping of str to mapping of str to float
-        Posterior probabilities of the sub-models other than exact calibration, by family.
+    Those in parentheses are within the family; a family whose only sub-model has its own name has none.
 
-    Returns
-    -------
-    str
-        The probability of each family, and in parentheses those of its sub-models within the family, unless it has one
-        sub-model of its own name.
-
-    Examples
-    --------
     >>> sub_models({"independent": {"logistic": 0.3, "dense": 0.1}, "shared": {"offset": 0.4}})
     'Sub-model probabilities, if the classifier is not exactly calibrated: independent bins: 0.50 (smooth drift: 0.75;
     errors in many bins: 0.25); shared errors: 0.50 (errors of equal size: > 0.99).'

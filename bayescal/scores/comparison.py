@@ -14,8 +14,7 @@ from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.data.alignment import same_rows
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.joint import checked_rope
-from bayescal.results.mean_score import MultiClassScore
-from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.scores import MultiClassScore, ScoreComparison
 from bayescal.scores.multiclass import ProperScore, brier_score, log_score
 
 Floats = NDArray[np.float64]

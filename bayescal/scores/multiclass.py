@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.data.matrix import CHUNK, ClassRows
-from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.remarks import reading_remarks
+from bayescal.results.scores import MultiClassScore
 from bayescal.stats.sums import effective_number
 
 Floats = NDArray[np.float64]

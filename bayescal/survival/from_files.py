@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bayescal._invalid import InvalidRows
-from bayescal.cli.classifiers import named_columns
-from bayescal.cli.columns import group_column, refuse_column
+from bayescal.cli.columns import group_column, named_columns, refuse_column
 from bayescal.cli.comparison import ComparedFiles
 from bayescal.cli.counts import holds_counts
 from bayescal.cli.evaluation import EvaluatedFile

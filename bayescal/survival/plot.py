@@ -6,8 +6,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._meant import public
-from bayescal.report.drawing import axes_or_new, key_above, palette, titled
-from bayescal.report.room import is_small, keep_within, small_words
+from bayescal.report.drawing import axes_or_new, is_small, keep_within, key_above, palette, small_words, titled
 from bayescal.survival.result import NAME, SurvivalHorizons, words_of
 
 if TYPE_CHECKING:

@@ -29,14 +29,14 @@ SCOPE = (
 PIPELINE = ("tests/test_evaluate.py", "tests/test_contract.py", "tests/test_properties.py")
 #: Additional tests of a module: those of the only class or file that uses it.
 FURTHER = {
+    "bayescal/_checks.py": "tests/test_invalid.py",
     "bayescal/monitoring/windowed.py": "tests/monitoring/test_monitor.py",
     "bayescal/stats/ordered.py": "tests/cumulative/test_analysis.py",
     "bayescal/cumulative/statistics.py": "tests/cumulative/test_base.py",
 } | {f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py" for name in ("classes", "pairs", "sums")}
 #: The tests of the compiled loops, which are not mutated: to compile one again takes longer than a test may.
 LEFT_OUT = tuple(
-    f"--ignore=tests/{path}"
-    for path in ("stats/test_compiled.py", "posterior/shrinkage/test_many.py", "posterior/shrinkage/compiled")
+    f"--ignore=tests/{path}" for path in ("posterior/shrinkage/test_many.py", "posterior/shrinkage/compiled")
 )
 COMPILED = ("compiled", "many.py")
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"

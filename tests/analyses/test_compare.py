@@ -8,9 +8,6 @@ import warnings
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from scipy.stats import spearmanr
 
@@ -180,59 +177,6 @@ def test_a_seed_gives_the_same_comparison():
 # --- targets and what rows may come as
 
 
-def test_top_labels_are_counted_as_for_each_model_alone():
-    y, a, b = multiclass()
-    found = bc.compare(y, {"a": a, "b": b}, draws=DRAWS, rng=1)
-    assert found["a"].counts.target == "top-label"
-    for name, matrix in (("a", a), ("b", b)):
-        assert found[name].counts == bc.evaluate(y, matrix, draws=2, rng=1).counts
-    # each model is right or wrong by itself
-    cells = found.pairs[0, 1].cells
-    assert (cells[:, 1] != cells[:, 3]).any()
-    np.testing.assert_array_equal(found.pairs[0, 1].n.sum(), len(y))
-    both = (a.argmax(1) == y) & (b.argmax(1) == y)
-    assert found.pairs[0, 1].n[(cells[:, 1] == 1) & (cells[:, 3] == 1)].sum() == both.sum()
-
-
-def test_confidences_with_outcomes_of_each_model():
-    y, a, b = multiclass()
-    by_matrix = bc.compare(y, {"a": a, "b": b}, draws=DRAWS, rng=1)
-    right = {"a": a.argmax(1) == y, "b": b.argmax(1) == y}
-    by_column = bc.compare(right, {"a": a.max(1), "b": b.max(1)}, target="confidence", draws=DRAWS, rng=1)
-    np.testing.assert_array_equal(by_column.draws().values, by_matrix.draws().values)
-    assert by_column["a"].counts.target == "confidence"
-
-
-def test_confidences_with_one_outcome_for_all():
-    y, p, q = event(200)
-    found = bc.compare(y, {"a": p, "b": q}, target="confidence", draws=DRAWS, rng=1)
-    np.testing.assert_array_equal(
-        found.draws().values, bc.compare(y, {"a": p, "b": q}, draws=DRAWS, rng=1).draws().values
-    )
-
-
-def test_strings_logits_and_classes_as_for_evaluate():
-    y, p, q = event(200)
-    known = {"draws": DRAWS, "rng": 1}
-    plain = bc.compare(y, {"a": p, "b": q}, **known)
-    words = np.where(y == 1, "yes", "no")
-    named = bc.compare(words, {"a": p, "b": q}, classes=("no", "yes"), **known)
-    np.testing.assert_array_equal(named.draws().values, plain.draws().values)
-    by_logit = bc.compare(y, {"a": np.log(p / (1 - p)), "b": np.log(q / (1 - q))}, logits=True, **known)
-    np.testing.assert_allclose(by_logit.draws().values, plain.draws().values, atol=1e-9)
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_columns_of_a_data_frame(library):
-    frames = pytest.importorskip(library)
-    y, p, q = event(200)
-    frame = frames.DataFrame({"y": y, "a": p, "b": q})
-    found = bc.compare(frame["y"], {"a": frame["a"], "b": frame["b"]}, draws=DRAWS, rng=1)
-    np.testing.assert_array_equal(
-        found.draws().values, bc.compare(y, {"a": p, "b": q}, draws=DRAWS, rng=1).draws().values
-    )
-
-
 def test_bins_weights_and_options_go_to_every_model():
     y, p, q = event(200)
     weights = np.random.default_rng(3).gamma(1, size=200)
@@ -274,47 +218,6 @@ def test_the_callers_data_is_left_alone():
 
 
 # --- refused
-
-
-Y, P, Q = event(20)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "said"),
-    [
-        (lambda: bc.compare(Y, {"a": P}), ValueError, "`y_prob` must hold at least two classifiers; it holds 1"),
-        (lambda: bc.compare(Y, [P, Q]), TypeError, "`y_prob` must be a mapping from names of classifiers"),
-        (lambda: bc.compare(Y, {"a": P, 2: Q}), TypeError, "names that are strings; 2 is not"),
-        (
-            lambda: bc.compare({"a": Y, "b": Y[:9]}, {"a": P, "b": Q[:9]}, target="confidence"),
-            ValueError,
-            r"same rows; the numbers of rows are \{'a': 20, 'b': 9\}.*`compare_independent`",
-        ),
-        (lambda: bc.compare(Y, {"a": P, "b": Q[:9]}), ValueError, "classifier 'b': .*same length"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q + 1}), ValueError, r"classifier 'b': `y_prob` must lie in \[0, 1\]"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, rope=-0.01), ValueError, "`rope` must be a number >= 0"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, rope="auto"), ValueError, "`rope`.*not 'auto'"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, target="classwise"), ValueError, "must not be 'classwise'"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, target="evnt"), ValueError, "Did you mean 'event'"),
-        (lambda: bc.compare(Y, {"a": P, "b": np.stack([1 - Q, Q], 1)}), ValueError, "must have one target"),
-        (lambda: bc.compare({"a": Y, "b": Y}, {"a": P, "b": Q}), TypeError, "mapping.*`target='confidence'` only"),
-        (lambda: bc.compare({"a": Y}, {"a": P, "b": Q}, target="confidence"), ValueError, "`y_true` has no 'b'"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, model="shrinkge"), ValueError, "Did you mean 'shrinkage'"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, n_bins=10), TypeError, "Here it is called 'bins'"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, rng="one"), TypeError, "`rng`"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, draws=1), ValueError, "`draws` must be an integer >= 2"),
-        (
-            lambda: bc.compare_independent({"a": 1, "b": 2}),
-            TypeError,
-            r"evaluations\['a'\].*must be an Evaluation, not int",
-        ),
-        (lambda: bc.compare_independent([1, 2]), TypeError, "`evaluations` must be a mapping"),
-        (lambda: bc.compare_independent({}), ValueError, "at least two classifiers; it holds 0"),
-    ],
-)
-def test_what_is_no_comparison_is_refused(call, error, said):
-    with pytest.raises(error, match=said):
-        call()
 
 
 # --- different rows
@@ -361,32 +264,6 @@ def test_evaluations_of_the_same_rows_are_not_taken_for_independent_silently():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bc.compare_independent({**different, "b": bc.evaluate(*event(301, 5)[:2], draws=100, rng=1)}, rng=1)
-
-
-@pytest.mark.parametrize(
-    ("other", "what"),
-    [
-        ({"bins": 10}, "number of bins: 'a' has 15, 'b' has 10"),
-        ({"binning": "equal-mass"}, "kind of bins"),
-        ({"target": "confidence"}, "target: 'a' has event, 'b' has confidence"),
-        ({"draws": 50}, "number of draws: 'a' has 100, 'b' has 50"),
-        ({"model": "dirichlet"}, "model: 'a' has shrinkage, 'b' has dirichlet two-rows prior"),
-        ({"dense_scale": 0.3}, "model: 'a' has shrinkage, 'b' has shrinkage prior with dense_scale=0.3"),
-    ],
-)
-def test_evaluations_must_agree_in_what_they_answer(other, what):
-    y, p, _ = event(300)
-    a = bc.evaluate(y, p, draws=100, rng=1)
-    b = bc.evaluate(y[:200], p[:200], **{"draws": 100, "rng": 1, **other})
-    with pytest.raises(ValueError, match=f"must agree in {what}"):
-        bc.compare_independent({"a": a, "b": b})
-
-
-def test_the_prior_may_be_compared():
-    empty = [bc.evaluate_counts(bc.BinnedCounts.empty(5), draws=2000, rng=1) for _ in range(2)]
-    found = bc.compare_independent({"a": empty[0], "b": empty[1]}, rng=1)
-    # one prior twice: neither is more probable to be better, to five standard errors of sqrt(1 / 4 / 2000)
-    assert abs(found.p_best()["a"] - 0.5) < 5 * np.sqrt(0.25 / 2000)
 
 
 # --- from rows to ArviZ
@@ -476,14 +353,6 @@ def test_of_two_models_none_need_be_named():
         three.decide("p")
 
 
-def test_custom_edges_must_be_the_same():
-    y, p, _ = event(300)
-    a = bc.evaluate(y, p, bins=[0, 0.5, 1], draws=100, rng=1)
-    b = bc.evaluate(y[:200], p[:200], bins=[0, 0.01, 1], draws=100, rng=1)
-    with pytest.raises(ValueError, match=r"must agree in edges: 'a' has \[0.0, 0.5, 1.0\]"):
-        bc.compare_independent({"a": a, "b": b})
-
-
 def test_a_signed_error_nearer_to_0_is_not_called_better_calibrated():
     """Errors that cancel against a small shift: the signed error prefers the one, the ECE the other."""
     rng = np.random.default_rng(8)
@@ -502,25 +371,3 @@ def test_an_estimand_without_a_value_is_refused():
     found = bc.compare(y, {"p": p, "q": q}, draws=100, rng=1)
     with pytest.raises(ValueError, match="`estimand` must be finite in every draw; 100 of 100"):
         found.decide(estimand=lambda bins: bins.gap.mean(axis=1) * np.nan)
-
-
-def test_one_joint_cell_says_nothing_of_dependence():
-    """All rows in one cell: nothing varies together, so the width is that of independent models; of one model, 0."""
-    y, p, q = np.ones(20), np.full(20, 0.9), np.full(20, 0.2)
-    found = bc.compare({"p": y, "q": 1 - y}, {"p": p, "q": q}, target="confidence", draws=4000, rng=1)
-    alone = [e.ece.sd() for e in found.evaluations.values()]
-    assert found.difference().sd() == pytest.approx(np.hypot(*alone), rel=0.1)
-    one = bc.compare(y, {"p": p, "again": p}, rng=1)
-    assert not one.difference().values.any()
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
-def test_a_data_frame_has_a_column_per_classifier(frame):
-    columns = {"a": np.asarray(P), "b": np.asarray(Q)}
-    drawn, expected = (bc.compare(Y, each, draws=50, rng=1).difference().values for each in (frame(columns), columns))
-    np.testing.assert_array_equal(drawn, expected)
-
-
-def test_columns_of_a_data_frame_need_names():
-    with pytest.raises(TypeError, match="must have names that are strings; 0 is not"):
-        bc.compare(Y, pd.DataFrame(np.column_stack([P, Q])))

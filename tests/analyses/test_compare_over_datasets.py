@@ -1,19 +1,14 @@
 """Comparisons over data sets: means and ranks by hand, independence, order, populations, and refusals."""
 
-import json
 import pickle
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
-from scipy import stats
 
 import bayescal as bc
 from bayescal.datasets.simulate import simulate
-from bayescal.posterior.random_effects import RandomEffectsPosterior
-from bayescal.report.over_datasets import difference_rows, rank_rows
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
 NAMES = ("A", "B", "C")
@@ -52,72 +47,6 @@ def test_data_sets_are_independent_although_their_seeds_are_equal():
     drawn = bc.compare_over_datasets(given, rng=1).draws("ece").values[..., 1]
     correlations = np.corrcoef(drawn.T)[np.triu_indices(3, 1)]
     assert np.abs(correlations).max() < 5 / np.sqrt(2000)
-
-
-def test_means_differences_and_ranks_by_hand(result):
-    drawn = result.draws("ece").values
-    np.testing.assert_allclose(result.average("ece").values, drawn.mean(axis=1))
-    by_hand = (drawn[..., 0] - drawn[..., 2]).mean(axis=1)
-    np.testing.assert_allclose(result.difference("A", "C").values, by_hand)
-    ranks = stats.rankdata(drawn, axis=2).mean(axis=1)
-    np.testing.assert_allclose(result.ranks("ece").values, ranks)
-    row = {each["classifier"]: each for each in result.each()}["B"]
-    assert row["rank"] == pytest.approx(ranks[:, 1].mean())
-    assert (row["rank_low"], row["rank_high"]) == pytest.approx(tuple(np.quantile(ranks[:, 1], [0.025, 0.975])))
-    assert row["datasets_won"] == pytest.approx((drawn.argmin(axis=2) == 1).mean(axis=0).sum())
-    decision = result.decide("A", "C")
-    assert decision["p_left"] == (by_hand < -0.01).mean()
-    assert decision["p_rope"] == (np.abs(by_hand) <= 0.01).mean()
-    assert sum(result.p_best().values()) == pytest.approx(1)
-    assert list(result.expected_ranks().values()) == pytest.approx(ranks.mean(axis=0))
-    means = drawn.mean(axis=1)
-    assert list(result.p_worst().values()) == pytest.approx((means.argmax(axis=1)[:, None] == range(3)).mean(axis=0))
-    curve = result.rope_curve([0.0, 0.01, 1.0], "A", "C")
-    assert curve.tolist() == [(by_hand == 0).mean(), decision["p_rope"], 1.0]
-
-
-def test_larger_values_of_the_auc_have_the_lower_ranks(result):
-    """A and C have the same order of rows in each data set, so that they tie; B too."""
-    given = {}
-    for i in range(3):
-        y, scores = rows(i, 400, ("A", "C"))
-        given[f"set {i}"] = bc.compare(y, scores | {"noise": np.random.default_rng(i).random(400)}, rng=i, draws=400)
-    found = bc.compare_over_datasets(given, rng=1)
-    ranks = {row["classifier"]: row["rank"] for row in found.each(estimand="auc")}
-    assert ranks == {"A": pytest.approx(1.5), "C": pytest.approx(1.5), "noise": pytest.approx(3)}
-    assert found.decide("A", "noise", estimand="auc")["p_left"] == 1
-    assert found.table(estimand="auc")[1]["p_left_new"] > 0.9
-    assert "has a larger AUC than" in found.sentence(estimand="auc") or "same AUC" in found.sentence(estimand="auc")
-
-
-def test_absolute_values_of_signed_errors_are_averaged():
-    """Errors of +0.1 and -0.1 do not cancel: their mean size is 0.1."""
-    y = np.array([0, 1] * 300)
-    given = {
-        "up": (y, {"A": np.full(600, 0.6), "B": np.full(600, 0.5)}),
-        "down": (y[:500], {"A": np.full(500, 0.4), "B": np.full(500, 0.5)}),
-    }
-    found = bc.compare_over_datasets(given, rng=1, draws=500)
-    assert found.difference("A", "B", "signed_error").mean() == pytest.approx(0.1, abs=0.03)
-    assert "size of the signed error" in found.sentence(estimand="signed_error")
-
-
-def test_the_population_is_that_of_means_and_standard_deviations_of_the_differences(result):
-    each = result.differences("A", "C").values
-    exact = RandomEffectsPosterior(each.mean(axis=0)[None], each.std(axis=0, ddof=1)[None], 0.05)
-    population = result.population("A", "C")
-    center, sd = (values[0] for values in exact.mean_moments)
-    assert population.mean.mean() == pytest.approx(center, abs=5 * sd / np.sqrt(800))
-    assert population.new.sd() > population.mean.sd()
-    np.testing.assert_allclose(result.population("C", "A").mean.mean(), -population.mean.mean(), atol=5 * sd / 28)
-    row = next(row for row in result.table() if {row["first"], row["second"]} == {"A", "C"})
-    assert abs(row["population_mean"]) == pytest.approx(abs(population.mean.mean()), abs=5 * sd / np.sqrt(800))
-
-
-def test_a_pair_has_the_same_population_in_any_list(result):
-    table = {(row["first"], row["second"]): row for row in result.table()}
-    for (first, second), row in table.items():
-        assert row["population_low"] == result.population(first, second).mean.interval(0.95)[0]
 
 
 def test_rows_give_the_same_as_their_comparisons():
@@ -161,63 +90,6 @@ def test_two_names_of_one_classifier_are_exactly_equal():
     )
     assert found.p_best() == {"A": 0.5, "again": 0.5}
     assert [row["rank"] for row in found.each()] == [1.5, 1.5]
-
-
-def test_sentence_table_and_exports(result, tmp_path):
-    text = str(result)
-    assert text.startswith("On average over these 5 data sets, A is better calibrated than")
-    assert "In a population of data sets like these, the mean difference is" in " ".join(text.split())
-    assert "mean rank" in text
-    assert list(result.to_frame().index.names) == ["first", "second"]
-    assert len(result.by_dataset()) == 15
-    assert {"ece[A]", "rank[B]", "difference[A - B]", "population_mean[A - C]", "spread[B - C]"} <= set(
-        result.summary().index
-    )
-    tree = result.to_datatree()
-    assert dict(tree["posterior"]["ece"].sizes) == {"chain": 4, "draw": 200, "dataset": 5, "classifier": 3}
-    assert tree["observed_data"]["n_rows"].values.tolist() == [200, 300, 400, 500, 600]
-    document = json.loads(result.to_json(estimand="brier_score"))
-    assert document["estimand"]["name"] == "brier_score"
-    assert [each["rows"] for each in document["datasets"]] == [200, 300, 400, 500, 600]
-    page = result.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 2
-    assert "Each data set" in page
-    assert r"\begin{table}" in result.to_latex()
-    copy = pickle.loads(pickle.dumps(result))
-    np.testing.assert_array_equal(copy.draws("ece").values, result.draws("ece").values)
-
-
-def test_few_data_sets_have_a_remark(comparisons, result):
-    few = bc.compare_over_datasets(dict(list(comparisons.items())[:4]), rng=1)
-    assert few.remarks[0].startswith("With 4 data sets, intervals of the population depend on the prior")
-    assert not any("data sets, intervals" in remark for remark in result.remarks)
-    many = ComparisonOverDatasets({f"set {i}": comparisons["set 0"] for i in range(20)}, 0.01, 0.05, 1)
-    assert many.remarks[0].startswith("With 20 data sets, the interval of the mean is narrow")
-
-
-def test_plots(result):
-    ranks = rank_rows(result)
-    assert ranks.names[0] == "A"
-    assert np.all(np.diff(ranks.mean) >= 0)
-    pair = difference_rows(result, "A", "C")
-    assert pair.names[:1] + pair.names[-3:] == (
-        "set 0 (n = 200)",
-        "mean of these data sets",
-        "population mean",
-        "new data set",
-    )
-    assert pair.mean[-3] == pytest.approx(pair.mean[:5].mean())
-    widths = pair.high - pair.low
-    assert widths[-3] < widths[-2] < widths[-1]
-    ax = bc.plot_over_datasets(result, Figure().subplots())
-    assert ax.get_xlabel().startswith("mean rank by ECE over 5 data sets")
-    ax = bc.plot_over_datasets(result, Figure(figsize=(7, 5)).subplots(), first="C", second="A")
-    label = " ".join(ax.get_xlabel().split())
-    assert "ECE: C - A C is better left of 0, A right of it" in label
-    with pytest.raises(TypeError, match="must be a ComparisonOverDatasets, not dict"):
-        bc.plot_over_datasets({})
-    with pytest.raises(TypeError, match="`first` and `second` must be two"):
-        bc.plot_over_datasets(result, Figure().subplots(), first="A")
 
 
 def test_refusals(comparisons):
@@ -346,18 +218,3 @@ def test_columns_of_data_sets_that_are_refused(arguments, kind, message):
     y, p, _ = in_one_table()
     with pytest.raises(kind, match=message):
         bc.compare(y, p, draws=100, **arguments)
-
-
-def test_differences_by_data_set_are_a_frame(result):
-    found = result.by_dataset(0.8)
-    assert isinstance(found, pd.DataFrame)
-    assert found.index.names == ["dataset", "first", "second"]
-    assert list(found)[:4] == ["mean", "sd", "eti80_lb", "eti80_ub"]
-    assert len(found) == 15
-    for (name, first, second), row in found.iterrows():
-        own = result.comparisons[name].difference(first, second)
-        assert row["mean"] == pytest.approx(own.mean(), abs=1e-12)
-        assert (row["eti80_lb"], row["eti80_ub"]) == pytest.approx(own.interval(0.8), abs=1e-12)
-    assert "set 4" in str(found)
-    document = json.loads(result.to_json())["by_dataset"]
-    assert [each["mean"] for each in document] == list(found["mean"])

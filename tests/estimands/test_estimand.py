@@ -13,7 +13,7 @@ import bayescal as bc
 from bayescal import datasets
 from bayescal.app import app
 from bayescal.estimands.registry import as_estimand, estimand
-from bayescal.report.comparison_shapes import comparison_shapes
+from bayescal.report.comparison import comparison_shapes
 from bayescal.results.comparable import common_estimands
 
 THRESHOLD = 0.2

@@ -1,33 +1,15 @@
 """Comparisons and forests: what is drawn is what was computed, the words say which way it goes, nothing overlaps."""
 
-import itertools
-
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 import bayescal as bc
-from bayescal import Estimand
-from bayescal._render import wrapped
 from bayescal.estimands.registry import registered
-from bayescal.report.comparison import plot_comparison
-from bayescal.report.comparison_shapes import comparison_shapes
-from bayescal.report.forest import forest, one_line_each, plot_forest
+from bayescal.report.comparison import comparison_shapes, plot_comparison
+from bayescal.report.forest import plot_forest
 
 LONG = [f"resnet50_imagenet_finetuned_epoch_{k}0 with temperature" for k in range(1, 9)]
-
-
-@pytest.fixture(autouse=True)
-def _agg():
-    mpl.use("Agg")
-    yield
-    from matplotlib import pyplot as plt
-
-    plt.close("all")
 
 
 def comparison(names=("A", "B"), *, same=False, **options):
@@ -42,60 +24,11 @@ def comparison(names=("A", "B"), *, same=False, **options):
     )
 
 
-def page(size, layout="constrained"):
-    figure = Figure(figsize=size, layout=layout)
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def part(ax, gid):
-    (found,) = [a for a in ax.get_children() if a.get_gid() == gid]
-    return found
-
-
-def words(figure):
-    """All visible words with their boxes; of tick labels those within the limits."""
-    figure.canvas.draw()
-    every = {t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()}
-    for ax in figure.findobj(mpl.axes.Axes):
-        box = ax.bbox.padded(1)
-        for axis, horizontal in ((ax.xaxis, True), (ax.yaxis, False)):
-            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-                for label in (tick.label1, tick.label2):
-                    at = ax.transData.transform((tick.get_loc(), tick.get_loc()))
-                    inside = box.x0 <= at[0] <= box.x1 if horizontal else box.y0 <= at[1] <= box.y1
-                    if not inside:
-                        every.discard(label)
-    return [(t.get_text(), t.get_window_extent()) for t in every]
-
-
-def assert_words_apart(figure):
-    drawn = words(figure)
-    assert len(drawn) > 5
-    whole = figure.bbox.padded(1)
-    for word, box in drawn:
-        assert Bbox.intersection(whole, box).bounds == pytest.approx(box.bounds), f"{word!r} leaves the page"
-    for (word, box), (other, its) in itertools.combinations(drawn, 2):
-        wide = min(box.x1, its.x1) - max(box.x0, its.x0)
-        tall = min(box.y1, its.y1) - max(box.y0, its.y0)
-        assert wide <= 0.5 or tall <= 0.5, f"{word!r} lies on {other!r} by {wide:.1f} x {tall:.1f} pixels"
-
-
 def said(ax):
     return [t.get_text() for t in ax.texts]
 
 
 # --- the numbers
-
-
-def test_forest_by_hand():
-    """0, 1, ..., 1000 over 1000: quantiles of linear interpolation are the probabilities themselves."""
-    rows = forest(["a", "b"], np.stack([np.arange(1001) / 1000, np.arange(1001) / 500], axis=1), 0.8)
-    np.testing.assert_allclose(rows.low, [0.1, 0.2])
-    np.testing.assert_allclose(rows.high, [0.9, 1.8])
-    np.testing.assert_allclose(rows.inner_low, [0.25, 0.5])
-    np.testing.assert_allclose(rows.inner_high, [0.75, 1.5])
-    np.testing.assert_allclose(rows.mean, [0.5, 1])
 
 
 def hand_made(columns, rope=0.15):
@@ -157,7 +90,7 @@ def test_shapes_say_what_the_comparison_says(estimand):
 # --- what is drawn
 
 
-def test_two_models_are_drawn_as_computed():
+def test_two_models_are_drawn_as_computed(page, part):
     made = comparison()
     shapes = comparison_shapes(made)
     ax = plot_comparison(made, page((7, 6)).subplots())
@@ -173,7 +106,7 @@ def test_two_models_are_drawn_as_computed():
 
 
 @pytest.mark.parametrize(("names", "better"), [(("good", "bad"), 0), (("bad", "good"), 1)])
-def test_the_better_one_is_named_on_its_side(names, better):
+def test_the_better_one_is_named_on_its_side(names, better, page):
     """The true curve against a slope of 1.6, in either order."""
     rng = np.random.default_rng(1)
     p = rng.uniform(0.02, 0.98, 4000)
@@ -194,7 +127,7 @@ def test_the_better_one_is_named_on_its_side(names, better):
     assert [t.get_text() for t in ax.get_yticklabels()] == ["good", "bad"]
 
 
-def test_identical_models():
+def test_identical_models(page, assert_words_apart):
     made = comparison(same=True)
     shapes = comparison_shapes(made)
     assert (len(shapes.density.x), shapes.density.stem_x.tolist(), shapes.density.stem_pr.tolist()) == (0, [0.0], [1.0])
@@ -209,7 +142,7 @@ def test_identical_models():
     assert [t.get_text() for t in three.get_yticklabels()] == ["A", "B", "C"]
 
 
-def test_several_models_are_drawn_as_computed():
+def test_several_models_are_drawn_as_computed(page, part):
     made = comparison(["A", "B", "C"])
     shapes = comparison_shapes(made)
     ax = plot_comparison(made, page((9, 6)).subplots())
@@ -234,11 +167,11 @@ def test_several_models_are_drawn_as_computed():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("names", [LONG[:2], LONG[:3], LONG, ["A", "B"], [*"ABC"], [*"ABCDEFGH"]], ids=len)
-def test_words_do_not_lie_on_each_other(names):
+def test_words_do_not_lie_on_each_other(names, assert_words_apart):
     assert_words_apart(plot_comparison(comparison(names)).figure)
 
 
-def test_more_models_than_can_be_written():
+def test_more_models_than_can_be_written(assert_words_apart):
     made = comparison([f"model {k}" for k in range(14)], draws=100)
     ax = plot_comparison(made)
     assert not said(ax.child_axes[1])
@@ -246,7 +179,7 @@ def test_more_models_than_can_be_written():
     assert_words_apart(ax.figure)
 
 
-def test_given_axes_are_used_and_nothing_else_changes():
+def test_given_axes_are_used_and_nothing_else_changes(page, assert_words_apart):
     before = dict(mpl.rcParams)
     figure = page((15, 7))
     left, right = figure.subplots(1, 2)
@@ -278,58 +211,6 @@ def grouped(n_groups=3, n=300):
     return bc.evaluate((rng.random(n) < p).astype(int), p, by=by, rng=1, draws=200, model="dirichlet")
 
 
-def test_forest_of_groups():
-    made = grouped()
-    ax = plot_forest(made, page((6, 3)).subplots(), estimand="e90_bins", prob=0.8, order="given")
-    names = [t.get_text() for t in ax.get_yticklabels()]
-    assert names == ["single (n = 1)", "site 0 (n = 99)", "site 1 (n = 100)", "site 2 (n = 100)", "all rows (n = 300)"]
-    evaluations = [*made.values(), made.overall]
-    dots = np.asarray(part(ax, "mean").get_offsets())
-    np.testing.assert_allclose(dots, [[e.e90_bins.mean(), i] for i, e in enumerate(evaluations)])
-    bars = np.array(part(ax, "interval").get_segments())[:, :, 0]
-    np.testing.assert_allclose(bars, [e.e90_bins.interval(0.8) for e in evaluations])
-    assert ax.yaxis_inverted()  # the first at the top
-    assert_words_apart(ax.figure)
-
-
-@pytest.mark.parametrize("n_groups", [1, 30, 150])
-def test_forest_of_few_and_many(n_groups):
-    ax = plot_forest(grouped(n_groups))
-    assert len(part(ax, "mean").get_offsets()) == n_groups + 2
-    assert_words_apart(ax.figure)
-
-
-def test_forest_of_a_mapping():
-    made = grouped()
-    ax = plot_forest({"one": made["site 1"], "two": made["site 2"]}, page((6, 3)).subplots())
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["one (n = 100)", "two (n = 100)"]
-    fewer = bc.evaluate([0, 1], [0.1, 0.2], draws=10)
-    for wrong, error, message in [
-        ([1], TypeError, "must be a GroupedEvaluation"),
-        ({}, ValueError, "is empty"),
-        ({"a": 1}, TypeError, r"evaluations\['a'\]"),
-        ({"a": made["site 1"], "b": fewer}, ValueError, "number of draws"),
-    ]:
-        with pytest.raises(error, match=message):
-            plot_forest(wrong)
-
-
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("short", ["short"]),
-        ("logistic_regression_l2", ["logistic_", "regression_", "l2"]),
-        ("abcdefghijklmnopqrstuvwxyz", ["abcdef...xyz"]),
-        ("two words and more", ["two words", "and more"]),
-        ("electroencephalography_unspecified lead", ["electr...hy_", "unspecified", "lead"]),
-        ("site 3 (n = 167)", ["site 3", "(n = 167)"]),
-        ("", [""]),
-    ],
-)
-def test_names_are_broken_after_signs(name, lines):
-    assert wrapped(name, 12).split("\n") == lines
-
-
 # --- grids of subplots
 
 
@@ -356,7 +237,7 @@ KINDS = ["reliability", "posterior", "forest", "two", "three"]
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", [None, "constrained", "tight", "tight_layout()"])
 @pytest.mark.parametrize("size", [(6.4, 4.8), (11, 9)], ids=str)
-def test_words_of_a_grid_are_apart(layout, size):
+def test_words_of_a_grid_are_apart(layout, size, page, assert_words_apart):
     draw = pictures()
     for kinds in (KINDS[:4], ["three", "two", "reliability", "three"]):
         figure = page(size, None if layout == "tight_layout()" else layout)
@@ -369,7 +250,7 @@ def test_words_of_a_grid_are_apart(layout, size):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_picture_stays_in_its_quarter(kind):
+def test_a_picture_stays_in_its_quarter(kind, page):
     """With matplotlib's defaults, subplots extend from 0.125 to 0.9 in x and from 0.11 to 0.88 in y."""
     figure = page((6.4, 4.8), None)
     axes = figure.subplots(2, 2)
@@ -385,7 +266,7 @@ def test_a_picture_stays_in_its_quarter(kind):
         assert np.all(box.max < high + 1e-3), (kind, row, column, box)
 
 
-def test_other_axes_of_the_figure_stay_where_they_are():
+def test_other_axes_of_the_figure_stay_where_they_are(page):
     figure = page((6.4, 4.8), None)
     (mine, placed), (theirs, _) = figure.subplots(2, 2)
     placed.set_position([0.6, 0.6, 0.1, 0.1])
@@ -400,7 +281,7 @@ def test_other_axes_of_the_figure_stay_where_they_are():
     assert mine.get_tightbbox().y1 < title.get_window_extent().y0
 
 
-def test_small_axes_hold_the_most_important_part():
+def test_small_axes_hold_the_most_important_part(page, part):
     figure = page((6.4, 4.8), None)
     axes = figure.subplots(2, 2)
     for ax, kind in zip(axes.flat, ["two", "three", "reliability", "posterior"], strict=True):
@@ -414,7 +295,7 @@ def test_small_axes_hold_the_most_important_part():
 
 
 @pytest.mark.parametrize(("estimand", "lines"), [("signed_error", 1), ("ece", 0), (bc.signed_error, 1)])
-def test_a_line_at_zero_for_what_has_a_sign(estimand, lines):
+def test_a_line_at_zero_for_what_has_a_sign(estimand, lines, page):
     two, three = comparison(), comparison(["A", "B", "C"])
     for ax in (
         plot_forest(grouped(), page((6, 4)).subplots(), estimand=estimand),
@@ -428,7 +309,7 @@ def test_a_line_at_zero_for_what_has_a_sign(estimand, lines):
         assert not lines or low <= 0 <= high
 
 
-def test_the_signed_error_says_which_way_is_which():
+def test_the_signed_error_says_which_way_is_which(page, assert_words_apart):
     label = plot_forest(grouped(), page((6, 4)).subplots(), estimand="signed_error").get_xlabel()
     assert "below 0: stated too high, above: stated too low" in label.splitlines()
     of_confidence = {"a": bc.evaluate([0, 1, 1], [0.6, 0.7, 0.9], target="confidence", rng=1)}
@@ -440,19 +321,7 @@ def test_the_signed_error_says_which_way_is_which():
     assert_words_apart(plot_comparison(comparison(LONG[:3]), estimand="signed_error").figure)
 
 
-@pytest.mark.parametrize(
-    ("names", "lines"),
-    [
-        (["site a", "site b"], ["site a", "site b"]),
-        (["a long name of its own", "x"], ["a long ...own", "x"]),
-        (LONG[:2], ["...10 wi...re", "...20 wi...re"]),
-    ],
-)
-def test_names_on_one_line_stay_different(names, lines):
-    assert one_line_each(names, 13) == lines
-
-
-def test_errors_of_one_direction_are_called_by_the_target():
+def test_errors_of_one_direction_are_called_by_the_target(page):
     of_confidence = {"a": bc.evaluate([0, 1, 1], [0.6, 0.7, 0.9], target="confidence", rng=1)}
     too_high = "error of probabilities stated too high"
     for made, called in ((grouped(), too_high), (of_confidence, "over-confidence")):
@@ -460,41 +329,3 @@ def test_errors_of_one_direction_are_called_by_the_target():
         assert label.splitlines()[0] == called
     ax = plot_comparison(comparison(), page((7, 7)).subplots(), estimand="overconfidence")
     assert ax.get_xlabel().startswith(too_high)
-
-
-def test_a_forest_of_sixty_rows_names_all_of_them():
-    ax = plot_forest(grouped(60))
-    assert len(ax.get_yticklabels()) == 62  # groups, one of a single row, and all rows
-    assert "not all rows are named" not in ax.get_xlabel()
-    assert_words_apart(ax.figure)
-    ax = plot_forest(grouped(60), page((6, 4)).subplots())
-    assert len(ax.get_yticklabels()) < 62
-    assert "for lack of room, not all rows are named" in ax.get_xlabel()
-
-
-def test_the_worst_rows_of_a_forest():
-    made = grouped(12)
-    accuracy = Estimand(
-        "accuracy_of_draw", lambda bins: (bins.mass * bins.accuracy).sum(axis=1), "accuracy", better="larger"
-    )
-    for estimand, badness in (("ece", float), ("signed_error", abs), (accuracy, lambda mean: -mean)):
-        means = {
-            name: badness(made[label].draws(estimand).mean()) for name, label in zip(made.names, made, strict=True)
-        }
-        worst = sorted(means, key=means.__getitem__, reverse=True)[:3]
-        for order in ({}, {"order": "worst first"}):
-            ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, **order)
-            names = [label.get_text().split(" (")[0] for label in ax.get_yticklabels()]
-            assert names == [*worst, "all rows"]
-        assert "the worst 3 of 13 rows" in ax.get_xlabel()
-        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, order="given")
-        assert [label.get_text().split(" (")[0] for label in ax.get_yticklabels()] == [
-            *(name for name in made.names if name in worst),
-            "all rows",
-        ]
-    for keywords, said in (
-        ({"most": 0}, "`most` must be an integer >= 1"),
-        ({"order": "size"}, "`order` must be one of"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            plot_forest(made, page((6, 4)).subplots(), **keywords)

@@ -25,8 +25,7 @@ from bayescal.app import app
 from bayescal.cli.command import show_sheet
 from bayescal.cli.comparison import difference_sheet
 from bayescal.estimands.registry import registered
-from bayescal.report.page import page
-from bayescal.report.svg import COLOURS, inline_svg
+from bayescal.report.page import COLOURS, inline_svg, page
 
 OWNED = "document.title = 'owned'"
 #: Names that a careless page would run, break at, or lose.

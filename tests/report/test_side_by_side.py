@@ -1,15 +1,13 @@
 """Reliability diagrams side by side: each shows its own evaluation, all have the same limits."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bayescal as bc
-from bayescal.report.diagram import common_scales, reliability_points
+from bayescal.report.diagram import reliability_points
 
 RNG = np.random.default_rng(8)
 N = 800
@@ -17,13 +15,6 @@ P = RNG.beta(3, 1, N)
 Y = (RNG.random(N) < P).astype(int)
 WEIGHTS = RNG.lognormal(0, 1.5 * P)
 WAYS = ("equal-width", "equal-effective-mass")
-
-
-@pytest.fixture(autouse=True)
-def _agg():
-    mpl.use("Agg")
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -131,12 +122,6 @@ def test_wrong_axes_are_refused(both):
     assert not taken[0].collections
     with pytest.raises(ValueError, match="has 10 choices of bins, and at most 4"):
         bc.plot_reliability(bc.bin_sensitivity(Y, P, n_bins=(2, 3, 4, 5, 6), draws=50, rng=1))
-
-
-def test_without_rows_the_scales_are_whole():
-    empty = bc.evaluate_counts(bc.BinnedCounts.empty(4), draws=50, rng=1)
-    scales = common_scales([reliability_points(empty)])
-    assert (scales.x, scales.y, scales.share, scales.thin) == ((-0.02, 1.02), (-0.02, 1.02), 1.0, False)
 
 
 @pytest.mark.parametrize("size", [(14, 5), (5.5, 3.2)])

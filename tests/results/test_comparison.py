@@ -11,43 +11,7 @@ import bayescal as bc
 from bayescal import Comparison, Draws, compare, evaluate, evaluate_counts
 from bayescal.estimands.errors import lp_error
 from bayescal.estimands.registry import registered
-from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
-
-EIGHT = {
-    "A": [0.01, 0.01, 0.02, 0.05, 0.03, 0.04, 0.02, 0.02],
-    "B": [0.02, 0.01, 0.05, 0.01, 0.03, 0.01, 0.06, 0.02],
-    "C": [0.03, 0.01, 0.02, 0.09, 0.01, 0.04, 0.07, 0.08],
-}
-
-
-def counts(seed, n=80):
-    rng = np.random.default_rng(seed)
-    p = rng.random(n)
-    return BinnedCounts.from_arrays(rng.random(n) < p, p, bins=4)
-
-
-def comparison_of(draws, rope=0.01):
-    """A comparison whose joint draws of the ECE are given, one row a draw."""
-    names, values = list(draws), np.array(list(draws.values())).T
-    evaluations = {name: evaluate_counts(counts(i), draws=max(len(values), 2), rng=i) for i, name in enumerate(names)}
-    made = Comparison(evaluations, None, rope, 1)
-    made._joint["ece"] = registered()["ece"], values
-    return made
-
-
-@pytest.fixture
-def eight():
-    """Differences A - B: -1, 0, -3, 4, 0, 3, -4, 0 hundredths."""
-    return comparison_of(EIGHT)
-
-
-@pytest.fixture(scope="module")
-def real():
-    return Comparison(
-        {name: evaluate_counts(counts(i), draws=200, rng=i) for i, name in enumerate("AB")}, None, 0.02, 3
-    )
-
 
 # --- numbers
 
@@ -61,103 +25,15 @@ def test_differences_are_first_minus_second(eight):
     assert "A - B" in repr(difference)
 
 
-def test_decisions_by_hand():
-    """Half-width 0.015: left of it -3, -4; within it -1, 0, 0, 0; right of it 4, 3 hundredths."""
-    decided = comparison_of(EIGHT, rope=0.015).decide("A", "B")
-    assert [decided[name] for name in ("p_left", "p_rope", "p_right")] == [2 / 8, 4 / 8, 2 / 8]
-    for name, p in (("p_left", 1 / 4), ("p_rope", 1 / 2), ("p_right", 1 / 4)):
-        # the standard error of a share of 8 independent draws
-        assert decided[f"{name}_mcse"] == pytest.approx(np.sqrt(p * (1 - p) / 8), rel=1e-12)
-
-
-def test_the_ends_of_the_rope_belong_to_it():
-    made = comparison_of({"A": [0.25, 0.75, 0.5, 0.5], "B": [0.5, 0.5, 0.5, 0.0]}, rope=0.25)
-    decided = made.decide("A", "B")
-    assert (decided["p_left"], decided["p_rope"], decided["p_right"]) == (0, 3 / 4, 1 / 4)
-    assert made.decide("A", "B", rope=0.5)["p_rope"] == 1
-    assert made.decide("A", "B", rope=0)["p_rope"] == 1 / 4
-
-
-@pytest.mark.parametrize("rope", [0.0, 0.004, 0.015, 0.1])
-def test_the_other_way_round_left_is_right_and_they_add_to_one(eight, rope):
-    there, back = eight.decide("A", "C", rope=rope), eight.decide("C", "A", rope=rope)
-    assert (there["p_left"], there["p_rope"], there["p_right"]) == (back["p_right"], back["p_rope"], back["p_left"])
-    assert there["p_left"] + there["p_rope"] + there["p_right"] == pytest.approx(1, abs=1e-15)
-
-
-def test_the_rope_curve_by_hand(eight):
-    """Sizes of A - B: 0, 0, 0, 1, 3, 3, 4, 4 hundredths."""
-    widths = [0, 0.005, 0.011, 0.029, 0.031, 0.041, 1]
-    np.testing.assert_allclose(eight.rope_curve(widths, "A", "B"), np.array([3, 3, 4, 4, 6, 8, 8]) / 8)
-    np.testing.assert_array_equal(eight.rope_curve(widths, "B", "A"), eight.rope_curve(widths, "A", "B"))
-
-
-def test_the_rope_curve_rises_to_one_and_is_what_decide_says(real):
-    widths = np.linspace(0, 1, 201)
-    curve = real.rope_curve(widths, "A", "B")
-    assert (np.diff(curve) >= 0).all()
-    assert curve[0] == np.mean(real.difference("A", "B").values == 0)
-    assert curve[-1] == 1
-    assert curve[4] == real.decide("A", "B", rope=widths[4])["p_rope"]
-    assert real.decide("A", "B")["p_rope"] == real.decide("A", "B", rope=0.02)["p_rope"]
-
-
-def test_the_probability_to_be_best_by_hand(eight):
-    """Draw by draw: A; all three; A and C; B; C; B; A; A and B."""
-    best = eight.p_best()
-    third, half = 1 / 3, 1 / 2
-    assert best["A"] == pytest.approx((1 + third + half + 1 + half) / 8)
-    assert best["B"] == pytest.approx((third + 1 + 1 + half) / 8)
-    assert best["C"] == pytest.approx((third + half + 1) / 8)
-    assert sum(best.values()) == pytest.approx(1)
-
-
-def test_expected_ranks_are_those_of_scipy(eight):
-    from scipy.stats import rankdata
-
-    expected = rankdata(np.array(list(EIGHT.values())).T, axis=1).mean(axis=0)
-    ranks = eight.expected_ranks()
-    np.testing.assert_allclose([ranks[name] for name in "ABC"], expected)
-    assert sum(ranks.values()) == pytest.approx(3 * 4 / 2)
-
-
-def test_what_has_a_sign_is_compared_by_its_size():
-    made = comparison_of({"A": [-0.05, 0.01], "B": [0.02, -0.03]}, rope=0.001)
-    made._joint["signed_error"] = registered()["signed_error"], made._joint["ece"][1]
-    assert made.decide("A", "B", estimand="signed_error")["p_left"] == 1 / 2
-    assert made.p_best("signed_error") == {"A": 1 / 2, "B": 1 / 2}
-    assert made.expected_ranks("signed_error") == {"A": 1.5, "B": 1.5}
-    np.testing.assert_allclose(made.difference("A", "B", "signed_error").values, [-0.07, 0.04])
-
-
-def test_the_table_has_every_pair_once_in_order(eight):
-    table = eight.table(0.5)
-    assert [(row["first"], row["second"]) for row in table] == [("A", "B"), ("A", "C"), ("B", "C")]
-    row, difference = table[0], np.array(EIGHT["A"]) - np.array(EIGHT["B"])
-    assert row["mean"] == pytest.approx(difference.mean())
-    assert row["sd"] == pytest.approx(difference.std(ddof=1))
-    assert [row["low"], row["high"]] == pytest.approx(np.quantile(difference, [0.25, 0.75]))
-    assert {k: row[k] for k in eight.decide("A", "B")} == eight.decide("A", "B")
-
-
-def test_one_row_per_classifier(eight):
-    told = eight.each(0.5)
-    assert [row["classifier"] for row in told] == ["A", "B", "C"]
-    assert told[1]["mean"] == pytest.approx(np.mean(EIGHT["B"]))
-    assert told[1]["sd"] == pytest.approx(np.std(EIGHT["B"], ddof=1))
-    assert [told[1]["low"], told[1]["high"]] == pytest.approx(np.quantile(EIGHT["B"], [0.25, 0.75]))
-    assert [row["p_best"] for row in told] == list(eight.p_best().values())
-    assert [row["rank"] for row in told] == list(eight.expected_ranks().values())
-
-
 # --- words: each form says who is better
 
 
-def sentence(a, b, rope=0.01):
-    return comparison_of({"net": a, "forest": b}, rope).sentence()
+@pytest.fixture
+def sentence(comparison_of):
+    return lambda a, b, rope=0.01: comparison_of({"net": a, "forest": b}, rope).sentence()
 
 
-def test_a_sure_difference_names_the_better_model_first():
+def test_a_sure_difference_names_the_better_model_first(sentence):
     low, high = np.linspace(0.01, 0.02, 100), np.linspace(0.05, 0.06, 100)
     said = sentence(low, high)
     assert said.startswith("net is better calibrated than forest (ECE of net minus that of forest: -0.040, ")
@@ -169,7 +45,7 @@ def test_a_sure_difference_names_the_better_model_first():
     )
 
 
-def test_an_unsure_difference_is_called_unsettled():
+def test_an_unsure_difference_is_called_unsettled(sentence):
     a, b = np.full(100, 0.03), np.repeat([0.01, 0.06], [30, 70])
     said = sentence(a, b)
     assert said.startswith("It is uncertain whether net is better calibrated than forest (ECE of net minus")
@@ -181,12 +57,12 @@ def test_an_unsure_difference_is_called_unsettled():
 
 
 @pytest.mark.parametrize(("n_better", "sure"), [(95, True), (94, False)])
-def test_from_95_in_100_on_a_direction_is_stated(n_better, sure):
+def test_from_95_in_100_on_a_direction_is_stated(n_better, sure, sentence):
     a, b = np.full(100, 0.03), np.repeat([0.06, 0.01], [n_better, 100 - n_better])
     assert sentence(a, b).startswith("net is better") is sure
 
 
-def test_a_small_difference_is_called_practically_equal():
+def test_a_small_difference_is_called_practically_equal(sentence):
     rng = np.random.default_rng(1)
     a = rng.random(100) / 10
     said = sentence(a, a + 0.004)
@@ -196,7 +72,7 @@ def test_a_small_difference_is_called_practically_equal():
     assert sentence(a, a + 0.004, rope=0).startswith("net is better calibrated than forest")
 
 
-def test_no_difference_at_all():
+def test_no_difference_at_all(sentence):
     a = np.linspace(0, 0.1, 50)
     said = sentence(a, a.copy())
     assert said == "net and forest have the same ECE in every draw: the difference is exactly 0."
@@ -218,7 +94,7 @@ def test_printing_shows_everything(eight):
     assert "rope 0.01" in eight.spec
 
 
-def test_names_are_shown_as_they_are():
+def test_names_are_shown_as_they_are(comparison_of):
     made = comparison_of({"[red]": [0.1, 0.2], "<b>": [0.3, 0.1]})
     assert "[red] - <b>" in str(made)
     assert "&lt;b&gt;" in made._repr_html_()
@@ -311,17 +187,6 @@ def test_what_cannot_be_asked_is_refused(real, ask, error, said):
         ask(real)
 
 
-@pytest.mark.parametrize("rope", [-1e-9, np.nan, np.inf, "0.01", None, [0.01], True])
-def test_a_rope_is_a_number_that_is_not_negative(rope):
-    with pytest.raises(ValueError, match="`rope` must be a number >= 0 in units of the estimand"):
-        checked_rope(rope)
-
-
-def test_a_rope_may_be_nothing():
-    assert checked_rope(0) == 0.0
-    assert checked_rope(np.float32(0.5)) == 0.5
-
-
 # --- sentence and table have one sign
 
 
@@ -333,7 +198,7 @@ BETTER_LAST = {
 
 
 @pytest.mark.parametrize("names", [("worse", "better"), ("better", "worse"), ("worse", "middle", "better")])
-def test_the_table_is_oriented_as_the_sentence(names):
+def test_the_table_is_oriented_as_the_sentence(names, comparison_of):
     made = comparison_of({name: BETTER_LAST[name] for name in names})
     better, other = "better", "middle" if "middle" in names else "worse"
     one, two = names if len(names) == 2 else (better, other)  # two keep their order, three are listed from the best
@@ -352,13 +217,13 @@ def test_the_table_is_oriented_as_the_sentence(names):
     assert made.names == names
 
 
-def test_many_models_stand_against_the_best():
+def test_many_models_stand_against_the_best(comparison_of):
     made = comparison_of({f"m{i}": [0.1 - 0.01 * i + 0.001 * j for j in range(3)] for i in range(7)})
     assert [row[0] for row in made.sheet().rows] == [f"m6 - m{i}" for i in (5, 4, 3, 2, 1, 0)]
     assert all(row[1].startswith("-0.0") for row in made.sheet().rows)
 
 
-def test_the_details_explain_the_columns():
+def test_the_details_explain_the_columns(comparison_of):
     made = comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]}, rope=0.03)
     printed = " ".join(str(made.details()).split())
     assert "is the probability that" not in str(made)
@@ -370,12 +235,12 @@ def test_the_details_explain_the_columns():
     assert "P(equal) is the probability that the difference is at most 0.03 (the rope)." in printed
 
 
-def test_a_difference_of_nearly_zero_has_no_sign():
+def test_a_difference_of_nearly_zero_has_no_sign(comparison_of):
     made = comparison_of({"A": [0.02, 0.03], "B": [0.02 + 1e-9, 0.03]})
     assert re.search(r"-0\.0+\b", str(made)) is None
 
 
-def test_an_error_of_events_is_not_called_over_confidence():
+def test_an_error_of_events_is_not_called_over_confidence(comparison_of):
     made = comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]})
     of_events = {
         name: evaluate_counts(

@@ -145,13 +145,3 @@ def test_two_evaluations_need_no_names():
         groups().difference()
     with pytest.raises(ValueError, match="`second` must be one of"):
         groups().decide(0, 7)
-
-
-def test_signed_errors_of_two_classes_are_opposite():
-    """What one class gains the other loses: the correlation of their signed errors is near -1."""
-    y, p, _ = rows()
-    both = bc.evaluate(y.astype(int), np.column_stack([1 - p, p]), target="classwise", draws=DRAWS, rng=1)
-    drawn = both.draws("signed_error").values
-    assert np.corrcoef(drawn.T)[0, 1] < -0.95
-    assert both.difference(0, 1, "signed_error").sd() == pytest.approx(drawn[:, 0].std() + drawn[:, 1].std(), rel=0.1)
-    assert np.corrcoef(both.draws("l2_error").values.T)[0, 1] > 0.9

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from bayescal import BinDraws, Estimand, Evaluation, evaluate_counts, net_benefit, plot_forest, recalibration
+from bayescal import BinDraws, Estimand, Evaluation, evaluate_counts, plot_forest
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 
@@ -139,19 +139,3 @@ def test_the_group_that_the_headline_names_is_always_shown():
     assert shown[-1] == "odd"
     assert shown[:-1] == grouped.in_order()[:24]
     assert [row[0] for row in grouped.sheet(whole=True).rows[1:]] == grouped.in_order()
-
-
-def test_groups_of_recalibrations_and_decision_curves_are_ordered_too():
-    """Slopes 1, 0.4 and 2.5 of the three groups; only the first group has useful predictions at the threshold."""
-    rng = np.random.default_rng(1)
-    x, by = rng.normal(0, 1.5, 6000), np.repeat(["exact", "over", "under"], 2000)
-    p = 1 / (1 + np.exp(-x))
-    slope = {"exact": 1.0, "over": 0.4, "under": 2.5}
-    y = rng.random(6000) < 1 / (1 + np.exp(-x * np.vectorize(slope.get)(by)))
-    lines = recalibration(y, p, by=by, rng=1)
-    assert lines.in_order() == ["under", "over", "exact"]
-    assert [row[0] for row in lines.sheet().rows] == ["under", "over", "exact", "all rows"]
-    assert list(dict.fromkeys(row["group"] for row in lines.table())) == ["under", "over", "exact"]
-    curves = net_benefit(y, p, 0.5, by=by, rng=1)
-    assert curves.in_order() == [row[0] for row in curves.sheet().rows[:-1]] == ["over", "exact", "under"]
-    assert curves.in_order("given") == ["exact", "over", "under"]

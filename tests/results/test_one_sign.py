@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal.datasets.simulate import simulate
-from bayescal.report.comparison_shapes import comparison_shapes
+from bayescal.report.comparison import comparison_shapes
 from bayescal.report.over_datasets import difference_rows
-from bayescal.results.joint import listed
 
 WORSE_FIRST = ("timid", "honest", "bent", "flat", "high", "low")
 #: Names and number of a sentence.
@@ -85,11 +84,6 @@ def compared(result, first, second, estimand):
     values = result.draws(estimand).values
     values = np.abs(values) if estimand == "signed_error" else values
     return values[:, result.labels.index(first)] - values[:, result.labels.index(second)]
-
-
-def test_the_order_of_pairs():
-    assert listed(("b", "a"), ("a", "b")) == ("b", "a")
-    assert listed(("c", "b", "a"), ("b", "a", "c")) == ("b", "a", "c")
 
 
 def test_table_frame_and_document_hold_the_difference_of_the_names_in_their_rows(case):

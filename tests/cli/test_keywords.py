@@ -1,0 +1,56 @@
+"""Options become keywords of functions of the library."""
+
+import pytest
+
+import bayescal
+from bayescal import datasets
+from bayescal.cli.keywords import parse_sub_models
+
+
+def test_options_reach_evaluate(tmp_path, report, read_json):
+    digits = datasets.load_digits()
+    arguments = ["--bins", "7", "--binning", "equal-mass", "--draws", "500", "--seed", "3", "--target", "classwise"]
+    out = tmp_path / "x.json"
+    report(datasets.path("digits"), "--label", "label", "--prob-prefix", "random_forest_", *arguments, "--json", out)
+    found = bayescal.evaluate(
+        digits.y_true,
+        digits.y_prob["random_forest"],
+        bins=7,
+        binning="equal-mass",
+        draws=500,
+        rng=3,
+        target="classwise",
+    )
+    written = read_json(out)
+    assert written["table"] == found.table()
+    assert [c["label"] for c in written["classes"]] == list(range(10))
+    assert [b["n"] for b in written["classes"][4]["bins"]] == found[4].counts.n.tolist()
+    asked = written["parameters"]
+    assert (asked["bins"], asked["binning"], asked["draws"], asked["seed"]) == (7, "equal-mass", 500, 3)
+
+
+def test_chosen_sub_models_reach_evaluate(tmp_path, report, read_json):
+    """With one problem and with one problem per class."""
+    digits = datasets.load_digits()
+    names, out = ["logistic_dense", "noise"], tmp_path / "x.json"
+    arguments = ["--label", "label", "--prob-prefix", "random_forest_", "--draws", "200", "--json", out]
+    for target in ("top-label", "classwise"):
+        report(datasets.path("digits"), *arguments, "--target", target, "--sub-models", ", ".join(names))
+        known = {"target": target, "draws": 200, "rng": 1, "sub_models": names}
+        found = bayescal.evaluate(digits.y_true, digits.y_prob["random_forest"], **known)
+        written = read_json(out)
+        assert written["table"] == found.table()
+        assert written["parameters"]["sub_models"] == names
+        assert "prior with sub_models=['noise', 'logistic_dense']" in written["spec"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("logistic_dense", ["logistic_dense"]),  # one name, as it is printed
+        (" independent ,label_noise", ["independent", "label_noise"]),
+        ("shared", ["shared"]),
+    ],
+)
+def test_names_of_sub_models_are_split_at_commas(typed, names):
+    assert parse_sub_models(typed) == names

@@ -1,0 +1,53 @@
+"""The demonstration: two classifiers, their comparison, and what it suggests."""
+
+import numpy as np
+
+import bayescal
+from bayescal import datasets
+from bayescal.cli.tour import in_plain_words
+
+
+def _cancer():
+    cancer = datasets.load_breast_cancer()
+    return cancer.y_true, cancer.y_prob["naive_bayes"]
+
+
+def test_demo_compares_the_two(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    shown = run("demo", width=80).stdout
+    digits = datasets.load_digits()
+    both = {"Naive Bayes": digits.y_prob["naive_bayes"], "Random forest": digits.y_prob["random_forest"]}
+    comparison = bayescal.compare(digits.y_true, both, rng=1)
+    assert comparison.sentence() in " ".join(shown.split())
+    (row,) = comparison.table()
+    line = next(line for line in shown.splitlines() if line.startswith(" Naive Bayes  ") and "0." in line)
+    assert line.split()[2:5] == [f"{row[key]:.4f}" for key in ("mean", "low", "high")]
+
+
+def test_what_demo_suggests_works(tmp_path, monkeypatch, run):
+    import shlex
+
+    monkeypatch.chdir(tmp_path)
+    shown = run("demo").stdout.splitlines()
+    commands = [line.strip() for line in shown if "digits.parquet" in line]
+    assert [shlex.split(command)[1] for command in commands] == ["report", "compare"]
+    again = [run(*shlex.split(command)[1:]) for command in commands]
+    assert [done.exit_code for done in again] == [0, 0]
+    assert next(line for line in shown if line.startswith("The Expected ")) in again[0].stdout.splitlines()
+    # the sentence, however it is broken into lines, and the row of the table
+    verdict = next(i for i, line in enumerate(shown) if line.startswith("Naive Bayes is better calibrated"))
+    assert set(shown[verdict : verdict + 7]) <= set(again[1].stdout.splitlines())
+    code = [line.strip() for line in shown if line.startswith("    ") and ("bc." in line or "bayescal as bc" in line)]
+    assert len(code) == 4
+    wine = datasets.load_wine()
+    given = {"y_true": wine.y_true, "y_prob": wine.y_prob["naive_bayes"], "y_prob_new": wine.y_prob["random_forest"]}
+    exec("\n".join(code), given)
+
+
+def test_plain_words_say_how_far_and_which_way():
+    y, p = _cancer()
+    near = bayescal.evaluate(y, p, rng=1)
+    worse = bayescal.evaluate(y, np.full(len(y), 0.01), rng=1)
+    said = in_plain_words({"One": near, "Two": worse})
+    assert f"One: off by {near.ece.mean():.3f} on average" in said
+    assert f"Two: off by {worse.ece.mean():.3f} on average, nearly always underconfident" in said  # 63 % are benign
