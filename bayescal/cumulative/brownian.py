@@ -32,7 +32,7 @@ SMALLEST = 0.03
 def sf_range(x: ArrayLike) -> Floats:
     r"""Return P(range of B > x), accurate to 1e-12 relative in both tails.
 
-    It is :math:`8 \sum_{k \ge 1} (-1)^{k-1} k\, Q(k x)` [1]_, with the upper tail Q of the standard Normal.
+    It is :math:`8 \sum_{k \ge 1} (-1)^{k-1} k\, Q(k x)` (Feller, 1951), with the upper tail Q of the standard Normal.
 
     >>> sf_range([2.4976722, 6.78])
     array([4.99999945e-02, 4.80703531e-11])

@@ -17,7 +17,7 @@ def test_options_that_are_not_given_have_the_defaults_of_the_library():
 
 
 def test_options_that_are_given_replace_them():
-    question = ClinicalQuestionOptions(threshold=["0.1,0.2"], bins=7, floor=0.01)
+    question = ClinicalQuestionOptions(threshold=["0.1,0.2"], bins="7", floor=0.01)
     keywords = keywords_of(summary, question, DrawsOptions(draws=10, seed=3))
     assert (keywords["bins"], keywords["floor"], keywords["draws"], keywords["rng"]) == (7, 0.01, 10, 3)
     assert keywords["threshold"] == ["0.1,0.2"]

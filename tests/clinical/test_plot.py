@@ -62,7 +62,7 @@ def test_the_band_and_the_distribution_of_the_recalibration():
     mean, low, high = RC.recalibrated(points.score, 0.8)
     for drawn, expected in ((points.mean, mean), (points.low, low), (points.high, high)):
         np.testing.assert_array_equal(drawn, expected)
-    ax = bc.plot_recalibration(RC, axes(), prob=0.8)
+    ax = bc.plot_recalibration(RC, axes((6.4, 4.8)), prob=0.8)
     bars = ax.child_axes[0].patches
     # counts have cells of 0.05 in logit, at most 0.0125 in probability, which bars of 0.02 may divide
     inside = np.histogram(P, bins=np.linspace(0, 1, 6))[0] / 1500

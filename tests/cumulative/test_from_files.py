@@ -62,6 +62,6 @@ def test_words_that_are_replaced_are_those_of_the_library():
     score = rng.random(200) / 100
     cd = bc.cumulative.difference(rng.random(200) < score, score)
     screen = bc.cumulative.screen(rng.random(200), score, np.arange(200) % 40)
-    texts = " ".join(str(each.details()) for each in (cd, cd.posterior(50, rng=1), screen)) + str(screen)
+    texts = " ".join(f"{each} {each.details()}" for each in (cd, cd.posterior(50, rng=1), screen))
     for words in WORDS:
         assert words in " ".join(texts.split())

@@ -261,5 +261,5 @@ def test_merged_cells_are_in_order_each_once():
 
 def test_keys_that_are_not_exact_are_refused():
     require_keys(10, 10, 4, 2)
-    with pytest.raises(ValueError, match="2 models with 4 thresholds have 11 joint cells, more than 10"):
-        require_keys(11, 10, 4, 2)
+    with pytest.raises(ValueError, match=r"2 models with 4 thresholds have 2e\+03 joint cells, more than 1e\+01"):
+        require_keys(2000, 10, 4, 2)
