@@ -1,4 +1,4 @@
-"""What the sub-models return (moments of gaps, draws), their interface, and the sub-model of exact calibration."""
+"""The interface of the sub-models and their results (moments of gaps, draws), and exact calibration as a sub-model."""
 
 import warnings
 from collections.abc import Sequence
