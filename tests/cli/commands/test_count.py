@@ -17,7 +17,8 @@ def test_files_are_counted_together(run, halves, tmp_path):
     out = tmp_path / "all.json"
     done = run("count", *halves, "--label", "won", "--prob", "p", "--bins", "2", "-o", out)
     assert done.exit_code == 0, done.stderr
-    assert bc.load_counts(out) == bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
+    counts = bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, target="event")
+    assert bc.load_counts(out) == counts
     assert bc.load_counts(out).n.tolist() == [2, 2]
 
 
