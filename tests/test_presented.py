@@ -4,22 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal import _render
 from bayescal._presented import shortened
-from bayescal._render import Sheet
-
-
-def test_printing_leaves_notes_and_specification_to_the_details():
-    sheet = Sheet("Sentence. More.", "the spec", ("", "mean"), [["ece", "0.01"]], ["remark"], ["note"], "Sentence.")
-    for shown, details in (
-        (_render.text(sheet), _render.details_text(sheet)),
-        (_render.html(sheet), _render.details_html(sheet)),
-    ):
-        assert all(word in shown for word in ("Sentence.", "0.01", "remark"))
-        assert not any(word in shown for word in ("More.", "note", "the spec"))
-        assert all(word in details for word in ("note", "the spec"))
-        assert not any(word in details for word in ("Sentence", "0.01", "remark"))
-    assert _render.details_text(sheet) == "note\n\nthe spec"
 
 
 def rows(n=600):
