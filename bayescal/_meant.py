@@ -109,6 +109,8 @@ TABLE = (
           f"{_EVALUATE}, bins=bayescal.make_bins(15, closed='right'))"),
     # --- what is drawn, and how often
     Meant("randomstate seed randomseed key generator", "The seed is", ("rng",), f"{_EVALUATE}, rng=1)"),
+    Meant("ndraws nsamples numsamples samples niter nboot bootstrap", "The number of draws is", (),
+          "monitor.evaluate(draws=4000)", of="CalibrationMonitor.evaluate"),
     Meant("ndraws nsamples numsamples samples niter nboot bootstrap", "The number of draws is",
           ("draws", "simulations"), f"{_EVALUATE}, draws=4000)"),
     Meant("nsimulations nsim", "The number of simulated data sets is", ("simulations", "draws"),
@@ -378,13 +380,15 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     >>> of_module("evalute_survival", "bayescal", ["evaluate"])
     ' Did you mean `bayescal.survival.evaluate` or `bayescal.survival.evaluate_counts` or `bayescal.survival.compare`?'
     >>> of_module("compair", "bayescal.survival", ["compare", "evaluate"])
-    ' Did you mean `bayescal.survival.compare` or `bayescal.scores.compare` or `bayescal.scores.ScoreComparison`?'
+    ' Did you mean `bayescal.survival.compare`?'
     """
     owners = {module.rpartition(".")[2]}
     rows = _rows(name, owners)
     if elsewhere := _elsewhere([each for each in rows if each.of], owners) or _elsewhere(rows, owners):
         return elsewhere
-    names = {each: _lazy.written(each) for each in _lazy.former_names()} | {each: f"{module}.{each}" for each in listed}
+    names = {each: f"{module}.{each}" for each in listed}
+    if "survival" not in owners:  # no other function is for right-censored rows
+        names = {each: _lazy.written(each) for each in _lazy.former_names()} | names
     near = dict.fromkeys(names[each] for each in _checks.nearest(name, names) if not each.startswith("_"))
     return f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
 
@@ -496,8 +500,8 @@ def _keywords_only(function: Callable[..., Any]) -> list[str]:
 def public[T: Any](thing: T) -> T:
     """Mark a public function or class, so that errors about its keywords and attributes say what may be meant.
 
-    The function accepts ``sample_weight`` for `weights`, and scikit-learn's names of ways to choose bins; its signature
-    is unchanged.
+    The function accepts ``sample_weight`` for `weights`, ``y_true`` and ``y_prob`` where columns are named otherwise,
+    and scikit-learn's names of ways to choose bins; its signature is unchanged.
     """
     return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]
 
@@ -524,16 +528,31 @@ def _of_class(cls: type) -> type:
 def _no_arguments(self: Any) -> None: ...
 
 
+#: Names that stand for other arguments: of functions with a column of weights, and of those that name the columns of
+#: labels and of probabilities in another way than `evaluate`.
+SAME = (
+    {"sample_weight": "weights"},
+    {"y_true": "outcome", "y_prob": "confidence"},
+    {"y_true": "label", "y_prob": "prob"},
+    {"y_true": "label", "y_prob": "probabilities"},
+)
+
+
 def _of_function[F: Callable[..., Any]](function: F) -> F:
     code = _innermost(function).__code__
-    weighted = "weights" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    same: dict[str, str] = {}
+    for names in SAME:
+        if {*names.values()} <= {*parameters} and not names.keys() & {*parameters, *same}:
+            same |= names
     refused, way = functools.partial(_refused, function), _way  # not global: `called` has those of another module
 
     def called(*args: Any, **keywords: Any) -> Any:
-        if weighted and "sample_weight" in keywords:
-            if keywords.get("weights") is not None:
-                raise TypeError("`weights` and `sample_weight` are the same argument: give one of them.")
-            keywords["weights"] = keywords.pop("sample_weight")
+        for word, name in same.items():
+            if word in keywords:
+                if keywords.get(name) is not None:
+                    raise TypeError(f"`{name}` and `{word}` are the same argument: give one of them.")
+                keywords[name] = keywords.pop(word)
         if "binning" in keywords:
             keywords["binning"] = way(keywords["binning"])
         try:

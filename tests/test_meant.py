@@ -6,6 +6,7 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.special
 
@@ -397,8 +398,8 @@ def test_answers_do_not_suggest_another_value():
         lambda: bc.plot_reliability(RESULTS["Evaluation"], level=0.9): "`plot_reliability(evaluation, prob=0.95)`.",
         lambda: bc.count_file("rows.csv", alpha=0.05): "given to the result: `result.table(prob=0.9)`.",
         lambda: bc.count_file("rows.csv", correct="right"): "prob='confidence', target='confidence')`.",
-        lambda: bc.count_file("rows.csv", y_true="y", y_prob="p"): "Here it is called 'label'",
-        lambda: bc.count_file("rows.csv", label="y", y_prob="p"): "Here it is called 'prob'",
+        lambda: bc.count_file("rows.csv", labels="y", y_prob="p"): "Here it is called 'label'",
+        lambda: bc.count_file("rows.csv", label="y", y_score="p"): "Here it is called 'prob'",
         lambda: bc.CalibrationDisplay.from_estimator(Classifier(), P, outcome=Y): "Here it is called 'y'",
         lambda: bc.net_benefit(y_prob=P, target="event"): "The outcome is chosen by `bayescal.evaluate(y_true,",
         lambda: bc.evaluate_counts(COUNTS, logits=P): "or, for a matrix, `scipy.special.softmax(logits, axis=1)`.",
@@ -489,6 +490,32 @@ def test_weights_of_scikit_learn_are_weights():
         and "are the same argument" not in refusal(called, weights=w, sample_weight=w)
     ]
     assert offenders == []
+
+
+def test_columns_have_the_names_of_evaluate_everywhere(tmp_path):
+    """Functions that name columns in another way accept `y_true` and `y_prob`, too; both names are an error."""
+    frame = pd.DataFrame({"y": Y, "p": P})
+    file = tmp_path / "rows.csv"
+    frame.to_csv(file, index=False)
+    event = {"target": "event"}
+    for called, source, names, options in (
+        (bc.BinnedCounts.from_frame, frame, ("outcome", "confidence"), event),
+        (bc.decisions.ThresholdCounts.from_frame, frame, ("outcome", "confidence"), {"thresholds": [0.1, 0.5]}),
+        (bc.count_file, file, ("label", "prob"), event),
+    ):
+        other = called(source, **dict(zip(names, ("y", "p"), strict=True)), **options)
+        same = called(source, y_true="y", y_prob="p", **options)
+        assert np.array_equal(same.n, other.n)
+        with pytest.raises(TypeError, match=f"`{names[0]}` and `y_true` are the same argument"):
+            called(source, y_true="y", y_prob="p", **{names[0]: "y"}, **options)
+
+
+def test_hints_stay_with_their_object():
+    with pytest.raises(TypeError, match=r"The number of draws is `monitor\.evaluate\(draws=4000\)`\.$"):
+        bc.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(n_draws=10)
+    with pytest.raises(AttributeError, match="has no attribute 'recalibration'") as caught:
+        bc.survival.recalibration  # noqa: B018
+    assert "clinical" not in str(caught.value)  # whose functions do not know censoring
 
 
 def test_options_of_models():

@@ -194,7 +194,8 @@ class BinnedCounts(Counted):
             A pandas, polars (eager or lazy), dask or pyspark data frame, a pyarrow Table or a duckdb relation. It is
             not modified.
         outcome : str, default "outcome"
-            Column of observed outcomes: 0 and 1, or booleans.
+            Column of observed outcomes: 0 and 1, or booleans. ``y_true=`` is accepted for it, and ``y_prob=`` for
+            `confidence`.
         confidence : str, default "confidence"
             Column of probabilities stated for outcome 1, in [0, 1]. The edges are converted to the type of this column,
             float32 or float64, so that every engine returns the same numbers of rows as `from_arrays`.

@@ -102,6 +102,7 @@ def count_file(
         The file. Its content decides its format; text may be compressed with gzip.
     label : str
         Column of labels: numbers or true/false, or text with `classes` or with class names after `prob_prefix`.
+        ``y_true=`` is accepted for it, and ``y_prob=`` for `prob`.
     prob : str, optional
         Column of probabilities of one event. Either this or `prob_prefix`.
     prob_prefix : str, optional
