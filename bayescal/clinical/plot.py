@@ -196,10 +196,10 @@ def _draw(
     `colors` are the arguments of the main colour, the diagonal, and both sides. The second title is that of small axes,
     which have no paragraphs.
     """
+    ax = axes_or_new(ax, figsize=(5.0, 6.0))  # says what to install if matplotlib is missing
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    ax = axes_or_new(ax, figsize=(5.0, 6.0))
     require_undivided(ax)
     small = is_small(ax, *ROOM)
     main = _checks.color("color", colors[0], palette(ax).blue)
