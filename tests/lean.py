@@ -1,7 +1,7 @@
 """What a lean environment runs, and what it says about the rest; `test_lean.py` starts this file as a program.
 
-A lean environment has the packages of `.ci/requirements/lean.txt` and no others. With ``--hide``, the other packages of
-a full environment are hidden. Prints JSON: a digest of each result, or the error.
+A lean environment has the packages of `.ci/requirements/lean.txt` and no others. Prints JSON: a digest of each result,
+or the error.
 """
 
 import contextlib
@@ -26,19 +26,6 @@ def names_in(requirements):
 LEAN = names_in(ROOT / ".ci" / "requirements" / "lean.txt") | {"bayescal"}
 
 
-class Hiding:
-    """A finder of modules that does not find the given ones."""
-
-    def __init__(self, finder, hidden):
-        self._finder, self._hidden = finder, hidden
-
-    def find_spec(self, name, path=None, target=None):
-        return None if name.partition(".")[0] in self._hidden else self._finder.find_spec(name, path, target)
-
-    def __getattr__(self, name):
-        return getattr(self._finder, name)
-
-
 def others():
     """Return the modules of all installed packages that are not among the lean ones, nor what installs packages."""
     keep = LEAN | {"pip", "setuptools", "wheel"}
@@ -46,14 +33,6 @@ def others():
     return {
         module for module, of in packages.items() if not {name.lower().replace("_", "-") for name in of} & keep
     } - set(sys.stdlib_module_names)
-
-
-#: Calls of `every_function` that are made in the ordinary tests; `make lean` makes all.
-SOME = (
-    "evaluate", "evaluate, groups", "evaluate, pooled", "evaluate, classes", "compare", "clinical_summary",
-    "recalibration", "monitor", "evaluate_shifted", "evaluate_survival", "net_benefit",
-    "save_counts, load_counts", "weight_report",
-)  # fmt: skip
 
 
 def digest(thing):
@@ -64,13 +43,13 @@ def digest(thing):
     return hashlib.sha256(repr((every_function.bits(thing), shown)).encode()).hexdigest()
 
 
-def results(names=None):
+def results():
     """Return the digest of each call by its name; of files, which need another package, none."""
     import every_function
 
     rows = every_function.generated(4, 60, "uniform", "as stated", "none")
     made = {}
-    for name in names or every_function.CALLS:
+    for name in every_function.CALLS:
         with warnings.catch_warnings(action="ignore"):
             if "file" in name:
                 continue
@@ -152,10 +131,5 @@ def command_line():
 
 
 if __name__ == "__main__":
-    hide, names = "--hide" in sys.argv, SOME if "--some" in sys.argv else None
-    if hide:
-        hidden = others()
-        sys.meta_path[:] = [Hiding(finder, hidden) for finder in sys.meta_path]
-    made = {"results": results(names), "refused": refused(), "command line": command_line()}
-    made["others"] = sorted(others() & set(sys.modules)) if hide else sorted(others())
+    made = {"results": results(), "refused": refused(), "command line": command_line(), "others": sorted(others())}
     print(json.dumps(made))

@@ -155,6 +155,7 @@ STATES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
 def test_what_was_written_last_is_there_whole(name, tmp_path):
     states, load, save = STATES[name]
@@ -250,6 +251,7 @@ def killed_command(inputs):
         yield killed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_outputs_of_commands_are_whole(name, inputs, killed_command, tmp_path, monkeypatch):
     from typer.testing import CliRunner

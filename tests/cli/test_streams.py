@@ -300,6 +300,7 @@ def slow(arguments, pause):
     return [sys.executable, "-c", SLOW.format(arguments=arguments, pause=pause)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 def test_a_terminal_sees_how_far_it_is(rows, tmp_path):
     write(rows, tmp_path / "rows.csv")
@@ -325,6 +326,7 @@ def test_a_terminal_sees_how_far_it_is(rows, tmp_path):
     assert re.search(rb"4,096 of [89],\d{3} rows", shown)  # of text, how many there are is a guess
 
 
+@pytest.mark.slow
 def test_no_bar_where_nobody_looks(rows, tmp_path):
     write(rows, tmp_path / "rows.csv")
     quiet = subprocess.run(

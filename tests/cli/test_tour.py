@@ -1,6 +1,7 @@
 """The demonstration: two classifiers, their comparison, and what it suggests."""
 
 import numpy as np
+import pytest
 
 import bayescal
 from bayescal import datasets
@@ -12,6 +13,7 @@ def _cancer():
     return cancer.y_true, cancer.y_prob["naive_bayes"]
 
 
+@pytest.mark.slow
 def test_demo_compares_the_two(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     shown = run("demo", width=80).stdout
@@ -24,6 +26,7 @@ def test_demo_compares_the_two(tmp_path, monkeypatch, run):
     assert line.split()[2:5] == [f"{row[key]:.4f}" for key in ("mean", "low", "high")]
 
 
+@pytest.mark.slow
 def test_what_demo_suggests_works(tmp_path, monkeypatch, run):
     import shlex
 

@@ -1,9 +1,12 @@
 """``bayescal demo``."""
 
+import pytest
+
 import bayescal
 from bayescal import datasets
 
 
+@pytest.mark.slow
 def test_demo(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     done = run("demo", width=80)
