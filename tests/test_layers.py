@@ -471,6 +471,28 @@ def test_the_files_are_the_answers():
     )
 
 
+#: Limits of the package: files, lines of them, and the smallest share of modules with a test file of their name.
+MOST_FILES, MOST_LINES, MIRRORED = 350, 69_000, 0.9
+
+
+def test_the_package_is_small():
+    assert len(FILES) <= MOST_FILES
+    assert sum(len((PACKAGE / path).read_text(encoding="utf-8").splitlines()) for path in FILES) <= MOST_LINES
+
+
+def test_tests_mirror_the_modules():
+    """`bayescal/stats/bins.py` has `tests/stats/test_bins.py`, whose tests may stand in further files, too."""
+    modules = [Path(path) for path in FILES if not path.endswith(("__init__.py", "__main__.py", "_version.py"))]
+    missing = [m for m in modules if not (ROOT / "tests" / m.parent / f"test_{m.stem.lstrip('_')}.py").is_file()]
+    assert len(missing) <= (1 - MIRRORED) * len(modules), missing
+
+
+@pytest.mark.parametrize("topic", sorted(TOPICS))
+def test_a_topic_has_one_folder_of_source_and_one_of_tests(topic):
+    for folder in ("bayescal", "tests"):
+        assert [path for path in (ROOT / folder).rglob(topic) if path.is_dir()] == [ROOT / folder / topic]
+
+
 def test_no_layer_above_asks_for_a_posterior_by_its_class():
     """Results ask for capabilities (posterior/contract.py); only the posteriors and their verification know classes."""
     for file in PACKAGE.rglob("*.py"):
