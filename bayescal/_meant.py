@@ -53,8 +53,8 @@ TABLE = (
     # --- columns
     Meant(_LABELS, "Labels are", ("y_true", "outcome", "response", "event", "y", "count_file:label",
           "shift.count_files:label", "ClasswiseCounts.from_frame:label")),
-    Meant(_PROBABILITIES, "Probabilities are", ("y_prob", "score", "confidence", "risk", "y_prob_target",
-          "count_file:prob", "shift.count_files:prob")),
+    Meant(_PROBABILITIES, "Probabilities are", ("y_prob", "confidence", "risk", "y_prob_target",
+          "cumulative.subpopulation:score", "cumulative.screen:score", "count_file:prob", "shift.count_files:prob")),
     Meant(f"ytrue yprob {_LABELS} {_PROBABILITIES}", "Labels and probabilities are evaluated by", (), f"{_EVALUATE})"),
     Meant("correct correctness iscorrect hits", "Whether predictions are right is counted by", (),
           "bayescal.count_file(path, label='correct', prob='confidence', target='confidence')", of="count_file"),
@@ -108,6 +108,8 @@ TABLE = (
     Meant("closed", "The side on which bins are closed belongs to the bins:", (),
           f"{_EVALUATE}, bins=bayescal.make_bins(15, closed='right'))"),
     # --- what is drawn, and how often
+    Meant("randomstate seed randomseed key generator", "The seed is", (), "monitor.evaluate(rng=1)",
+          of="CalibrationMonitor.evaluate"),
     Meant("randomstate seed randomseed key generator", "The seed is", ("rng",), f"{_EVALUATE}, rng=1)"),
     Meant("ndraws nsamples numsamples samples niter nboot bootstrap", "The number of draws is", (),
           "monitor.evaluate(draws=4000)", of="CalibrationMonitor.evaluate"),
@@ -143,7 +145,10 @@ TABLE = (
           "The probability of an interval is given to the result:", ("prob=0.95",),
           "result.ece.interval(0.9)` or `result.table(prob=0.9)"),
     # --- quantities
-    Meant("norm ord power order", "The norm is chosen by its order:", ("plug_in_error:order", "estimands.lp_error:p"),
+    Meant("power assurance", "The probability that the goal is met is", ("assurance",),
+          "bayescal.labels_needed(counts, width=0.1, assurance=0.8)"),
+    Meant("norm ord order", "The norm is chosen by its order, which is 1 for the ECE:",
+          ("plug_in_error:order", "estimands.lp_error:p"),
           f"{_EVALUATE}).lp_error(2)` or `bayescal.plug_in_error(y_true, y_prob, order=2)"),
     Meant("debias debiased", "The plug-in value without its bias is", ("debiased",),
           "bayescal.plug_in_error(y_true, y_prob, order=2, debiased=True)"),
@@ -187,7 +192,8 @@ TABLE = (
           "`bayescal.plug_in_error(y_true, y_prob, order=float('inf'))"),
     Meant("ace adaptiveece adaptivecalibrationerror",
           "The average calibration error is no estimand of this package. The adaptive calibration error is", (),
-          f"{_EVALUATE}, binning='equal-mass').ece"),
+          f"{_EVALUATE}, binning='equal-mass').ece` or, for a matrix, "
+          "`bayescal.evaluate(labels, matrix, target='classwise', binning='equal-mass').ece"),
     Meant("sce classwiseece staticcalibrationerror", "The classwise ECE is", (),
           "bayescal.evaluate(labels, matrix, target='classwise').ece"),
     Meant("cemp kuiper kuiperstatistic pkuiper", "The Kuiper statistic (c_emp) is", ("kuiper",),
@@ -535,6 +541,7 @@ SAME = (
     {"y_true": "outcome", "y_prob": "confidence"},
     {"y_true": "label", "y_prob": "prob"},
     {"y_true": "label", "y_prob": "probabilities"},
+    {"y_true": "response", "y_prob": "score"},
 )
 
 

@@ -80,7 +80,8 @@ def evaluate(
         - ``confidence``: the prediction is right; `y_true` states whether it is, and `y_prob` is its confidence.
     bins : int, array-like or Bins, default 15
         Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. For (a, b], pass
-        ``make_bins(15, closed="right")``. The ECE depends on the bins, so every printed result states them.
+        ``make_bins(15, closed="right")``. The ECE depends on the bins; `Evaluation.spec` and
+        `Evaluation.details` state them.
     binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
         How the edges are chosen if `bins` is a number: bins of equal width, bins with nearly equal numbers of rows
         (`equal_mass_edges`), or, for weighted rows, bins with nearly equal effective numbers of rows

@@ -511,6 +511,12 @@ def test_columns_have_the_names_of_evaluate_everywhere(tmp_path):
 
 
 def test_hints_stay_with_their_object():
+    with pytest.raises(TypeError, match=r"Here it is called 'assurance'"):
+        bc.labels_needed(COUNTS, width=0.1, power=0.8)
+    with pytest.raises(TypeError, match=r"Labels and probabilities are evaluated by"):
+        bc.scores.compare(Y, {"a": P}, y_score=P)
+    with pytest.raises(TypeError, match=r"The seed is `monitor\.evaluate\(rng=1\)`"):
+        bc.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(seed=1)
     with pytest.raises(TypeError, match=r"The number of draws is `monitor\.evaluate\(draws=4000\)`\.$"):
         bc.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(n_draws=10)
     with pytest.raises(AttributeError, match="has no attribute 'recalibration'") as caught:
