@@ -174,7 +174,8 @@ def _indented(value: Any, margin: str) -> str:
 def read_document(path: str | Path, schema: str) -> dict[str, Any]:
     """Read a JSON document and check its schema: a name, a slash and a version.
 
-    OSError or ValueError if the file does not exist, is a folder, is not JSON, is truncated, or has another schema.
+    Raise OSError or ValueError if the file does not exist, is a folder, is not JSON, is truncated, or has another
+    schema.
     """
     path = existing_file(path)
     try:

@@ -116,7 +116,7 @@ def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier,
 def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) -> dict[str, ModelColumns]:
     """Return the columns of each classifier, at least two, by its name.
 
-    There is one file with the columns of all classifiers, or one file per classifier. ValueError if an option is
+    There is one file with the columns of all classifiers, or one file per classifier. Raise ValueError if an option is
     missing or superfluous, or two classifiers have the same name.
     """
     option = option_of_probabilities(options, "each classifier's probabilities are", "one column per classifier")
@@ -137,7 +137,7 @@ def named_columns(
 
     `texts` are the values of `option` ("prob", "prob-prefix" or "confidence"), ``COLUMN`` or ``NAME=COLUMN``; `labels`
     are columns of labels, of which one stands for all. `key` is the column that matches the rows of several files.
-    ValueError if numbers of files and columns do not match, or two classifiers have the same name.
+    Raise ValueError if numbers of files and columns do not match, or two classifiers have the same name.
     """
     sources = _sources(files, key)
     n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))

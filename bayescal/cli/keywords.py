@@ -26,7 +26,7 @@ def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
 def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, Any]:
     """Return the keywords of a function of the library; its defaults stand for options that were not given.
 
-    The seed becomes the keyword ``rng``. ValueError if the text of an option cannot be parsed.
+    The seed becomes the keyword ``rng``. Raise ValueError if the text of an option cannot be parsed.
 
     >>> from bayescal.cli.options import ModelOptions, QuestionOptions
     >>> from bayescal.evaluate import evaluate

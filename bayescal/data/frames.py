@@ -22,8 +22,8 @@ SKIPS_INTEGERS = 2**53
 def to_array(name: str, values: Any) -> Array:
     """Convert a container to numbers, booleans or strings by position; refuse missing entries and other types.
 
-    A list, tuple, numpy array (not copied), pandas, polars or pyarrow column or frame, an xarray or PyTorch object:
-    anything with ``__array__`` or a data-frame protocol.
+    A container is a list, tuple, numpy array (not copied), pandas, polars or pyarrow column or frame, an xarray or
+    PyTorch object: anything with ``__array__`` or a data-frame protocol.
     """
     if isinstance(values, np.ndarray):
         array = _from_numpy(name, values)

@@ -215,7 +215,8 @@ class ThresholdCounts(Counted):
         thresholds : float or array-like of float, optional
             As for `from_arrays`.
         outcome : str, default "outcome"
-            Column of observed outcomes: 0 and 1, or booleans.
+            Column of observed outcomes: 0 and 1, or booleans. ``y_true=`` is accepted for it, and ``y_prob=`` for
+            `confidence`.
         confidence : str, sequence of str, or mapping of str to str, default "confidence"
             Column of probabilities stated for outcome 1, in [0, 1]. Of several models, their columns, which are then
             the names of the models; or the name of each model and its column.

@@ -128,10 +128,10 @@ class LogEValues:
 def calibration_e_values(n: Floats, k: Floats, mean_confidence: Floats, midpoints: Floats) -> LogEValues:
     r"""Return the e-values of windows against exact calibration, for each alternative.
 
-    Rows `n`, rows with outcome 1 `k`, and `mean_confidence` have shape (n_windows, ..., n_bins). A change of slope
-    multiplies the logits of `midpoints`, shape (n_bins,), which must not depend on the rows. The logarithm is :math:`k
-    \delta - n \log(1 + \bar c (e^\delta - 1))`, that of :math:`(q / \bar c)^k ((1 - q) / (1 - \bar c))^{n - k}` for
-    :math:`q` with logit :math:`\operatorname{logit} \bar c + \delta`.
+    Rows `n`, rows with outcome 1 `k`, and `mean_confidence`, which is not used where a bin has no rows, have shape
+    (n_windows, ..., n_bins). A change of slope multiplies the logits of `midpoints`, shape (n_bins,), which must not
+    depend on the rows. The logarithm is :math:`k \delta - n \log(1 + \bar c (e^\delta - 1))`, that of :math:`(q / \bar
+    c)^k ((1 - q) / (1 - \bar c))^{n - k}` for :math:`q` with logit :math:`\operatorname{logit} \bar c + \delta`.
     """
     c = np.where(n > 0, mean_confidence, 0.5)[..., None]
 
@@ -271,9 +271,10 @@ def _sum_above(k: Floats, n: Floats, all_k: Floats, all_n: Floats) -> Floats:
 def log_marginals(n: Floats, k: Floats, midpoints: Floats, mean_confidence: Floats) -> Floats:
     """Return the log marginal likelihood of the outcomes up to each window, shape (n_windows, ...).
 
-    Rows `n`, rows with outcome 1 `k`, and `mean_confidence` of the rows up to each window have shape (n_windows, ...,
-    n_bins); `midpoints`, shape (n_bins,), are the centres of bins without rows. The result sums, over the windows, log
-    p(outcomes up to a window) - log p(outcomes before it), both with the centres before the window.
+    Rows `n`, rows with outcome 1 `k`, and `mean_confidence` of the rows up to each window, which is not used in bins
+    without rows, have shape (n_windows, ..., n_bins); `midpoints`, shape (n_bins,), are the centres of bins without
+    rows. The result sums, over the windows, log p(outcomes up to a window) - log p(outcomes before it), both with the
+    centres before the window.
     """
     none = np.zeros_like(n[:1])
     n_before, k_before = np.concatenate([none, n[:-1]]), np.concatenate([none, k[:-1]])
@@ -310,9 +311,10 @@ def _log_mean(values: Floats) -> Floats:
 def ece_intervals(n: Floats, k: Floats, mean_confidence: Floats, log_marginal: Floats, level: float) -> Floats:
     """Return the range of the ECE over all accuracies whose likelihood is at least `level` times the marginal one.
 
-    Rows `n`, at least one, rows with outcome 1 `k`, and `mean_confidence` have shape (..., n_bins); `log_marginal`, as
-    of `log_marginals`, has shape (...). The result, shape (2, ...), has the lower and the upper end. Both are values of
-    the Lagrange dual problem, which are never inside the range.
+    Rows `n`, at least one, rows with outcome 1 `k`, and `mean_confidence`, which is not used in bins without rows, have
+    shape (..., n_bins); `log_marginal`, as of `log_marginals`, has shape (...). `level` is the probability with which
+    any of the intervals may miss its true value. The result, shape (2, ...), has the lower and the upper end. Both are
+    values of the Lagrange dual problem, which are never inside the range.
     """
     total = n.sum(axis=-1, keepdims=True)
     share, seen = n / total, np.divide(k, n, out=np.zeros_like(n), where=n > 0)

@@ -28,9 +28,9 @@ PILOTS = {"width": BinnedCounts, "below": BinnedCounts, "above": BinnedCounts, "
 class Goal:
     """A statement that the evaluation of a test set is to reach.
 
-    `kind`: "width" of a narrow interval, "below" or "above" a limit of which the posterior is sure, "difference" for a
-    verdict on two classifiers. `size`: the width, the limit, or the half-width of the region of practical equivalence.
-    `prob`: probability of the interval, or of the statement.
+    `kind` is "width" for a narrow interval, "below" or "above" for a limit of which the posterior is sure, or
+    "difference" for a verdict on two classifiers. `size` is the width, the limit, or the half-width of the region of
+    practical equivalence; `prob` is the probability of the interval or of the statement.
     """
 
     kind: str

@@ -62,7 +62,7 @@ def _log_tail_ratio(near: Floats, distance: Floats) -> Floats:
 def sample_truncated_normal(
     loc: ArrayLike, scale: ArrayLike, low: ArrayLike, high: ArrayLike, n_draws: int, *, rng: Any = None
 ) -> Floats:
-    """Draw from Normals(loc, scale^2) truncated to [low, high], all of which broadcast; draws are on a new axis 0.
+    """Draw from Normal(loc, scale^2) truncated to [low, high] by inversion; all broadcast, draws are on a new axis 0.
 
     >>> sample_truncated_normal(-1.0, 0.01, 0.0, 0.1, 3, rng=1)
     array([7.170e-05, 3.004e-04, 1.557e-05])

@@ -80,7 +80,7 @@ class ReliabilityPoints:
 def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> ReliabilityPoints:
     """Compute what `plot_reliability` draws: one entry for each bin with rows.
 
-    TypeError if `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
+    Raise TypeError if `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
 
     >>> import bayescal as bc
     >>> points = reliability_points(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))

@@ -40,11 +40,11 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     `parameters` are arguments with which the call can be repeated, as those of the command line. `options`:
     ``estimand=`` of a `Comparison`, ``estimands=`` of an `Evaluation`.
 
-    Always schema, bayescal (version), spec, sentence and parameters; results with a table have remarks, and notes,
-    which are those of `details`. An `Evaluation` and a `ClasswiseEvaluation` have question, interval, remarks, table,
-    probability_below, ``seeds`` and ``bins``, a list of bins; with ``target="classwise"``, ``classes``, each with its
-    ``bins``, replaces ``bins``. Evaluations of a target without labels also have class_frequencies or weight_report.
-    The functions for the other results describe theirs.
+    There are always schema, bayescal (version), spec, sentence and parameters; results with a table have remarks, and
+    notes, which are those of `details`. An `Evaluation` and a `ClasswiseEvaluation` have question, interval, remarks,
+    table, probability_below, ``seeds`` and ``bins``, a list of bins; with ``target="classwise"``, ``classes``, each
+    with its ``bins``, replaces ``bins``. Evaluations of a target without labels also have class_frequencies or
+    weight_report. The functions for the other results describe theirs.
     """
     load_page_of(type(result))
     made: dict[str, Any] = document_of(result, parameters, **options)

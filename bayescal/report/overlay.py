@@ -91,7 +91,7 @@ class Diagram:
 def several(evaluation: Any) -> dict[str, Evaluation] | None:
     """Return the evaluations of a mapping, sequence, `Comparison` or `BinSensitivity` by name; None for anything else.
 
-    TypeError if only some members are evaluations; ValueError if there are none, or their targets differ.
+    Raise TypeError if only some members are evaluations; ValueError if there are none, or their targets differ.
     """
     if isinstance(evaluation, Compared):
         members: dict[Any, Any] = dict(evaluation.evaluations)

@@ -68,7 +68,7 @@ def count_files(
         same columns of probabilities; its other columns are not read.
     label : str
         Column of labels in `source`: numbers or true/false, or text with `classes` or with class names after
-        `prob_prefix`.
+        `prob_prefix`. ``y_true=`` is accepted for it, and ``y_prob=`` for `prob`.
     prob : str, optional
         Column of probabilities of one event, in both files. Either this or `prob_prefix`.
     prob_prefix : str, optional

@@ -218,7 +218,7 @@ class ClasswiseCounts(Sums):
             A pandas, polars (eager or lazy), dask or pyspark data frame, a pyarrow Table or a duckdb relation. It is
             not modified.
         label : str, default "label"
-            Column of the class of each row.
+            Column of the class of each row. ``y_true=`` is accepted for it, and ``y_prob=`` for `probabilities`.
         probabilities : mapping of label to str, or sequence of str
             Column of the probability of each class. In a sequence, the names of the columns are the labels.
         weights : str, optional

@@ -409,8 +409,8 @@ def clusters_of(counts: Any) -> ClusterSums | None:
 class PairedClusters(Sums):
     """Sums over clusters j, by bin b of the first and bin c of the second classifier.
 
-    With sums of residuals r, s and of weights n, m of the two. As for `ClusterSums`, sums of two batches can be added
-    if no cluster has rows in both.
+    r and s are the sums of residuals, n and m those of weights, of the first and of the second. As for `ClusterSums`,
+    sums of two batches can be added if no cluster has rows in both.
     """
 
     rr: Floats  # (n_first, n_second) sum of r_jb s_jc

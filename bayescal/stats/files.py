@@ -68,7 +68,7 @@ class Counting:
         return replace(ClassRows.read(rows.y_true, rows.y_prob, weights=rows.weights, **known), whole=False)
 
 
-def _with_unit_rows[Counted](stream: RowStream, count: Callable[[RowStream], Counted]) -> Counted:
+def _with_unit_rows[C](stream: RowStream, count: Callable[[RowStream], C]) -> C:
     """Count the rows of a file; if a matrix has rows that sum to 1 up to rounding, count them divided by their sums."""
     try:
         return count(stream)

@@ -15,7 +15,11 @@ ARRAYS = (np.ndarray, NDArray)
 
 def read_only(values: Any, dtype: Any = None) -> np.ndarray:
     """Return a read-only view of an array; in place changes such as ``counts.k += 1`` would contradict other sums."""
-    view = np.asarray(values, dtype=dtype).view()
+    array = np.asarray(values)
+    with np.errstate(invalid="ignore"):
+        view = np.asarray(array, dtype=dtype).view()
+    if view.dtype.kind == "i" and array.dtype.kind == "f" and not np.array_equal(view, array):
+        raise ValueError("numbers of rows must be whole; those of weighted rows are sums of weights.")
     view.setflags(write=False)
     return view
 

@@ -255,7 +255,7 @@ def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, NDArray[np.b
 
 
 def stable_order(score: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return ``np.argsort(score, kind="stable")`` of scores in [0, 1], and the sorted scores, with 0 instead of -0.
+    """Return ``np.argsort(score, kind="stable")`` of one or more scores in [0, 1], and the sorted scores, without -0.
 
     The highest bits of a score and its index, together 64 bits, are sorted as one integer. Rows whose scores only
     differ in lower bits are sorted again. Scores of more than 64 bits are rounded to float64.
@@ -434,7 +434,7 @@ class MergedCounts(Whole):
         return accuracy * (1 - accuracy) * self.weight_sq / self.weight.sum() ** 2
 
     def mean_step(self, accuracy: Floats, *, between: str) -> float:
-        """Mean standard deviation of a step between bins or scores, weighted by variance, relative to the end."""
+        """Mean standard deviation of a step between bins or scores, weighted by variance, relative to its end."""
         each = accuracy * (1 - accuracy)
         size = self.step_size if between == "scores" else self.weight_sq**1.5
         return float((each**1.5 * size).sum() / (each * self.weight_sq).sum() ** 1.5)

@@ -274,7 +274,7 @@ def cluster_sums(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64])
     The pseudo-outcome of a row replaces its outcome: the derivative of the product-limit number of events in its bin
     with respect to the weight of the row (`HorizonRows.influences`). The derivative of the estimated sum of squared
     errors replaces the squared error of the row. Weighted means are then the estimates from all rows. Without
-    censoring, both equal the outcome and the squared error. At most 512 bins.
+    censoring, both equal the outcome and the squared error. More than 512 bins are refused.
     """
     n_bins = len(at.exits.staying)
     require_few(n_bins)

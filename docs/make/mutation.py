@@ -132,7 +132,8 @@ def mirror(file: str) -> list[list[str]]:
     """Return the tests of a module in stages: its own and its doctests, those of its layer, those of the pipeline."""
     path = Path(file).relative_to("bayescal")
     name, folder = path.stem.strip("_"), f"tests/{path.parts[0]}" if len(path.parts) > 1 else "tests"
-    own = [test for test in (f"{folder}/test_{name}.py", FURTHER.get(file, "")) if (ROOT / test).is_file()]
+    mirrored = (Path("tests") / path.parent / f"test_{name}.py").as_posix()
+    own = [test for test in (mirrored, FURTHER.get(file, "")) if (ROOT / test).is_file()]
     stages = [[file, *own], [*LEFT_OUT, folder], [*PIPELINE]]
     return [stage for stage in stages if "tests" not in stage]  # `_checks.py` belongs to no layer
 

@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import pytest
@@ -129,3 +129,10 @@ def test_sums_of_other_types_are_not_added():
 
     with pytest.raises(TypeError, match="unsupported operand"):
         Tally(np.array([1]), np.zeros(1)) + Other()
+
+
+def test_fractions_are_no_numbers_of_rows():
+    counts = bc.PairedCounts.from_arrays([0, 1], [0.2, 0.7], [0, 1], [0.3, 0.6], bins=2)
+    with pytest.raises(ValueError, match="must be whole"):
+        replace(counts, cells=counts.cells + 0.5)
+    assert replace(counts, cells=counts.cells.astype(float)) == counts
