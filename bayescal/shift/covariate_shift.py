@@ -176,7 +176,7 @@ def covariate(
     --------
     bayescal.shift.label : If the class frequencies alone differ.
     bayescal.shift.weight_report : The evidence of weighted rows.
-    evaluate : If labels of the target are known.
+    bayescal.evaluate : If labels of the target are known.
 
     Notes
     -----

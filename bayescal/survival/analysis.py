@@ -78,7 +78,7 @@ def evaluate(
         The time at which risks are compared with events, in the unit of `time`; at most the last time. A sequence
         needs one column of `risk` per horizon.
     bins : int, array-like or Bins, default 10
-        Number of bins of the risk, or edges; see `evaluate`.
+        Number of bins of the risk, or edges; see `bayescal.evaluate`.
     binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
         How the edges are chosen if `bins` is a number. For several horizons, they are chosen for each.
     cause : int, default 1
@@ -87,20 +87,20 @@ def evaluate(
         Importance weights >= 0. If censoring depends on more than the risk: for rows with known outcome the inverse
         probability, from a model of censoring, of not being censored before the time or the horizon, and 0 for others.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
-        Group of each row; see `evaluate`. It needs a single horizon.
+        Group of each row; see `bayescal.evaluate`. It needs a single horizon.
     cluster : array-like, shape (n_rows,), or data frame of several columns, optional
         Cluster of each row, such as the patient of a stay or the hospital of a patient, if times of rows of one cluster
-        may depend on each other; see `evaluate`.
+        may depend on each other; see `bayescal.evaluate`.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
-        The posterior; see `evaluate`.
+        The posterior; see `bayescal.evaluate`.
     draws : int, default 4000
         Number of independent posterior draws, at least 2.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`.
     progress : bool, optional
-        Whether to show a progress bar for groups; see `evaluate`.
+        Whether to show a progress bar for groups; see `bayescal.evaluate`.
     **options
-        Options of the model; see `evaluate`.
+        Options of the model; see `bayescal.evaluate`.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def evaluate(
     of Aalen and Johansen [2]_ with competing causes, within each bin, so that censoring may depend on the stated risk.
     It must not depend on anything else that predicts the event.
 
-    The posterior is that of `evaluate`, given effective numbers of rows and events
+    The posterior is that of `bayescal.evaluate`, given effective numbers of rows and events
 
     .. math::
         n_b^* = n_b \Big/ \operatorname{mean} \frac{1}{G_b(u-)}, \qquad k_b^* = n_b^* F_b(t),
@@ -142,9 +142,9 @@ def evaluate(
     where :math:`G_b` is the censoring curve of the bin, and the mean is over times u of events in all bins, weighted
     with the increments of the odds :math:`e^{c H(u)} - 1`; H is the pooled cumulative hazard, and c gives the bin its
     mean risk at t. This solves Greenwood's formula for the number of rows without using the bin's own events. Without
-    censoring before the horizon, :math:`n_b^* = n_b`, and every number equals that of `evaluate`.
+    censoring before the horizon, :math:`n_b^* = n_b`, and every number equals that of `bayescal.evaluate`.
 
-    With `cluster`, effective numbers are divided by design effects, as in `evaluate`. The pseudo-outcome
+    With `cluster`, effective numbers are divided by design effects, as in `bayescal.evaluate`. The pseudo-outcome
     of a row takes the place of its outcome: the derivative of :math:`n_b F_b(t)` with respect to the weight of the row,
     which is the outcome itself without censoring. The variances of the Brier score and of the AUC are those over
     clusters.

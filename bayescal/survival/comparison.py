@@ -373,8 +373,8 @@ def compare(
 
     See Also
     --------
-    compare : The same for outcomes that are all known.
-    compare_independent : Compares evaluations of different rows, as from `bayescal.survival.evaluate_counts`.
+    bayescal.compare : The same for outcomes that are all known.
+    bayescal.compare_independent : Compares evaluations of different rows, as from `bayescal.survival.evaluate_counts`.
 
     Notes
     -----
