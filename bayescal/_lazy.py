@@ -51,7 +51,7 @@ def former_names() -> dict[str, tuple[str, str]]:
     stub = ast.parse(Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8"))
     assigned = [each for each in stub.body if isinstance(each, ast.Assign)]
     places = {ast.unparse(each.targets[0]): ast.unparse(each.value).removeprefix(f"{PACKAGE}.") for each in assigned}
-    return {name: tuple(place.rsplit(".", 1)) for name, place in places.items()}  # type: ignore[misc]
+    return {name: tuple(place.rsplit(".", 1)) for name, place in places.items()}  # type: ignore[misc]  # two parts
 
 
 def former(name: str) -> object:

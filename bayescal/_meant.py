@@ -509,7 +509,7 @@ def public[T: Any](thing: T) -> T:
     The function accepts ``sample_weight`` for `weights`, ``y_true`` and ``y_prob`` where columns are named otherwise,
     and scikit-learn's names of ways to choose bins; its signature is unchanged.
     """
-    return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]
+    return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]  # a T
 
 
 def _of_class(cls: type) -> type:
@@ -572,8 +572,8 @@ def _of_function[F: Callable[..., Any]](function: F) -> F:
     # with the globals of the other module, since doctest ignores functions that seem to be imported
     same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
     functools.update_wrapper(same_module, function)
-    same_module.public = True  # type: ignore[attr-defined]
-    return same_module  # type: ignore[return-value]
+    same_module.public = True  # type: ignore[attr-defined]  # functions have no such member
+    return same_module  # type: ignore[return-value]  # it is called as an F
 
 
 def _refused(
