@@ -86,9 +86,9 @@ def printable[**P](sentence: Callable[P, str]) -> Callable[P, str]:
 class Sheet:
     """Content of a result: a sentence, its specification, a table, remarks, notes.
 
-    Printing shows the headline, the table and the remarks: what these data show, and what they warn of. The details are
-    the notes and the specification: what holds for any data (definitions of columns, origin of intervals), estimates
-    for comparison, and the probabilities of sub-models. Pages and documents contain both.
+    Printing shows the headline, the question, the table and the remarks: what these data show, of what, and what they
+    warn of. The details are the notes and the specification: what holds for any data (definitions of columns, origin of
+    intervals), estimates for comparison, and the probabilities of sub-models. Pages and documents contain both.
 
     Control characters are escaped and very long texts are shortened; see `visible` and `cut`.
     """
@@ -101,6 +101,7 @@ class Sheet:
     notes: Sequence[str] = ()  # lines of the details
     headline: str = ""  # first line of the printed result; by default the sentence
     above: "Sheet | None" = None  # a sheet whose table is shown between the headline and the table
+    question: str = ""  # second line of the printed result: quantity, bins, rows and model
 
     def __post_init__(self) -> None:
         shown = {
@@ -111,6 +112,9 @@ class Sheet:
             "remarks": tuple(map(printed, self.remarks)),
             "notes": tuple(map(printed, self.notes)),
             "headline": printed(self.headline or self.sentence),
+            "question": printed(
+                self.question[:1].upper() + self.question[1:].removesuffix(".") + "." * bool(self.question)
+            ),
         }
         for field, value in shown.items():
             object.__setattr__(self, field, value)
@@ -118,7 +122,8 @@ class Sheet:
 
 _PAGE = """<div>
 <p>{{ sheet.headline }}</p>
-{% for part in (sheet.above, sheet) if part %}<table>
+{% if sheet.question %}<p>{{ sheet.question }}</p>
+{% endif %}{% for part in (sheet.above, sheet) if part %}<table>
 <thead><tr>{% for title in part.header %}<th style="text-align:right">{{ title }}</th>{% endfor %}</tr></thead>
 <tbody>{% for row in part.rows %}
 <tr><th style="text-align:left">{{ row[0] }}</th>
@@ -238,7 +243,7 @@ def page_width() -> int:
 
 
 def text(sheet: Sheet, width: int | None = None) -> str:
-    """Render the headline, the table and the remarks as plain text, as wide as the terminal and at most 100 columns."""
+    """Render headline, question, table and remarks as plain text, as wide as the terminal and at most 100 columns."""
     import io
 
     from rich.console import Console
@@ -255,7 +260,8 @@ def text(sheet: Sheet, width: int | None = None) -> str:
     grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n").replace("\n\n\n", "\n\n")
     if not _stdout_has(RULE):
         grid = grid.replace(RULE, "-")
-    parts = [_filled([sheet.headline], width), grid, _filled(sheet.remarks, width)]
+    head = [line for line in (sheet.headline, sheet.question) if line]
+    parts = [_filled(head, width), grid, _filled(sheet.remarks, width)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -279,7 +285,7 @@ def _stdout_has(character: str) -> bool:
 
 
 def html(sheet: Sheet) -> str:
-    """Render the headline, the table and the remarks as an escaped HTML fragment."""
+    """Render the headline, the question, the table and the remarks as an escaped HTML fragment."""
     return filled(_PAGE, sheet=sheet)
 
 

@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -19,9 +20,17 @@ from typer import main, testing
 # a process builds its commands once; the runner of tests would build them at every call
 testing._get_command = cache(main.get_command)
 
-os.environ.setdefault("MPLBACKEND", "Agg")  # no window, whichever test draws first
+os.environ["MPLBACKEND"] = "Agg"  # no window, whichever test draws first
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures():
+    """Close the figures of a test: pyplot keeps them, and warns of the twenty-first, in whichever test opens it."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

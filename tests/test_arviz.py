@@ -1,7 +1,6 @@
 """A data tree holds what ArviZ's plots and tables expect."""
 
 import arviz as az
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.text import Text
@@ -17,12 +16,10 @@ def evaluation():
 
 
 def test_a_forest_shows_quantities_and_no_index(evaluation):
-    mpl.use("Agg")
     from matplotlib import pyplot as plt
 
     shown = az.plot_forest(evaluation.to_datatree())
     words = {text.get_text() for text in plt.gcf().findobj(Text)}
-    plt.close("all")
     assert {"ece", "signed_error", "gap", "intercept", "slope"} <= words
     assert "sub_model" not in words
     assert "sub_model" not in shown.viz["/"].data_vars

@@ -83,16 +83,6 @@ def run_command(command):
     assert program in ("git", "cd", "pip"), f"a command that is not tested: {command}"
 
 
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Pictures without a screen."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
-
-
 def run_commands(text):
     for command in commands(text):
         run_command(command)

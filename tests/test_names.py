@@ -10,7 +10,6 @@ import sys
 import unicodedata
 from html.parser import HTMLParser
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -60,11 +59,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing from")
 TRIPLES = list(itertools.batched(NAMES.values(), 3))
 #: Names that caused harm on the command line.
 WORST = ["colour", "link", "line break", "separators", "bidi", "rich", "broken mathtext", "long", "dash"]
-
-
-@pytest.fixture(autouse=True)
-def _agg():
-    mpl.use("Agg")
 
 
 def assert_harmless(text, line_breaks=True):

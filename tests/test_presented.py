@@ -48,3 +48,34 @@ def test_the_named_label_is_always_among_the_first():
     assert shortened(range(5), 3, 1) == [0, 1, 2]
     assert shortened(range(5), 3, 4) == [0, 1, 4]
     assert shortened(range(2), 3, 1) == [0, 1]
+
+
+def test_printing_states_quantity_bins_rows_and_model():
+    """An ECE without its bins and its outcome is not a number that others can compute again."""
+    groups, columns = np.repeat(["a", "b"], len(Y) // 2), np.c_[1 - P, P]
+    time = np.ceil(5 * np.random.default_rng(2).random(len(Y)))
+    bins = ", 15 equal-width bins [a, b), "
+    second_line = [
+        (bc.evaluate(Y, P, **FAST), f"Event ECE{bins}N = 600, shrinkage model."),
+        (bc.evaluate(Y, columns, **FAST), f"Top-label ECE{bins}N = 600, shrinkage model."),
+        (bc.evaluate(Y, columns, target="classwise", **FAST), f"Classwise ECE (mean of 2 classes){bins}N = 600"),
+        (bc.evaluate(Y, P, by=groups, **FAST), f"2 groups, 300 rows each: event ECE{bins}N = 600, shrinkage model."),
+        (bc.compare(Y, {"A": P, "B": P**2}, **FAST), f"2 classifiers on the same rows: event ECE{bins}N = 600"),
+        (
+            bc.bin_sensitivity(Y, P, n_bins=[5, 8], draws=100, rng=1),
+            "Event ECE, 5, 8 equal-width bins; 5, 8 equal-mass",
+        ),
+        (
+            bc.survival.evaluate(time, Y, P, horizon=3, **FAST),
+            "ECE at horizon 3, 10 equal-width bins [a, b), N = 600, ",
+        ),
+        (
+            bc.survival.evaluate(time, Y, np.c_[P / 2, P], horizon=[2, 3], **FAST),
+            "ECE at horizons 2, 3, 10 equal-width bins",
+        ),
+        (bc.shift.label(Y, P, P[:300], **FAST), f"ECE in a target under label shift{bins}600 labelled"),
+    ]
+    for result, expected in second_line:
+        whole = " ".join(str(result).split("\n\n")[0].split())
+        assert f". {expected}" in whole, type(result).__name__
+        assert f"<p>{expected}" in result._repr_html_(), type(result).__name__

@@ -61,8 +61,8 @@ def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_
             text = text.replace(of_library, of_commands)
         return text
 
-    if sheet.headline:
-        screen.print("\n" + in_words(sheet.headline))
+    if head := "\n".join(line for line in (in_words(sheet.headline), sheet.question) if line):
+        screen.print("\n" + head)
     if sheet.header:
         screen.print(_render.table(sheet, screen.width), crop=False)
     for lines in (sheet.remarks, sheet.notes if details else ()):

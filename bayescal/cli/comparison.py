@@ -58,7 +58,7 @@ class ComparedFiles(Result):
         classifiers = _render.Sheet("", spec, each.header, each.rows, comparison.remarks, [each.note])
         measures = tables.measures(comparison)
         differences = difference_sheet(comparison, estimand)
-        first = _render.Sheet(differences.sentence, "", measures.header, measures.rows)
+        first = _render.Sheet(differences.sentence, "", measures.header, measures.rows, question=spec)
         return [first, replace(differences, sentence="", headline=""), classifiers]
 
 

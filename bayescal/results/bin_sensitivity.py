@@ -185,7 +185,7 @@ class BinSensitivity(_presented.Presented):
         d = max(wording.decimals(each) for each in self._drawn.values())
         columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
         rows = [[_in_words(row), *(_render.number(row[name], d) for name in columns)] for row in self.table()]
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self.remarks)
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self.remarks, question=self.spec)
 
     @property
     def _first(self) -> Evaluation:

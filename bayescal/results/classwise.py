@@ -330,4 +330,12 @@ class ClasswiseEvaluation(Evaluations):
             more = f"Not shown: {len(rows) - PRINTED} of {len(self)} classes; see `.summary()` or `.by_class`."
             shown, remarks = rows[:PRINTED], [more]
         remarks += [wording.null_line(self.plug_in, self.null, d), *self.remarks]
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks, (), self._headline(0.95))
+        return _render.Sheet(
+            self.sentence(),
+            self.spec,
+            wording.HEADER,
+            shown,
+            remarks,
+            headline=self._headline(0.95),
+            question=self.question,
+        )

@@ -385,7 +385,7 @@ class Comparison(OfEstimand, Compared):
         remarks = [*label_lines(each, self.axis, words, d), *self.remarks]
         cells, spec = pair_cells(rows, d), self.specification(estimand=estimand)
         sentence = self.sentence(estimand=estimand)
-        return _render.Sheet(sentence, spec, HEADER, cells, remarks, [key], above=self._measures_sheet())
+        return _render.Sheet(sentence, spec, HEADER, cells, remarks, [key], above=self._measures_sheet(), question=spec)
 
 
 def _with_ends(row: Mapping[str, Any], name: str, decimals: int) -> str:

@@ -483,7 +483,14 @@ class Evaluation(_presented.Presented):
         if any("outcomes" in each.needs for each in chosen):
             remarks += grid_remarks(self.counts)
         return _render.Sheet(
-            self.sentence(), self.spec, wording.HEADER, rows, remarks, self._notes(), self._headline(0.95)
+            self.sentence(),
+            self.spec,
+            wording.HEADER,
+            rows,
+            remarks,
+            self._notes(),
+            self._headline(0.95),
+            question=self.question,
         )
 
     @property

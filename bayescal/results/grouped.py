@@ -383,7 +383,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             spread = wording.with_interval(heterogeneity, _render.places(*heterogeneity.interval(0.95), least=4))
             remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
         remarks += self.remarks
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks, question=self.spec)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -419,7 +419,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             key_of(self.rope, words, as_estimand(estimand).comparative),
         )
         spec = self.specification(estimand=estimand)
-        return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks, [key])
+        return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks, [key], question=spec)
 
 
 def _of(draws: Draws, prob: float, mean: str, prefix: str, *, sd: bool = False) -> dict[str, float]:

@@ -345,7 +345,8 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
             shown = [rows[k] for k in kept]
             remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
         header = (*HEADER, "ECE adapted" if estimand == "ece" else "adapted")
-        return _render.Sheet(self.sentence(estimand=estimand), self._spec(estimand), header, shown, remarks)
+        sentence, spec = self.sentence(estimand=estimand), self._spec(estimand)
+        return _render.Sheet(sentence, spec, header, shown, remarks, question=spec)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -420,7 +420,8 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
             for row in self.table(estimand=estimand)
         ]
         remarks = of_several({f"horizon {horizon:g}": each.remarks for horizon, each in self.items()})
-        return _render.Sheet(self.sentence(), self.specification(estimand=estimand), HEADER, rows, remarks)
+        spec = self.specification(estimand=estimand)
+        return _render.Sheet(self.sentence(), spec, HEADER, rows, remarks, question=spec)
 
 
 def words_of(estimand: EstimandLike) -> str:

@@ -1,21 +1,12 @@
 """What tests of plots share: figures that pyplot does not know, parts of axes, and words that must not overlap."""
 
 import itertools
-import sys
 
 import matplotlib as mpl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-
-
-@pytest.fixture(autouse=True)
-def _agg():
-    mpl.use("Agg")
-    yield
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def _page(size, layout="constrained"):

@@ -35,12 +35,6 @@ def axes(size=(5.6, 6.4)):
     return figure.subplots()
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def fitted():
     return GaussianNB().fit(X[TRAIN], Y[TRAIN])

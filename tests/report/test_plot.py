@@ -4,7 +4,6 @@ import importlib
 import pkgutil
 import re
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -167,13 +166,11 @@ def test_other_things_are_no_results(thing):
 
 
 def test_options_are_those_of_the_plot_and_a_figure_is_made():
-    mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     ev = bc.evaluate(Y, P, **FAST)
     ax = bc.plot(ev, prob=0.5)
     assert ax.figure is plt.gcf()
-    plt.close("all")
     with pytest.raises(ValueError, match="`prob`"):
         bc.plot(ev, prob=2)
     with pytest.raises(TypeError, match=r"`plot` takes no 'colour'\. Did you mean 'color'"):

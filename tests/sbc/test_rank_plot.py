@@ -18,7 +18,6 @@ def axes():
     before = dict(mpl.rcParams)
     yield plt.figure().subplots()
     assert dict(mpl.rcParams) == before
-    plt.close("all")
 
 
 def test_the_picture_names_what_leaves_the_band(axes):
