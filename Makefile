@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-tests slow lint types pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
+.PHONY: help demo test check check-tests slow lint types loops pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
 .PHONY: packages lean lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
@@ -52,9 +52,10 @@ help:
 demo: .venv/ready
 	$(RUN) bayescal demo
 
-# types on one core while the tests run
+# types on one core while loops are compiled on the other; SLOW=1 adds the tests of `make slow`
 test: .venv/ready
-	$(MAKE) --jobs=2 lint types pytest
+	$(MAKE) --jobs=2 lint types loops
+	$(MAKE) pytest
 
 # the tests of the core, and those of one topic: WING=survival
 CORE := tests/test_layers.py tests/test_public_api.py tests/test_contract.py tests/test_evaluate.py tests/stats tests/posterior \
@@ -75,7 +76,11 @@ types: .venv/ready
 	$(RUN) mypy
 
 pytest: .venv/ready
-	$(RUN) pytest -q $(PARALLEL)
+	$(RUN) pytest -q $(PARALLEL) $(if $(SLOW),-m '')
+
+# once, since each process of tests would compile them; from the cache this takes two seconds
+loops: .venv/ready
+	$(RUN) python tests/compile_loops.py
 
 slow: .venv/ready
 	$(RUN) pytest -q $(PARALLEL) -m slow $$(grep -rl 'pytest.mark.slow' tests)

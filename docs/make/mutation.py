@@ -43,7 +43,7 @@ EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
 NUMBERS, PAGE = ROOT / "docs" / "_static" / "mutation.json", ROOT / "docs" / "explanation" / "how_we_know.md"
 #: Minimum share of non-equivalent mutants that must be killed.
 ENOUGH = 0.95
-SAMPLE, QUICK_SAMPLE = 300, 4
+SAMPLE, QUICK_SAMPLE = 300, 2
 #: A short run always has the same sample. A full run has a new sample every day, for which no test was written.
 QUICK_SEED = 2
 #: Tests that take at least this many seconds are stored, so that a short run starts with faster ones.

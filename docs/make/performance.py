@@ -126,6 +126,8 @@ class Workshop:
             return found
 
         asked = [way for way in ways()[of] if not way.missing and (not only or way.name in only)]
+        if self.sizes is QUICK:  # the tests in the same target call every program
+            asked = asked[:1] + asked[-1:]
         with ThreadPoolExecutor(self.sizes.at_once) as pool:
             rows = [row for found in pool.map(measure, asked) for row in found]
         shortest: dict[tuple[int, int], float] = {}

@@ -49,7 +49,7 @@ SATURATED_BINS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 #: Right sampler of the picture.
 SHOWN_SAMPLER = "independent bins, 500 rows"
 #: Models that are compared with --quick.
-QUICK = ("Dirichlet model, jeffreys prior", "shrinkage: smooth drift", "shrinkage: label noise")
+QUICK = ("Dirichlet model, jeffreys prior", "shrinkage: smooth drift")
 
 
 def counts_of(data: tuple[str, str], bins: Any = 15) -> bc.BinnedCounts:
