@@ -18,8 +18,8 @@ PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",)
 def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
     """Return or write the page of a result; `bayescal.report.page` makes it."""
     report = _report("page")
-    made: str | Path = report.page(result, **options) if path is None else report.save_page(result, path, **options)
-    return made
+    page: str | Path = report.page(result, **options) if path is None else report.save_page(result, path, **options)
+    return page
 
 
 def json_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:

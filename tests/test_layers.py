@@ -493,6 +493,41 @@ def test_a_topic_has_one_folder_of_source_and_one_of_tests(topic):
         assert [path for path in (ROOT / folder).rglob(topic) if path.is_dir()] == [ROOT / folder / topic]
 
 
+#: Words that are no names of things, and where one is a name that users know.
+NO_NAMES = {"alike", "drawn", "found", "given", "made", "own", "said", "told"}
+KNOWN_NAMES = {
+    ("clinical/slope/result.py", "drawn"),
+    ("cumulative/posterior_result.py", "drawn"),
+    ("datasets/clustered.py", "alike"),
+    ("report/page_content.py", "drawn"),
+    ("shift/class_frequencies.py", "drawn"),
+    ("shift/shift_evidence.py", "drawn"),
+    ("stats/clusters.py", "own"),
+    ("cli/options.py", "given"),
+    ("_checks.py", "alike"),
+    ("_meant.py", "said"),
+    ("_render.py", "made"),
+}
+
+
+def names_defined(tree):
+    """Names of variables, parameters, functions, classes and fields that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def test_names_are_those_of_things():
+    trees = {path: ast.parse((PACKAGE / path).read_text(encoding="utf-8")) for path in map(str, FILES)}
+    defined = {(path, name) for path, tree in trees.items() for name in names_defined(tree)}
+    no_things = {(path, name) for path, name in defined if name.lower().strip("_") in NO_NAMES}
+    assert sorted(no_things - KNOWN_NAMES) == []
+
+
 def test_no_layer_above_asks_for_a_posterior_by_its_class():
     """Results ask for capabilities (posterior/contract.py); only the posteriors and their verification know classes."""
     for file in PACKAGE.rglob("*.py"):

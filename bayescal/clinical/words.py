@@ -108,21 +108,21 @@ def direction(by_quantity: Mapping[str, Row]) -> str:
     >>> direction({"observed_expected": low, "slope": extreme})
     'the predicted risks are too low on average and too extreme'
     """
-    ratio, slope, said = by_quantity["observed_expected"], by_quantity.get("slope"), []
+    ratio, slope, deviations = by_quantity["observed_expected"], by_quantity.get("slope"), []
     if ratio["low"] > 1:
-        said.append("too low on average")
+        deviations.append("too low on average")
     if ratio["high"] < 1:
-        said.append("too high on average")
+        deviations.append("too high on average")
     if slope is not None:
         if slope["high"] < 0:
-            said.append("lower where events are more frequent")
+            deviations.append("lower where events are more frequent")
         elif slope["high"] < 1:
-            said.append("too extreme")
+            deviations.append("too extreme")
         if slope["low"] > 1:
-            said.append("not extreme enough")
-    if not said:
+            deviations.append("not extreme enough")
+    if not deviations:
         return "the intervals contain the values of calibrated risks"
-    return f"the predicted risks are {' and '.join(said)}"
+    return f"the predicted risks are {' and '.join(deviations)}"
 
 
 def sentence_of(name: str, rows: Sequence[Row], level: str, *, one_outcome: bool) -> str:

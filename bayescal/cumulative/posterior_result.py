@@ -378,5 +378,5 @@ def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> Cumula
             f"{error:.2g}, which is more than {LARGE_GRID_ERROR} times its standard deviation by chance, {sigma:.2g}. "
             "Count in more bins, or use `kuiper_interval`, which includes this error."
         )
-    drawn = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
-    return CumulativePosterior(observed, drawn, model)
+    paths = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
+    return CumulativePosterior(observed, paths, model)

@@ -82,7 +82,7 @@ class Window:
         return f"{number} {NAMES[unit]}{'s' * (number > 1)}"
 
     @property
-    def given(self) -> timedelta | float:
+    def duration(self) -> timedelta | float:
         """The length as a timedelta or a number."""
         return timedelta(microseconds=int(self.length)) if self.of_dates else self.length
 

@@ -75,7 +75,7 @@ class LossRatio(_presented.Presented):
         return self.counts.thresholds
 
     @cached_property
-    def _drawn(self) -> Floats:
+    def _loss_draws(self) -> Floats:
         """Losses before and after, shape (2, n_draws, n_thresholds)."""
         rng, t = _checks.generator(self.draws_seed), self.thresholds
         rows = self.counts.effective()
@@ -129,22 +129,22 @@ class LossRatio(_presented.Presented):
     @property
     def before(self) -> Draws:
         """Draws of the loss per row before recalibration, shape (n_draws, n_thresholds)."""
-        return self._draws(self._drawn[0], "loss before")
+        return self._draws(self._loss_draws[0], "loss before")
 
     @property
     def after(self) -> Draws:
         """Draws of the loss per row after recalibration, shape (n_draws, n_thresholds)."""
-        return self._draws(self._drawn[1], "loss after")
+        return self._draws(self._loss_draws[1], "loss after")
 
     @property
     def ratio(self) -> Draws:
         """Draws of loss after / loss before at each threshold, shape (n_draws, n_thresholds); below 1 is a gain."""
-        return self._draws(self._drawn[1] / self._drawn[0], "loss ratio")
+        return self._draws(self._loss_draws[1] / self._loss_draws[0], "loss ratio")
 
     @property
     def mean_ratio(self) -> Draws:
         """Draws of the mean of the ratios over the thresholds, shape (n_draws,)."""
-        return self._draws((self._drawn[1] / self._drawn[0]).mean(axis=1), "mean loss ratio")
+        return self._draws((self._loss_draws[1] / self._loss_draws[0]).mean(axis=1), "mean loss ratio")
 
     @property
     def few_wrong(self) -> NDArray[np.bool_]:

@@ -100,7 +100,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     @property
     def window(self) -> timedelta | float | None:
         """Length of a window; None without time."""
-        return None if self._held.window is None else self._held.window.given
+        return None if self._held.window is None else self._held.window.duration
 
     @property
     def origin(self) -> Start:
@@ -434,7 +434,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         rows = []
         windows = sorted(held.counts)
         for k in windows if whole else windows[-PRINTED:]:
-            name = "all rows" if held.window is None else held.said(k)
+            name = "all rows" if held.window is None else held.start_text(k)
             n_rows, *numbers = _observed(held.counts[k]).values()
             rows.append([name, str(n_rows), *map(_render.number, numbers)])
         more = len(held.counts) - len(rows)

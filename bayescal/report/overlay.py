@@ -258,15 +258,15 @@ def _label(evaluation: Evaluation, name: str | None, prob: float, letters: int) 
     """Return name, mean and interval of the ECE; the name is on a line of its own if there is no room beside it."""
     low, high = evaluation.ece.interval(prob)
     mean, low, high = _render.numbers(evaluation.ece.mean(), low, high, least=3)
-    said = f"ECE {mean} [{low}, {high}]"
+    estimate = f"ECE {mean} [{low}, {high}]"
     if not evaluation.counts.occupied.any():
-        said = "no rows"
+        estimate = "no rows"
     if name is None:
-        return said
+        return estimate
     shown = _render.name(name)
-    if len(shown) + 2 + len(said) <= letters:
-        return f"{shown}: {said}"
-    return f"{_render.cut(shown, max(int(WIDE * letters), 12))}\n{said}"
+    if len(shown) + 2 + len(estimate) <= letters:
+        return f"{shown}: {estimate}"
+    return f"{_render.cut(shown, max(int(WIDE * letters), 12))}\n{estimate}"
 
 
 def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:

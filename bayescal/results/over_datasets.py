@@ -126,8 +126,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def _instead(self, name: str) -> str:
         """Say where means of an estimand over the data sets are; may be empty."""
-        said = hint(name, "result.average('{}')")
-        return said and f"{said[:-1]}, its mean over the data sets."
+        sentence = hint(name, "result.average('{}')")
+        return sentence and f"{sentence[:-1]}, its mean over the data sets."
 
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.

@@ -30,7 +30,7 @@ from bayescal.shift.shift_evidence import ShiftEvidence
 from bayescal.shift.shift_evidence import evidence as shift_evidence
 
 #: Options of one kind of shift alone: the option -> its kind.
-OWN = {"using": "label", "weights": "covariate"}
+SHIFT_OF_OPTION = {"using": "label", "weights": "covariate"}
 #: Options of the evaluation, which the evidence of a shift does not use.
 OF_EVALUATION = ("using", "weights", "bins", "binning", "model", "sub_models")
 #: Part of messages for commands without `--shift`.
@@ -178,7 +178,9 @@ def _check_options(columns: ShiftColumnOptions, question: ShiftQuestionOptions, 
             raise ValueError(NAMED)
         refuse({name: options[name] for name in OF_EVALUATION if name in options}, "without --shift")
     else:
-        others = {name: options[name] for name, kind in OWN.items() if name in options and kind != question.shift}
+        others = {
+            name: options[name] for name, kind in SHIFT_OF_OPTION.items() if name in options and kind != question.shift
+        }
         refuse(others, f"with --shift {question.shift}")
     if question.shift == "covariate" and columns.weights is None:
         raise ValueError(

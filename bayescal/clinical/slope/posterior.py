@@ -234,13 +234,13 @@ class RecalibrationPosterior:
         cdf = sum(np.interp(nodes + b * self.lever, ends, of_b) for b, of_b in zip(self.b, below.T, strict=True))
         return nodes, np.asarray(cdf)
 
-    def in_the_large(self, drawn: Floats, *, rng: Any = None) -> Floats:
+    def in_the_large(self, lines: Floats, *, rng: Any = None) -> Floats:
         """Draw the calibration in the large given draws of intercept and slope; see `in_the_large`."""
-        return in_the_large(self.counts, drawn, rng=_checks.generator(rng))
+        return in_the_large(self.counts, lines, rng=_checks.generator(rng))
 
-    def observed_expected(self, drawn: Floats, *, rng: Any = None) -> Floats:
+    def observed_expected(self, lines: Floats, *, rng: Any = None) -> Floats:
         """Draw the ratio of observed to expected events given draws of intercept and slope; see `observed_expected`."""
-        return observed_expected(self.counts, drawn, rng=_checks.generator(rng))
+        return observed_expected(self.counts, lines, rng=_checks.generator(rng))
 
 
 def _ends(nodes: Floats) -> Floats:
