@@ -136,9 +136,6 @@ class CalibrationTests(_presented.Presented):
             },
         ]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     def sentence(self) -> str:
         """Both statistics in words."""
         hl = self.hosmer_lemeshow

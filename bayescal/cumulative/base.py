@@ -413,9 +413,6 @@ class Cumulative(_presented.Presented):
             for name in cumulative.NAMES
         ]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     @property
     def spec(self) -> str:
         """Question, rows and number of distinct scores, on one line."""

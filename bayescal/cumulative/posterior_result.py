@@ -265,9 +265,6 @@ class CumulativePosterior(_presented.Presented):
             for name in NAMES
         ]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def sentence(self, prob: float = 0.95) -> str:
         """The Kuiper statistic of the population in words.
 

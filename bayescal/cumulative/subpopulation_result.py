@@ -351,9 +351,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
             for i in range(len(self))
         ]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     @property
     def spec(self) -> str:
         """Statistic, rows, groups and false discovery rate, on one line."""

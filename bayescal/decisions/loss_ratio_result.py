@@ -171,9 +171,6 @@ class LossRatio(_presented.Presented):
         names = ("threshold", "before", "after", "ratio", "mean", "low", "high", "changed")
         return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words.
 

@@ -350,9 +350,6 @@ class NetBenefit(_presented.Presented):
         of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
 

@@ -425,9 +425,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     _index = ("window",)
     _columns = ("n_rows", "accuracy", "confidence", "plug_in_ece")
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         held = self._held

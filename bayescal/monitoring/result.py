@@ -286,9 +286,6 @@ class Evidence(_presented.Presented):
         rows = zip(*(c if isinstance(c, tuple | list) else c.tolist() for c in columns), strict=True)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     def sentence(self) -> str:
         """The result in words: alarm or no alarm, the evidence and for what, and what the threshold guarantees.
 
@@ -508,9 +505,6 @@ class ConfidenceSequence(_presented.Presented):
         columns = (self.n_rows, self.plug_in, self.low, self.high)
         rows = zip(self.windows, *(column.tolist() for column in columns), strict=True)
         return [dict(zip(("window", *self._columns), row, strict=True)) for row in rows]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
 
     def to_frame(self, prob: float | None = None, **options: Any) -> "pd.DataFrame":
         """Return the table as a pandas DataFrame, with numbers that are not rounded.

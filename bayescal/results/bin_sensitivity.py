@@ -108,9 +108,6 @@ class BinSensitivity(_presented.Presented):
             rows.append({"binning": binning, "n_bins": number, "bins": len(evaluation.counts.bins), **row})
         return rows
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def sentence(self, prob: float = 0.95) -> str:
         """The range of answers in words, and how it compares with the width of one interval.
 

@@ -395,9 +395,6 @@ class Evaluation(_presented.Presented):
         """
         return [self.row(estimand, prob) for estimand in self._chosen(estimands)]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
         """One row of a table, for any estimand.
 

@@ -202,9 +202,6 @@ class Joint(Labelled, _presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the rows of the printed table, as data."""
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def _record(self, estimand: EstimandLike | None) -> Estimand:
         """Return the record of an estimand; by default of the ECE."""
         return as_estimand("ece" if estimand is None else estimand)

@@ -57,23 +57,38 @@ class OfRows(Protocol):
         """Return the numbers as data."""
 
 
+class ByLabel[R](_presented.Presented, Mapping[Any, R]):
+    """One result per label, such as a group, a class or a horizon; a mapping from labels."""
+
+    #: What a label is, in messages, and the field that holds the results.
+    _label: str
+    _results: str
+
+    @property
+    def _by_label(self) -> dict[Any, R]:
+        results: dict[Any, R] = getattr(self, self._results)
+        return results
+
+    def __getitem__(self, label: Any) -> R:
+        _checks.label(self._label, label, tuple(self._by_label))
+        return self._by_label[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._by_label)
+
+    def __len__(self) -> int:
+        return len(self._by_label)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class OfGroups[R: OfRows](_presented.Presented, Mapping[Any, R]):
+class OfGroups[R: OfRows](ByLabel[R]):
     """One result per group of rows, and one of all rows; a mapping from labels."""
 
     groups: dict[Any, R]
     overall: R
     name: str
 
-    def __getitem__(self, label: Any) -> R:
-        _checks.label("group", label, list(self.groups))
-        return self.groups[label]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
+    _label, _results = "group", "groups"
 
     def _badness(self, of_group: R) -> float:
         """Return the number by which groups are ordered, the largest first."""
@@ -126,9 +141,6 @@ class OfGroups[R: OfRows](_presented.Presented, Mapping[Any, R]):
             for each in (self.groups[label],)
             for row in each.table(prob)
         ]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     @property
     def spec(self) -> str:

@@ -245,9 +245,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
                 rows.append(row | decided(self._sign(estimand) * one.values, self.rope))
         return rows
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of means over data sets, mean ranks, differences, and populations.
 

@@ -219,9 +219,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
         return [dict(zip(("class", *self._columns), row, strict=True)) for row in rows]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob)
-
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the class frequencies.
 

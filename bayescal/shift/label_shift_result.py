@@ -1,6 +1,6 @@
 """Results of `bayescal.shift.label`, for one event and for several classes."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented, _render
+from bayescal import _presented, _render
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
@@ -16,6 +16,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.of_groups import ByLabel
 from bayescal.results.remarks import mistake_remarks, of_several
 from bayescal.shift.class_frequencies import PRINTED, UNLABELLED, ClassPriors
 from bayescal.shift.over_priors import OverPriors, over_priors
@@ -218,7 +219,7 @@ class LabelShiftEvaluation(TargetEvaluation):
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]):
+class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
     """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.
 
     Returned by `bayescal.shift.label` for a matrix of probabilities. Each class is evaluated against the others. Draws
@@ -236,16 +237,7 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
     priors: ClassPriors
 
     _index = ("class",)
-
-    def __getitem__(self, label: Any) -> LabelShiftEvaluation:
-        _checks.label("class", label, tuple(self.evaluations))
-        return self.evaluations[label]
-
-    def __iter__(self) -> Any:
-        return iter(self.evaluations)
-
-    def __len__(self) -> int:
-        return len(self.evaluations)
+    _label, _results = "class", "evaluations"
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -297,9 +289,6 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
             after = float(each.adapted.draws(estimand).mean()) if known else float("nan")
             rows.append({"class": label, **row, "adapted": after})
         return rows
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     def _more(self, prob: float) -> dict[str, Any]:
         return {"class_frequencies": self.priors.table(prob)}

@@ -119,9 +119,6 @@ class ShiftEvidence(Presented):
         rows = zip(self.cells, *(column.tolist() for column in columns), strict=True)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def _more(self, prob: float) -> dict[str, Any]:
         low, high = self.total_variation.interval(prob)
         return {

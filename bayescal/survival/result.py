@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._meant import public
-from bayescal._presented import Presented
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.posterior.joint import with_ranks_of
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.of_groups import ByLabel
 from bayescal.results.remarks import of_several
 from bayescal.stats.contract import Counts
 from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
@@ -310,7 +310,7 @@ def _censoring_remarks(counts: HorizonCounts) -> list[str]:
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
+class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
     """Evaluations of the same rows at several horizons: a mapping from horizon to `SurvivalEvaluation`.
 
     Returned by `bayescal.survival.evaluate` for several horizons. Draws of two horizons are not joint.
@@ -327,16 +327,7 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
     seeds: dict[float, int]
 
     _index = ("horizon",)
-
-    def __getitem__(self, horizon: float) -> SurvivalEvaluation:
-        _checks.label("horizon", horizon, tuple(self.evaluations))
-        return self.evaluations[horizon]
-
-    def __iter__(self) -> Any:
-        return iter(self.evaluations)
-
-    def __len__(self) -> int:
-        return len(self.evaluations)
+    _label, _results = "horizon", "evaluations"
 
     @property
     def horizons(self) -> tuple[float, ...]:
@@ -394,9 +385,6 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
             "not_followed": counts.not_followed,
             **{name: value for name, value in row.items() if name != "quantity"},
         }
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     def sentence(self, prob: float = 0.95) -> str:
         """The horizon with the largest posterior mean, in words."""

@@ -362,9 +362,6 @@ class CalibrationCurve(_presented.Presented):
             rows.append({"quantity": name, "mean": draws.mean(), "sd": draws.sd(), "low": low, "high": high})
         return rows
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def sentence(self, prob: float = 0.95) -> str:
         """The errors in words.
 

@@ -230,9 +230,6 @@ class Recalibration(_presented.Presented):
             rows.append({"quantity": key, **{name: float(value) for name, value in numbers.items()}})
         return rows
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob)
-
     @property
     def spec(self) -> str:
         """Rows, floor and prior, on one line."""
