@@ -468,10 +468,7 @@ class ConfidenceSequence(_presented.Presented):
         return self._first(self.low > _limit(limit))
 
     def below(self, limit: float) -> Start:
-        """Start of the first window whose interval lies below a limit; later intervals may not.
-
-        If accuracies change, or the shares of the bins do, the ECE of the rows so far changes too. The last interval is
-        `interval`.
+        """Start of the first window whose interval lies below a limit; as for `above`, later intervals may not.
 
         Parameters
         ----------
@@ -482,11 +479,6 @@ class ConfidenceSequence(_presented.Presented):
         -------
         number, datetime or None
             None if no interval lies below the limit. The start may be 0, so compare it with None.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `limit` is not a number in [0, 1).
         """
         return self._first(self.high < _limit(limit))
 

@@ -243,13 +243,8 @@ def evidence(
 
     Parameters
     ----------
-    y_true : array-like, shape (n_source,)
-        Labels of the source: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. Other
-        labels need `classes`.
-    y_prob : array-like of float, shape (n_source,) or (n_source, n_classes)
-        Probabilities stated for the rows of the source, for 2 to 100 classes. Every class needs labelled rows.
-    y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
-        Probabilities that the same classifier states for rows of the target, whose labels are unknown.
+    y_true, y_prob, y_prob_target, classes, logits
+        Labels and probabilities of the source, and probabilities of the target, as for `class_priors`.
     cells : ShiftCells, optional
         Cells of the predictions: more cells than classes. By default five ranges of confidence per predicted class for
         two classes, three for up to five classes and two for more, with nearly equal numbers of rows of both sides.
@@ -259,10 +254,6 @@ def evidence(
         Number of simulated data sets for each P-value, at least 99.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`.
-    classes : sequence, optional
-        Labels in the order of the columns; for a column, the labels of outcomes 0 and 1.
-    logits : bool, default False
-        Whether `y_prob` and `y_prob_target` hold logits.
 
     Returns
     -------
