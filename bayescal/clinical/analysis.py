@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows, evaluate_one
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
@@ -19,7 +20,6 @@ from bayescal.decisions.analysis import net_benefit_counts
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import probabilities_by_model
 from bayescal.decisions.words import FEW
-from bayescal.results.of_groups import errors_of
 from bayescal.stats.ordered import OrderedSums
 
 #: Thresholds of the decision curve, and of that of more models than `MANY`, whose joint cells are more.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
-from bayescal._invalid import prefixed, quoted
+from bayescal._invalid import errors_of, quoted
 from bayescal.data import times
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import TARGETS, Predictions
@@ -152,10 +152,8 @@ class WindowedCounts:
             also = ", or BinnedCounts of other rows" if name in ("baseline", "reference") else ""
             shown = quoted(span) if isinstance(span, str | tuple | list) else type(span).__name__
             raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {shown}.")
-        try:
+        with errors_of(f"`{name}`"):
             return self.between(*span)
-        except (ValueError, TypeError) as problem:
-            raise prefixed(problem, f"`{name}`: ") from problem
 
     def require_windows(self, why: str) -> None:
         """Raise ValueError if there are no windows; the message begins with `why`."""

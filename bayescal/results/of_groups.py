@@ -1,13 +1,12 @@
 """OfGroups: the base of results that are one result per group of rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from bayescal import _checks, _presented
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 
 #: Orders of groups in tables.
 ORDERS = ("worst first", "given")
@@ -31,15 +30,17 @@ def in_order[V](groups: Mapping[Any, V], badness: Callable[[V], float] | None, o
     return sorted(groups, key=lambda label: -badness(groups[label]))
 
 
-@contextmanager
-def errors_of(subject: str) -> Iterator[None]:
-    """Put a subject, such as "group 'a'", before the message of a ValueError or TypeError; nothing if it is empty."""
-    try:
-        yield
-    except (ValueError, TypeError) as problem:
-        if not subject:
-            raise
-        raise prefixed(problem, f"{subject}: ") from problem
+def of_each_group[R](evaluate: Callable[..., R], labels: Iterable[Any], *columns: Iterable[Any]) -> dict[Any, R]:
+    """Call a function with the values of each group, one per column; errors name the group.
+
+    >>> of_each_group(max, ["a", "b"], [1, 4], [2, 3])
+    {'a': 2, 'b': 4}
+    """
+    results = {}
+    for label, *values in zip(labels, *columns, strict=True):
+        with errors_of(f"group {label!r}"):
+            results[label] = evaluate(*values)
+    return results
 
 
 class OfRows(Protocol):

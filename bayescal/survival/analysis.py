@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
@@ -19,6 +19,7 @@ from bayescal.data.groups import UNNAMED, Groups
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.contract import total_of
 from bayescal.survival.counts import SurvivalCounts
 from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
 from bayescal.survival.result import SurvivalEvaluation, SurvivalHorizons
@@ -248,21 +249,21 @@ def evaluate_counts(
     >>> evaluate_counts(counts, horizon=26, rng=1).counts
     HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
     """
-    for each in counts.values() if isinstance(counts, Mapping) else [counts]:
-        if not isinstance(each, SurvivalCounts):
-            raise TypeError(
-                f"`counts` must be SurvivalCounts, not {type(each).__name__}; make them with "
-                "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `bayescal.survival.evaluate`."
-            )
     if isinstance(counts, Mapping):
-        if not counts:
-            raise ValueError("`counts` must hold at least one group.")
-        first, *others = counts.values()
-        overall = sum(others, start=first)
+        overall = total_of(counts, _require_counts).at(horizon)
         parts = (each.at(horizon) for each in counts.values())
         arguments = {"model": model, "draws": draws, "rng": rng, "progress": progress, **options}
-        return _evaluated_groups(tuple(counts), parts, overall.at(horizon), UNNAMED, **arguments)
+        return _evaluated_groups(tuple(counts), parts, overall, UNNAMED, **arguments)
+    _require_counts(counts, "counts")
     return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
+
+
+def _require_counts(counts: Any, name: str) -> None:
+    if not isinstance(counts, SurvivalCounts):
+        raise TypeError(
+            f"`{name}` must be SurvivalCounts, not {type(counts).__name__}; make them with "
+            "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `bayescal.survival.evaluate`."
+        )
 
 
 def warn_of_codes(rows: SurvivalRows) -> None:
@@ -364,10 +365,9 @@ def _evaluated_groups(
 
     def counts() -> Iterator[HorizonCounts]:
         for label in labels:
-            try:
-                yield require_followed(next(parts))
-            except ValueError as problem:
-                raise prefixed(problem, f"group {label!r}: ") from problem
+            with errors_of(f"group {label!r}"):
+                part = require_followed(next(parts))
+            yield part
 
     grouped = evaluate_groups(labels, counts(), overall, name=name, **arguments)
     members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in grouped.groups.items()}

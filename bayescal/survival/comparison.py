@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
@@ -417,13 +417,11 @@ def compare(
     same_rows({"time": time, "event": event, "weights": weights, **{f"risk[{n!r}]": r for n, r in risk.items()}})
     models = {}
     for name in names:
-        try:
+        with errors_of(f"model {name!r}"):
             rows = SurvivalRows.read(time, event, risk[name], weights, cause=cause)
             at = rows.checked_horizon(horizon)
             models[name] = ModelRows.read(rows, at, edges_of_risks(rows, bins, binning))
             require_followed(models[name].counts)
-        except (ValueError, TypeError) as problem:
-            raise prefixed(problem, f"model {name!r}: ") from problem
     every = list(models.values())
     warn_of_codes(every[0].rows)
     pairs = {(i, j): paired_horizons(every[i], every[j]) for i, j in combinations(range(len(every)), 2)}
