@@ -17,7 +17,7 @@ from scipy.special import log_ndtr, ndtr
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.cumulative.brownian import MEAN_MAX_ABS, quantile_range, sf_max_abs, sf_range
-from bayescal.cumulative.moments import effective_number
+from bayescal.cumulative.moments import inverse_squared_skewness
 from bayescal.cumulative.subpopulation_sums import SubpopulationSteps
 from bayescal.stats.ordered import GridSteps, OrderedSums, Steps
 
@@ -163,7 +163,7 @@ def scale(steps: Steps) -> Scale:
         squares**0.5 / total,
         exact**0.5 / total,
         1 / roots if roots > 0 else 0.0,
-        float(effective_number(np.array([second]), np.array([third]))[0]),
+        float(inverse_squared_skewness(np.array([second]), np.array([third]))[0]),
     )
 
 
