@@ -528,6 +528,30 @@ def test_names_are_those_of_things():
     assert sorted(no_things - KNOWN_NAMES) == []
 
 
+#: Words that do not say of what a limit is, and beginnings of names of limits.
+OF_NOTHING = {"FEW", "FEWEST", "MANY", "PRINTED", "NAMED", "REFUSED", "SURE", "DEPENDENT", "LARGE", "MARKED"}
+LIMIT = re.compile(r"(FEW|FEWEST|MANY|MOST|LEAST|LARGEST|SMALLEST|LONGEST|PRINTED|NAMED|SHOWN)(_|$)")
+
+
+def constants(path):
+    """Yield the names of constants of a module, and whether a comment stands above their line or their block."""
+    described = False
+    for line in (PACKAGE / path).read_text(encoding="utf-8").splitlines():
+        if found := re.match(r"([A-Z][A-Z0-9_]*(?:, [A-Z][A-Z0-9_]*)*)(?:: [^=]+)? = ", line):
+            yield from ((name, described) for name in found[1].split(", "))
+        elif line.startswith("#"):
+            described = True
+        elif not line.strip():
+            described = False
+
+
+def test_limits_say_of_what_and_have_a_comment():
+    defined = [(path, *each) for path in FILES for each in constants(path)]
+    assert [(path, name) for path, name, _ in defined if name in OF_NOTHING] == []
+    assert [(path, name) for path, name, described in defined if LIMIT.match(name) and not described] == []
+    assert sum(bool(LIMIT.match(name)) for _, name, _ in defined) > 100
+
+
 def test_no_layer_above_asks_for_a_posterior_by_its_class():
     """Results ask for capabilities (posterior/contract.py); only the posteriors and their verification know classes."""
     for file in PACKAGE.rglob("*.py"):

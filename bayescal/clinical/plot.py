@@ -12,7 +12,7 @@ from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.report.diagram import (
-    CROWDED,
+    CROWDED_RANGE,
     ROOM,
     Limits,
     SideColors,
@@ -93,7 +93,7 @@ def _limits(score: Floats, low: Floats, high: Floats) -> tuple[Limits, Limits]:
     """Return the limits of both axes: [0, 1], or the part that holds the curve and the diagonal if scores crowd."""
     everything = (-0.02, 1.02)
     first, last = float(score[0]), float(score[-1])
-    if last - first > CROWDED:
+    if last - first > CROWDED_RANGE:
         return everything, everything
     margin = max(0.08 * (last - first), 1e-4)
     x = (max(first - margin, -margin / 4), min(last + margin, 1.0 + margin / 4))

@@ -6,7 +6,7 @@ from typing import Any
 
 from bayescal import _render
 from bayescal.decisions.thresholds import TREAT_ALL, UNNAMED
-from bayescal.decisions.words import FEW, of_draws
+from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws
 
 Row = Mapping[str, Any]
 
@@ -84,7 +84,7 @@ def few_events(n_rows: int, n_events: int) -> list[str]:
         return []
     s = "s" * (fewer > 1)
     counted = f"Only {fewer} event{s}" if fewer == n_events else f"Only {fewer} row{s} without event"
-    if fewer < FEW:
+    if fewer < FEW_ROWS_PER_SIDE:
         return [f"{counted}: all intervals depend on the prior."]
     return [
         f"{counted}: a validation should have at least {FEW_EVENTS} events (Collins et al. 2016), and as many rows "

@@ -18,7 +18,7 @@ from bayescal.cumulative.draws import (
     CumulativeDraws,
     draw_cumulative,
 )
-from bayescal.cumulative.statistics import FEW_RARE, NAMES, Scale, kuiper, null_mean
+from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, NAMES, Scale, kuiper, null_mean
 from bayescal.draws import BinDraws, Draws
 from bayescal.results import wording
 from bayescal.results.remarks import few_rows
@@ -350,7 +350,7 @@ class CumulativePosterior(_presented.Presented):
                 f"can exceed those of the counts by up to {self.observed.grid_error:.2g}, which intervals do not "
                 "include."
             )
-        if (number := self.observed.scale.rare) < FEW_RARE:
+        if (number := self.observed.scale.rare) < FEW_RARE_OUTCOMES:
             texts.append(
                 "Intervals can be too narrow: the effective number of expected outcomes that contradict scores near 0 "
                 f"or 1 is {number:.1f}."

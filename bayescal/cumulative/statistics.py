@@ -39,7 +39,7 @@ SMALLEST_RARE, LARGEST_RARE, SMALLEST_TAIL = 1e-6, 1e30, 1e-290
 #: Mean step from which the curve counts as a single step.
 ONE_STEP = 1 - 3e-5
 #: Effective number of rare outcomes below which tails of Brownian motion and intervals are rough; results say so.
-FEW_RARE = 10
+FEW_RARE_OUTCOMES = 10
 #: Steps of simulated curves in memory at a time.
 AT_ONCE = 2**21
 #: Relative difference of statistics that counts as rounding.

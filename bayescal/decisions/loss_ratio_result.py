@@ -16,9 +16,9 @@ from bayescal.draws import Draws, fingerprint
 Floats = NDArray[np.float64]
 
 #: A remark names thresholds at which fewer test rows than this are decided wrongly.
-FEWEST = 5
+FEW_WRONG_ROWS = 5
 #: Another one those at which the decision of fewer test rows than this changes.
-FEW_CHANGED = 15
+FEW_CHANGED_ROWS = 15
 #: Weight of the prior in rows at each threshold, as for `net_benefit`; it is the same for each of the cells.
 PSEUDO_ROWS = 3.0
 #: Cells of the rows at one threshold: treated before, treated after, outcome.
@@ -117,7 +117,7 @@ class LossRatio(_presented.Presented):
     @property
     def few_changed(self) -> NDArray[np.bool_]:
         """Whether the decision of fewer than 15 (effective) test rows changes, at each threshold."""
-        return np.asarray(self._changes @ counting(self.counts) < FEW_CHANGED - ROUNDING)
+        return np.asarray(self._changes @ counting(self.counts) < FEW_CHANGED_ROWS - ROUNDING)
 
     @cached_property
     def _origin(self) -> int:
@@ -149,7 +149,7 @@ class LossRatio(_presented.Presented):
     @property
     def few_wrong(self) -> NDArray[np.bool_]:
         """Whether fewer than 5 (effective) test rows are decided wrongly before or after, at each threshold."""
-        return np.asarray((self._losses > 0).any(axis=0) @ counting(self.counts) < FEWEST - ROUNDING)
+        return np.asarray((self._losses > 0).any(axis=0) @ counting(self.counts) < FEW_WRONG_ROWS - ROUNDING)
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per threshold.
@@ -224,13 +224,13 @@ class LossRatio(_presented.Presented):
         remarks = [*self.of_rows]
         if self.few_changed.any():
             remarks.append(
-                f"The decision of fewer than {FEW_CHANGED} test rows changes at "
+                f"The decision of fewer than {FEW_CHANGED_ROWS} test rows changes at "
                 f"{ranges(self.thresholds, self.few_changed)}: the ratio depends on the prior there."
             )
         few = self.few_wrong
         if few.any():
             remarks.append(
-                f"Fewer than {FEWEST} test rows are decided wrongly before or after at "
+                f"Fewer than {FEW_WRONG_ROWS} test rows are decided wrongly before or after at "
                 f"{ranges(self.thresholds, few)}: the loss depends on the prior there."
             )
         if len(rows) < len(every):

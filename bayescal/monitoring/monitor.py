@@ -19,7 +19,7 @@ from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.monitoring.result import PRINTED, Change
+from bayescal.monitoring.result import PRINTED_WINDOWS, Change
 from bayescal.monitoring.sequential import SequentialTests
 from bayescal.monitoring.windowed import SCHEMA, WindowedCounts
 from bayescal.results.evaluation import Evaluation
@@ -430,7 +430,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         held = self._held
         rows = []
         windows = sorted(held.counts)
-        for k in windows if whole else windows[-PRINTED:]:
+        for k in windows if whole else windows[-PRINTED_WINDOWS:]:
             name = "all rows" if held.window is None else held.start_text(k)
             n_rows, *numbers = _observed(held.counts[k]).values()
             rows.append([name, str(n_rows), *map(_render.number, numbers)])

@@ -9,7 +9,7 @@ from bayescal._invalid import quoted
 from bayescal._meant import unknown_keyword
 from bayescal.report.diagram import (
     ROOM,
-    THIN,
+    THIN_BIN,
     ReliabilityPoints,
     SideColors,
     axis_words,
@@ -292,7 +292,7 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
     line.set_transform(moved)
     line.set_markersize(line.get_markersize() * crowd if len(n) > 25 else line.get_markersize())
     ax.add_line(line)
-    thin = n < THIN
+    thin = n < THIN_BIN
     if thin.any() and line.get_marker() not in ("None", "none", "", " ", None):
         ax.plot(
             points.confidence[thin],
@@ -368,5 +368,5 @@ def _each(words: Any) -> str:
 
 def _key(diagram: Diagram) -> str:
     probs = _each(f"{100 * each.prob:g} %" for each in diagram.shown)
-    thin = any((each.points.effective_n < THIN).any() for each in diagram.shown)
-    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {THIN} rows" if thin else "")
+    thin = any((each.points.effective_n < THIN_BIN).any() for each in diagram.shown)
+    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {THIN_BIN} rows" if thin else "")

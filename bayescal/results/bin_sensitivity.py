@@ -18,7 +18,7 @@ from bayescal.results.remarks import of_several
 #: How the edges are chosen, and the number of bins that was asked for.
 type Choice = tuple[str, int]
 #: A bin of merged fine bins may exceed an equal share by this factor before a remark says so.
-UNEQUAL = 1.1
+UNEQUAL_BIN = 1.1
 
 
 @public
@@ -169,7 +169,7 @@ class BinSensitivity(_presented.Presented):
             texts.append(
                 f"{how.capitalize()} bins are unions of the counted bins, so their {numbers} of rows differ: the "
                 f"largest bin has {worst:.2f} times an equal share."
-                + (" Count on finer bins for a smaller difference." if worst > UNEQUAL else "")
+                + (" Count on finer bins for a smaller difference." if worst > UNEQUAL_BIN else "")
             )
         fewer = [_in_words(row) for row in self.table() if row["bins"] < row["n_bins"]]
         if fewer:

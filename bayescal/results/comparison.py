@@ -172,7 +172,7 @@ class Compared(Judged, Evaluations):
 #: Quantities of the table of classifiers, besides the accuracy.
 MEASURES = ("ece", "brier_score", "auc")
 #: Design effect from which rows count as dependent, and the remark for two classifiers on such rows.
-DEPENDENT = 1.5
+DEPENDENT_DESIGN_EFFECT = 1.5
 DEPENDENT_ROWS = (
     "Rows of one cluster depend on each other. Intervals of differences of ECEs are then too narrow: 95 % intervals "
     "contained the difference in 83 % of simulated data sets with dependent rows. Those of scores and AUCs contained "
@@ -333,7 +333,7 @@ class Comparison(OfEstimand, Compared):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the names of the evaluations that it concerns."""
         clusters = [clusters_of(each.counts) for each in self.evaluations.values()]
-        dependent = any(each is not None and each.total_effect >= DEPENDENT for each in clusters)
+        dependent = any(each is not None and each.total_effect >= DEPENDENT_DESIGN_EFFECT for each in clusters)
         return (*super().remarks, DEPENDENT_ROWS) if dependent and self.pairs is not None else super().remarks
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:

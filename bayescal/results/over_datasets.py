@@ -97,9 +97,9 @@ def lines_of(rows: Iterable[Mapping[str, Any]], words: str, n_datasets: int, dec
 
 Floats = NDArray[np.float64]
 #: Below this number of data sets, a remark says that the population depends on the prior.
-FEW = 5
+FEW_DATASETS = 5
 #: From this number of data sets on, a remark says that biases of single data sets matter.
-MANY = 20
+MANY_DATASETS = 20
 
 
 @public
@@ -355,12 +355,12 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the data sets that it concerns."""
         n, warnings = len(self.datasets), []
-        if n < FEW:
+        if n < FEW_DATASETS:
             warnings.append(
                 f"With {n} data sets, intervals of the population depend on the prior of the sd between data sets "
                 f"(scale {self.spread:g})."
             )
-        if n >= MANY:
+        if n >= MANY_DATASETS:
             warnings.append(
                 f"With {n} data sets, the interval of the mean is narrow, and the bias that the prior leaves in the "
                 "posterior of each data set does not average out: it can miss the truth by part of its width."

@@ -15,10 +15,10 @@ from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.results import wording
-from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluation import WITHIN_BINS, Evaluation
 from bayescal.results.of_groups import ByLabel
 from bayescal.results.remarks import mistake_remarks, of_several
-from bayescal.shift.class_frequencies import PRINTED, UNLABELLED, ClassPriors
+from bayescal.shift.class_frequencies import PRINTED_CLASSES, UNLABELLED_SHARE, ClassPriors
 from bayescal.shift.over_priors import OverPriors, over_priors
 from bayescal.shift.shifted_bins import LabelShiftedCounts
 from bayescal.shift.target import TargetEvaluation, few_labelled_rows
@@ -102,7 +102,7 @@ class LabelShiftEvaluation(TargetEvaluation):
             return super()._draw(record)
         counts_at, numbers = self._given_priors(record)
         values, name = np.empty(len(numbers)), record.name
-        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(int(numbers.max()) + 1)
+        seeds = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS)).spawn(int(numbers.max()) + 1)
         for i in np.unique(numbers).tolist():
             rows = np.flatnonzero(numbers == i)
             part = record.draw(self.bin_draws.part(rows), counts_at(i), rng=seeds[i])
@@ -209,7 +209,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         counts, lost = self.counts, self.counts.without_labels
         texts = [*super().remarks, *mistake_remarks(counts.rows.source)]
         texts += few_labelled_rows(counts.n_rows, counts, self.model)
-        if lost >= UNLABELLED:
+        if lost >= UNLABELLED_SHARE:
             texts.append(
                 f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
                 "taken from the other bins and the prior."
@@ -329,10 +329,10 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
             for k, row in enumerate(self.table(estimand=estimand))
         ]
         shown, remarks = rows, list(self.remarks)
-        if len(rows) > PRINTED and not whole:
-            kept = _presented.shortened(range(len(rows)), PRINTED, list(self).index(self._worst(estimand)))
+        if len(rows) > PRINTED_CLASSES and not whole:
+            kept = _presented.shortened(range(len(rows)), PRINTED_CLASSES, list(self).index(self._worst(estimand)))
             shown = [rows[k] for k in kept]
-            remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
+            remarks = [f"Not shown: {len(rows) - PRINTED_CLASSES} of {len(rows)} classes.", *remarks]
         header = (*HEADER, "ECE adapted" if estimand == "ece" else "adapted")
         return _render.Sheet(self.sentence(estimand=estimand), self._spec(estimand), header, shown, remarks)
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 #: P-values up to this one are stated as differences.
-LEVEL = 0.05
+P_OF_DIFFERENCE = 0.05
 #: Maximum number of cells that are printed.
-PRINTED = 20
+PRINTED_CELLS = 20
 HEADER = ("cell", "share source", "share target", "difference", "2.5 %", "97.5 %")
 #: Ranges of confidence per predicted class: for 2 classes, up to 5 classes, and more.
 RANGES = ((2, 5), (5, 3), (MOST_CLASSES, 2))
@@ -172,9 +172,9 @@ class ShiftEvidence(Presented):
         mean, low, high = (_render.number(v, d) for v in (self.total_variation.mean(), low, high))
         size = f"a total variation distance of {mean} ({100 * prob:g} % credible interval {low} to {high})"
         none, label = _p(self.no_shift), _p(self.label_shift)
-        if self.no_shift.p_value > LEVEL:
+        if self.no_shift.p_value > P_OF_DIFFERENCE:
             return f"There is no evidence that the scores of source and target differ ({none}), with {size}."
-        if self.label_shift.p_value > LEVEL:
+        if self.label_shift.p_value > P_OF_DIFFERENCE:
             explained = f"Different class frequencies alone can explain it ({label})."
         else:
             explained = f"Different class frequencies alone do not explain it ({label})."
@@ -188,7 +188,7 @@ class ShiftEvidence(Presented):
             "Scores alone cannot show whether the probability of an outcome at a given score has changed: no test here "
             "replaces labels of the target.",
         ]
-        if self.no_shift.p_value <= LEVEL < self.label_shift.p_value:
+        if self.no_shift.p_value <= P_OF_DIFFERENCE < self.label_shift.p_value:
             texts.append(
                 "A shift of the features can look like label shift: that label shift can explain the scores does not "
                 "show that it is the cause."
@@ -198,7 +198,7 @@ class ShiftEvidence(Presented):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all cells."""
         table = self.table()
-        shown = table if whole else table[:PRINTED]
+        shown = table if whole else table[:PRINTED_CELLS]
         rows = [
             [
                 row["cell"],

@@ -26,7 +26,7 @@ from bayescal.survival.result import SurvivalEvaluation, SurvivalHorizons
 from bayescal.survival.rows import SurvivalRows
 
 #: Largest share of rows in bins that are not followed.
-REFUSED = 0.5
+REFUSED_NOT_FOLLOWED = 0.5
 
 
 class NotFollowedWarning(UserWarning):
@@ -295,11 +295,11 @@ def _evaluate(counts: HorizonCounts, /, **arguments: Any) -> SurvivalEvaluation:
 def require_followed(counts: HorizonCounts) -> HorizonCounts:
     """Refuse counts in which most of the rows are not followed to the horizon; warn if some are not."""
     share, lost = counts.not_followed, int(np.count_nonzero(~counts.followed))
-    if share > REFUSED:
+    if share > REFUSED_NOT_FOLLOWED:
         raise ValueError(
             f"`horizon` {counts.horizon:g} is too late: {lost} of {int(counts.occupied.sum())} bins with "
-            f"{100 * share:.0f} % of the rows end with a censored row before it, and at most {100 * REFUSED:g} % of "
-            "the rows may be in such bins. Use an earlier horizon, or fewer bins."
+            f"{100 * share:.0f} % of the rows end with a censored row before it, and at most "
+            f"{100 * REFUSED_NOT_FOLLOWED:g} % of the rows may be in such bins. Use an earlier horizon, or fewer bins."
         )
     if share > MOST_NOT_FOLLOWED:
         warnings.warn(

@@ -30,7 +30,7 @@ MOST_NODES, TOLERANCE, ORDER = 97, 1e-4, 16.0
 #: Mean error of the log density with all nodes beyond which there is no answer.
 LARGEST_ERROR = 0.01
 #: Rows at 0 or 1 that agree with their outcome are refused if slopes at or below 0 are more probable than this.
-REVERSED = 0.5
+MOST_P_NOT_INCREASING = 0.5
 #: Numbers that are computed at once.
 CHUNK = 1_000_000
 #: A side of the grid moves outwards by WIDER of the width while its rim holds more than this share of the mass, and
@@ -279,7 +279,7 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     evidence = float(log_total + np.log(area)) if prior.kind == "normal" else float("nan")
     posterior = RecalibrationPosterior(counts, prior, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
     p_reversed = posterior.p_not_increasing
-    if counts.agreeing and p_reversed > REVERSED:
+    if counts.agreeing and p_reversed > MOST_P_NOT_INCREASING:
         raise ValueError(
             f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
             f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "

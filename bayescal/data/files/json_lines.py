@@ -12,7 +12,7 @@ from bayescal.data.files.source import NAMES_SHOWN, FileError, first_line, ident
 from bayescal.data.files.text import Text
 
 #: Maximum number of bytes of a line that a message shows.
-SHOWN = 60
+SHOWN_BYTES = 60
 #: Number of lines in which an error message looks for fields of objects.
 LINES_SHOWN = 1000
 #: An index of a list in brackets, which is written with a dot here.
@@ -196,7 +196,7 @@ class JsonLines(Text):
         if bad:
             raise FileError(
                 f"'{self.path.name}' must hold one JSON object per line; {bad} of {count} lines {is_or_are(bad)} not, "
-                f"first in line {first[0]}: {first[1][:SHOWN].decode(errors='replace')!r}."
+                f"first in line {first[0]}: {first[1][:SHOWN_BYTES].decode(errors='replace')!r}."
             )
         raise FileError(f"'{self.path.name}' cannot be read as JSON lines: {first_line(problem)}.")
 
