@@ -528,6 +528,21 @@ def test_names_are_those_of_things():
     assert sorted(no_things - KNOWN_NAMES) == []
 
 
+#: Working arrays of pooled groups, and of models, which become arrays with draws on the first axis.
+NOT_DRAWS_FIRST = {
+    *("posterior/pooling/posterior.py", "posterior/pooling/sampling.py", "verify/twins/pooling.py"),
+    "decisions/posterior.py",
+}
+STATED_SHAPE = re.compile(r"[Ss]hapes? (\([^()]*\bn_draws\b[^()]*\))")
+
+
+def test_draws_are_on_the_first_axis_of_all_stated_shapes():
+    texts = {path: (PACKAGE / path).read_text(encoding="utf-8") for path in FILES}
+    shapes = [(path, shape) for path, text in texts.items() for shape in STATED_SHAPE.findall(text)]
+    assert len(shapes) > 80
+    assert [each for each in shapes if not each[1].startswith("(n_draws,") and each[0] not in NOT_DRAWS_FIRST] == []
+
+
 #: Words that do not say of what a limit is, and beginnings of names of limits.
 OF_NOTHING = {"FEW", "FEWEST", "MANY", "PRINTED", "NAMED", "REFUSED", "SURE", "DEPENDENT", "LARGE", "MARKED"}
 LIMIT = re.compile(r"(FEW|FEWEST|MANY|MOST|LEAST|LARGEST|SMALLEST|LONGEST|PRINTED|NAMED|SHOWN)(_|$)")

@@ -76,7 +76,7 @@ class LossRatio(_presented.Presented):
 
     @cached_property
     def _loss_draws(self) -> Floats:
-        """Losses before and after, shape (2, n_draws, n_thresholds)."""
+        """Draws of the losses before, and of those after, each of shape (n_draws, n_thresholds)."""
         rng, t = _checks.generator(self.draws_seed), self.thresholds
         rows = self.counts.effective()
         mass = rng.standard_gamma(rows, (self.n_draws, len(rows)))
