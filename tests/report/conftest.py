@@ -2,12 +2,15 @@
 
 import itertools
 import sys
+from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+
+sys.path.append(str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)
