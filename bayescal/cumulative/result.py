@@ -11,6 +11,7 @@ from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.base import Cumulative
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
+from bayescal.stats.contract import require_kind
 from bayescal.stats.ordered import GridSteps, OrderedSums, steps_of_counts
 
 if TYPE_CHECKING:
@@ -92,11 +93,7 @@ class CumulativeDifference(Cumulative):
         >>> round(bc.cumulative.difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
         0.267
         """
-        if not isinstance(counts, BinnedCounts):
-            raise TypeError(
-                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use "
-                "`bayescal.cumulative.difference`."
-            )
+        require_kind(BinnedCounts, "; for rows, use `bayescal.cumulative.difference`.", counts)
         refuse_clusters(counts, "counts", "a cumulative difference")
         if not counts.occupied.any():
             raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")

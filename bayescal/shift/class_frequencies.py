@@ -22,6 +22,7 @@ from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.shift.rows import TARGET, ShiftedRows, require_overlap
 from bayescal.shift.target import readings_of
+from bayescal.stats.contract import require_kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -522,11 +523,8 @@ def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = No
     >>> class_priors_counts(source + target, rng=1).mean().round(2)
     array([0.75, 0.25])
     """
-    if not isinstance(counts, ShiftCounts):
-        raise TypeError(
-            f"`counts` must be ShiftCounts, not {type(counts).__name__}; add `ShiftCounts.of_source(y, p, cells=cells)`"
-            " and `ShiftCounts.of_target(p_target, cells=cells)`."
-        )
+    remedy = "; add `ShiftCounts.of_source(y, p, cells=cells)` and `ShiftCounts.of_target(p_target, cells=cells)`."
+    require_kind(ShiftCounts, remedy, counts)
     if not counts.n_source:
         raise ValueError("`counts` have no rows of the source; add `ShiftCounts.of_source(y, p, cells=cells)`.")
     if not counts.n_target:

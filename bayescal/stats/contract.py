@@ -171,6 +171,12 @@ class Paired(Protocol):
         """Cosine similarity over rows of two profiles of gaps by bin."""
 
 
+def require_kind(kind: type, remedy: str, counts: Any, name: str = "counts") -> None:
+    """Refuse counts that are not of a type; `remedy`, from its punctuation on, says how to make them."""
+    if not isinstance(counts, kind):
+        raise TypeError(f"`{name}` must be {kind.__name__}, not {type(counts).__name__}{remedy}")
+
+
 def total_of[C](counts: Mapping[Any, C], require: Callable[[Any, str], None] = lambda counts, name: None) -> C:
     """Return the counts of all rows, given those of groups; `require` checks the counts of each, which have a name."""
     for label, of_group in counts.items():

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -19,7 +20,7 @@ from bayescal.data.groups import UNNAMED, Groups
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.stats.contract import total_of
+from bayescal.stats.contract import require_kind, total_of
 from bayescal.survival.counts import SurvivalCounts
 from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
 from bayescal.survival.result import SurvivalEvaluation, SurvivalHorizons
@@ -258,12 +259,12 @@ def evaluate_counts(
     return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
 
 
-def _require_counts(counts: Any, name: str) -> None:
-    if not isinstance(counts, SurvivalCounts):
-        raise TypeError(
-            f"`{name}` must be SurvivalCounts, not {type(counts).__name__}; make them with "
-            "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `bayescal.survival.evaluate`."
-        )
+_require_counts = partial(
+    require_kind,
+    SurvivalCounts,
+    "; make them with `SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use "
+    "`bayescal.survival.evaluate`.",
+)
 
 
 def warn_of_codes(rows: SurvivalRows) -> None:

@@ -20,6 +20,7 @@ from bayescal.results import wording
 from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
+from bayescal.stats.contract import require_kind
 from bayescal.stats.ordered import MergedCounts, Steps, steps_of_counts
 from bayescal.stats.sums import effective_number
 
@@ -163,10 +164,7 @@ class CalibrationCurve(_presented.Presented):
         >>> bc.clinical.CalibrationCurve.from_counts(counts, rng=1).ici
         Draws(ici: mean 0.04247, 95 % interval [0.01937, 0.0629], 4000 draws)
         """
-        if not isinstance(counts, BinnedCounts):
-            raise TypeError(
-                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `calibration_curve`."
-            )
+        require_kind(BinnedCounts, "; for rows, use `calibration_curve`.", counts)
         refuse_clusters(counts, "counts", "a calibration curve")
         _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
         options: dict[str, Any] = {

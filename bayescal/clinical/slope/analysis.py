@@ -15,7 +15,7 @@ from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Columns, Predictions, one_model, read_rows
 from bayescal.results.of_groups import of_each_group
-from bayescal.stats.contract import total_of
+from bayescal.stats.contract import require_kind, total_of
 
 
 @public
@@ -215,9 +215,9 @@ def _one(prior: Any, floor: float | None, draws: int, seeds: list[int], counts: 
     return Recalibration(kept, posterior, posterior.sample(draws, rng=seed), for_large, floor)
 
 
-def _require_counts(counts: Any, name: str) -> None:
-    if not isinstance(counts, LogitCounts):
-        raise TypeError(
-            f"`{name}` must be LogitCounts, not {type(counts).__name__}: counts in other bins do not contain logits. "
-            "Use `LogitCounts.from_arrays`, or `LogitCounts(count_file(path, ..., bins=logit_bins()))`."
-        )
+_require_counts = partial(
+    require_kind,
+    LogitCounts,
+    ": counts in other bins do not contain logits. Use `LogitCounts.from_arrays`, or `LogitCounts(count_file(path, "
+    "..., bins=logit_bins()))`.",
+)
