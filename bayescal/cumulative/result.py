@@ -279,7 +279,7 @@ class CumulativeDifference(Cumulative):
     def _about_rare_outcomes(self) -> list[str]:
         """Warn if the steps are far from Normal, and name the remedy if there is one."""
         number = self.scale.rare
-        few = number < cumulative.FEW_RARE
+        few = number < cumulative.FEW_RARE_OUTCOMES
         rare = (
             "Intervals and bands can be too narrow: the effective number of expected outcomes "
             f"that contradict scores near 0 or 1 is {number:.1f}."
