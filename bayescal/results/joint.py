@@ -1,4 +1,4 @@
-"""Joint draws of several quantities along an axis: labels, decisions between two of them, and ranks of all."""
+"""Joint draws of several quantities along an axis: labels, decisions between two, ranks of all, the best in words."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""OfGroups: the base of results that are one result per group of rows."""
+"""Results of groups: their order, one call per group, and the bases ByLabel and OfGroups of mappings from labels."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The protocol of counts: everything that posteriors, estimands and results ask for."""
+"""The protocol of counts: everything that posteriors, estimands and results ask for; checks and sums of counts."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
