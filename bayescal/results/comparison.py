@@ -118,7 +118,7 @@ class Compared(Judged, Evaluations):
             Rows ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ..., the differences as in `table`.
         """
         prob = _checks.fraction("prob", prob)
-        name, (pairs, differences) = as_estimand(estimand).name, self._differences(estimand)
+        name, (pairs, differences) = as_estimand(estimand).name, self._pair_differences(estimand)
         labels = {name: self.names, "difference": pairs}
         return _arviz.summary({name: self.draws(estimand).values, "difference": differences}, prob, labels, **options)
 

@@ -464,7 +464,7 @@ class Judged(Joint):
         nearest = self._record(estimand).better == "nearest zero"
         return nearest and bool((self.draws(estimand).values < 0).any())
 
-    def _differences(self, estimand: EstimandLike | None) -> tuple[list[str], Floats]:
+    def _pair_differences(self, estimand: EstimandLike | None) -> tuple[list[str], Floats]:
         """Names of all pairs, and draws of their differences as they are compared, shape (n_draws, n_pairs)."""
         pairs = list(combinations(self._listed(estimand), 2))
         values = [self._compared_difference(*pair, estimand).values for pair in pairs]

@@ -66,19 +66,19 @@ class ByLabel[R](_presented.Presented, Mapping[Any, R]):
     _results: str
 
     @property
-    def _by_label(self) -> dict[Any, R]:
+    def _members(self) -> dict[Any, R]:
         results: dict[Any, R] = getattr(self, self._results)
         return results
 
     def __getitem__(self, label: Any) -> R:
-        _checks.label(self._label, label, tuple(self._by_label))
-        return self._by_label[label]
+        _checks.label(self._label, label, tuple(self._members))
+        return self._members[label]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._by_label)
+        return iter(self._members)
 
     def __len__(self) -> int:
-        return len(self._by_label)
+        return len(self._members)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

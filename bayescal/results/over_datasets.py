@@ -271,7 +271,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def _by_pair(self, estimand: EstimandLike) -> tuple[list[str], dict[str, Floats]]:
         """Names of pairs, and draws of mean differences and of populations, each of shape (n_draws, n_pairs)."""
-        names, differences = self._differences(estimand)
+        names, differences = self._pair_differences(estimand)
         pairs = [self._pair(*pair) for pair in combinations(self._listed(estimand), 2)]
         populations = self._populations(pairs, estimand)
         return names, {

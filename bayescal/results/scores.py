@@ -373,7 +373,7 @@ class ScoreComparison(Judged):
         pandas.DataFrame
             Rows ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
         """
-        prob, (pairs, differences) = _checks.fraction("prob", prob), self._differences(None)
+        prob, (pairs, differences) = _checks.fraction("prob", prob), self._pair_differences(None)
         labels = {"score": self.names, "difference": pairs}
         return _arviz.summary({"score": self._values, "difference": differences}, prob, labels, **options)
 
