@@ -479,13 +479,13 @@ class Judged(Joint):
         return _render.places(*difference.interval(0.95))
 
     def _verdict(self, estimand: EstimandLike | None) -> Verdict:
-        (better, worse), pair = self._in_order(estimand)[:2], self._listed(estimand)[:2]
-        difference, words = self._compared_difference(*pair, estimand), self._words(estimand)
+        (better, worse), (first, second) = self._in_order(estimand)[:2], self._listed(estimand)[:2]
+        difference, words = self._compared_difference(first, second, estimand), self._words(estimand)
         return Verdict(
             better,
             worse,
             self.decide(better, worse, estimand=estimand),
-            pair,
+            (first, second),
             difference,
             self._quantity(estimand),
             words,
