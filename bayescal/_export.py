@@ -45,8 +45,8 @@ def frame(
     keys = [_labels([row[key] for row in rows], key) for key in index]
     labels = keys[0] if len(keys) == 1 else pd.MultiIndex.from_arrays(keys)
     interval = {} if prob is None else {"low": f"eti{100 * prob:g}_lb", "high": f"eti{100 * prob:g}_ub"}
-    made = pd.DataFrame({name: [row[name] for row in rows] for name in names}, index=labels)
-    return made.rename(columns=interval)
+    frame = pd.DataFrame({name: [row[name] for row in rows] for name in names}, index=labels)
+    return frame.rename(columns=interval)
 
 
 def _labels(labels: list[Any], name: str) -> "pd.Index[Any]":

@@ -18,7 +18,7 @@ import numpy as np
 from bayescal import _checks
 
 #: Age in seconds from which a draft is taken to be left over from a process that was killed.
-ABANDONED = 3600
+ABANDONED_SECONDS = 3600
 DRAFT = ".draft"
 #: Maximum length in bytes of the name of a file, and of its suffix, to be repeated in the name of its draft.
 LONG_NAME, LONG_SUFFIX = 120, 32
@@ -98,7 +98,7 @@ def _remove_abandoned(target: Path, beside: Path) -> None:
             if name.fullmatch(entry.name):
                 # another process may have removed the draft, or own it
                 with contextlib.suppress(OSError):
-                    if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED:
+                    if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED_SECONDS:
                         os.unlink(entry.path)
 
 

@@ -1,6 +1,7 @@
 """Invalid values: records of what is wrong, the exception and the warning that carry them, and their sentences."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -196,6 +197,17 @@ def prefixed(problem: Exception, context: str) -> Exception:
     if hasattr(problem, "word"):  # a keyword that is unknown for all of them
         return problem
     return type(problem)(f"{context}{problem}")
+
+
+@contextmanager
+def errors_of(subject: str) -> Iterator[None]:
+    """Put a subject, such as "group 'a'", before the message of a ValueError or TypeError; nothing if it is empty."""
+    try:
+        yield
+    except (ValueError, TypeError) as problem:
+        if not subject:
+            raise
+        raise prefixed(problem, f"{subject}: ") from problem
 
 
 def quoted(value: Any) -> str:

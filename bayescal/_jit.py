@@ -21,15 +21,15 @@ def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[...,
     def decorate(function: Callable[..., Any]) -> Any:
         options_of_all = {"error_model": "numpy", "nogil": True, **options}
         try:
-            made = numba.njit(cache=True, **options_of_all)(function)
-            _seal(made._cache._cache_file)
-            _forgive(made._cache)
+            compiled = numba.njit(cache=True, **options_of_all)(function)
+            _seal(compiled._cache._cache_file)
+            _forgive(compiled._cache)
             if folder:
-                made._cache._cache_file._source_stamp = _stamp(Path(inspect.getfile(function)).parent)
+                compiled._cache._cache_file._source_stamp = _stamp(Path(inspect.getfile(function)).parent)
         # no folder for the cache can be written to; or there is none, as where numba is switched off
         except (RuntimeError, AttributeError):
             return numba.njit(**options_of_all)(function)
-        return made
+        return compiled
 
     return decorate
 

@@ -17,13 +17,13 @@ class ProcessLock:
         self._of_process: dict[int, RLock] = {}
 
     def __enter__(self) -> None:
-        self._own().acquire()
+        self._lock_of_process().acquire()
 
     def __exit__(self, *_: object) -> None:
-        self._own().release()
+        self._lock_of_process().release()
 
     def __reduce__(self) -> tuple[type["ProcessLock"], tuple[()]]:
         return ProcessLock, ()
 
-    def _own(self) -> RLock:
+    def _lock_of_process(self) -> RLock:
         return self._of_process.setdefault(os.getpid(), RLock())  # atomic: all threads get the same one

@@ -1,7 +1,8 @@
 """A result that prints and exports itself: the base of all results that have a table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,8 @@ PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",)
 def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
     """Return or write the page of a result; `bayescal.report.page` makes it."""
     report = _report("page")
-    made: str | Path = report.page(result, **options) if path is None else report.save_page(result, path, **options)
-    return made
+    page: str | Path = report.page(result, **options) if path is None else report.save_page(result, path, **options)
+    return page
 
 
 def json_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
@@ -114,6 +115,8 @@ class Presented:
     #: Keys of the rows that identify a row, and the other keys, which are needed if there may be no rows.
     _index: tuple[str, ...] = ("quantity",)
     _columns: tuple[str, ...] = ()
+    #: The rows as data, if the result has this method; it takes `prob` if they have intervals.
+    table: Callable[..., list[dict[str, Any]]]
 
     @property
     def spec(self) -> str:
@@ -159,8 +162,9 @@ class Presented:
         return Details(self.sheet(**options))
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        """Return the rows of the table as data; `prob` is the probability of the intervals in them."""
-        raise NotImplementedError
+        """Return the rows of the table as data; `prob` is the probability of the intervals in them, if it has any."""
+        intervals = {"prob": prob} if "prob" in signature(self.table).parameters else {}
+        return self.table(**intervals, **options)
 
     def _more(self, prob: float) -> dict[str, Any]:
         """Return what the JSON document contains besides the rows of the table; nothing by default."""

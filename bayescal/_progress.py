@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 #: Seconds of work after which a bar appears by itself.
-PATIENCE = 2.0
+SECONDS_BEFORE_BAR = 2.0
 
 
 @contextmanager
@@ -27,12 +27,12 @@ def bar(total: int, description: str, progress: bool | None = None) -> Iterator[
     if progress is False or sys.stderr is None or not (terminal or progress):
         yield lambda: None
     elif terminal:
-        yield from _drawn(total, description, 0.0 if progress else PATIENCE)
+        yield from _moving_bar(total, description, 0.0 if progress else SECONDS_BEFORE_BAR)
     else:
         yield _lines(total, description)
 
 
-def _drawn(total: int, description: str, patience: float) -> Iterator[Callable[[], None]]:
+def _moving_bar(total: int, description: str, patience: float) -> Iterator[Callable[[], None]]:
     """Yield a function that moves a bar, which appears when the work has taken so many seconds."""
     from rich.console import Console
     from rich.progress import Progress

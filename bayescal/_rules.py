@@ -124,7 +124,7 @@ def divide_hint(name: str | None, deviation: float) -> str:
 
 
 #: Labels that mark rows to be left out: of programs for text and for images, and of tables.
-IGNORED = (-100, 255, -1)
+IGNORED_LABELS = (-100, 255, -1)
 #: Maximum number of distinct values that are taken as partial credit rather than as real numbers.
 FEW_VALUES = 10
 RESPONSES = "`bayescal.cumulative.subpopulation` takes real responses, and compares a group with all rows."
@@ -135,11 +135,11 @@ def ignored_hint(name: str, labels: Array, largest: float) -> str:
 
     Two labels, such as -1 and 1, or 0 and 255, are labels of outcomes: 0 and 1 must both occur beside -1 and 255.
     """
-    for label in IGNORED:
+    for label in IGNORED_LABELS:
         marked = labels == label
         rest = labels[~marked]
         inside = len(rest) and marked.any() and (rest >= 0).all() and (rest <= largest).all()
-        if inside and (label == IGNORED[0] or (len(np.unique(rest)) > 1 and (rest % 1 == 0).all())):
+        if inside and (label == IGNORED_LABELS[0] or (len(np.unique(rest)) > 1 and (rest % 1 == 0).all())):
             return f"Does {label} mark rows to be left out? Drop these rows from all columns: `{name} != {label}`."
     return ""
 

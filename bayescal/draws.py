@@ -64,9 +64,9 @@ class Probability(float):
 
     def __new__(cls, value: float, event: str) -> Self:
         """Make the number; `event` is kept for printing."""
-        made = super().__new__(cls, value)
-        made.event = event
-        return made
+        probability = super().__new__(cls, value)
+        probability.event = event
+        return probability
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Probability, (float(self), self.event)

@@ -493,6 +493,80 @@ def test_a_topic_has_one_folder_of_source_and_one_of_tests(topic):
         assert [path for path in (ROOT / folder).rglob(topic) if path.is_dir()] == [ROOT / folder / topic]
 
 
+#: Words that are no names of things, and where one is a name that users know.
+NO_NAMES = {"alike", "drawn", "found", "given", "made", "own", "said", "told"}
+KNOWN_NAMES = {
+    ("clinical/slope/result.py", "drawn"),
+    ("cumulative/posterior_result.py", "drawn"),
+    ("datasets/clustered.py", "alike"),
+    ("report/page_content.py", "drawn"),
+    ("shift/class_frequencies.py", "drawn"),
+    ("shift/shift_evidence.py", "drawn"),
+    ("stats/clusters.py", "own"),
+    ("cli/options.py", "given"),
+    ("_checks.py", "alike"),
+    ("_meant.py", "said"),
+    ("_render.py", "made"),
+}
+
+
+def names_defined(tree):
+    """Names of variables, parameters, functions, classes and fields that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def test_names_are_those_of_things():
+    trees = {path: ast.parse((PACKAGE / path).read_text(encoding="utf-8")) for path in map(str, FILES)}
+    defined = {(path, name) for path, tree in trees.items() for name in names_defined(tree)}
+    no_things = {(path, name) for path, name in defined if name.lower().strip("_") in NO_NAMES}
+    assert sorted(no_things - KNOWN_NAMES) == []
+
+
+#: Working arrays of pooled groups, and of models, which become arrays with draws on the first axis.
+NOT_DRAWS_FIRST = {
+    *("posterior/pooling/posterior.py", "posterior/pooling/sampling.py", "verify/twins/pooling.py"),
+    "decisions/posterior.py",
+}
+STATED_SHAPE = re.compile(r"[Ss]hapes? (\([^()]*\bn_draws\b[^()]*\))")
+
+
+def test_draws_are_on_the_first_axis_of_all_stated_shapes():
+    texts = {path: (PACKAGE / path).read_text(encoding="utf-8") for path in FILES}
+    shapes = [(path, shape) for path, text in texts.items() for shape in STATED_SHAPE.findall(text)]
+    assert len(shapes) > 80
+    assert [each for each in shapes if not each[1].startswith("(n_draws,") and each[0] not in NOT_DRAWS_FIRST] == []
+
+
+#: Words that do not say of what a limit is, and beginnings of names of limits.
+OF_NOTHING = {"FEW", "FEWEST", "MANY", "PRINTED", "NAMED", "REFUSED", "SURE", "DEPENDENT", "LARGE", "MARKED"}
+LIMIT = re.compile(r"(FEW|FEWEST|MANY|MOST|LEAST|LARGEST|SMALLEST|LONGEST|PRINTED|NAMED|SHOWN)(_|$)")
+
+
+def constants(path):
+    """Yield the names of constants of a module, and whether a comment stands above their line or their block."""
+    described = False
+    for line in (PACKAGE / path).read_text(encoding="utf-8").splitlines():
+        if found := re.match(r"([A-Z][A-Z0-9_]*(?:, [A-Z][A-Z0-9_]*)*)(?:: [^=]+)? = ", line):
+            yield from ((name, described) for name in found[1].split(", "))
+        elif line.startswith("#"):
+            described = True
+        elif not line.strip():
+            described = False
+
+
+def test_limits_say_of_what_and_have_a_comment():
+    defined = [(path, *each) for path in FILES for each in constants(path)]
+    assert [(path, name) for path, name, _ in defined if name in OF_NOTHING] == []
+    assert [(path, name) for path, name, described in defined if LIMIT.match(name) and not described] == []
+    assert sum(bool(LIMIT.match(name)) for _, name, _ in defined) > 100
+
+
 def test_no_layer_above_asks_for_a_posterior_by_its_class():
     """Results ask for capabilities (posterior/contract.py); only the posteriors and their verification know classes."""
     for file in PACKAGE.rglob("*.py"):

@@ -58,7 +58,7 @@ def test_short_work_shows_no_bar(monkeypatch, capsys):
     evaluations()
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr("bayescal._progress.PATIENCE", 1e6)
+    monkeypatch.setattr("bayescal._progress.SECONDS_BEFORE_BAR", 1e6)
     evaluations()
     assert sys.stderr.written == ""
 
@@ -67,7 +67,7 @@ def test_short_work_shows_no_bar(monkeypatch, capsys):
 def test_long_work_shows_a_bar_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("bayescal._progress.PATIENCE", 0.0)
+    monkeypatch.setattr("bayescal._progress.SECONDS_BEFORE_BAR", 0.0)
     evaluations()
     assert sys.stderr.written.count("Evaluating groups") >= 3
     assert "Evaluating classes" in sys.stderr.written

@@ -18,9 +18,9 @@ from bayescal.estimands.registry import registered
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Results without intervals, and bases of others.
 WITHOUT = {
-    *("CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen"),
+    *("CalibrationTests", "Evidence", "WeightReport", "SubpopulationScreen", "TargetEvaluation"),
     *("Cumulative", "CumulativeDifference", "OfEstimand", "_Decomposition", "OverDatasets", "Joint"),
-    "TargetEvaluation",
+    *("Judged", "ByLabel"),
 }
 
 

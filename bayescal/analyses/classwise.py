@@ -26,6 +26,9 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.clusters import ClusterSums
 
+#: With the seed of the order of the classes, this number seeds which draws have all classes exactly calibrated.
+EXACT_SEED = 1
+
 
 def evaluate_classes(
     rows: ClassRows, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
@@ -75,7 +78,7 @@ def evaluate_class_counts(
     log_bayes_factors = [each for each in for_exact if each is not None]
     if len(log_bayes_factors) == size:
         of_errors = with_common_cause(of_errors)
-        exact = jointly_exact(log_bayes_factors, draws, rng=np.random.SeedSequence((for_errors, 1)))
+        exact = jointly_exact(log_bayes_factors, draws, rng=np.random.SeedSequence((for_errors, EXACT_SEED)))
     by_class = reorder(by_class, of_errors, rng=for_errors)
     # the absolute values of two centred Normals with correlation r have a correlation close to r^2
     null = reorder(null, of_residuals**2, rng=for_null)

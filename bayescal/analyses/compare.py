@@ -134,16 +134,16 @@ def compare(
     >>> sites.datasets, sites.difference("honest", "timid").interval(0.95)
     (('group 0', 'group 1', 'group 2', 'group 3'), (-0.12..., -0.07...))
     """
-    read = {"target": target, "weights": weights, "cluster": cluster, "classes": classes, "logits": logits}
-    made = {"model": model, "draws": draws, "rng": rng, **options}
+    column_options = {"target": target, "weights": weights, "cluster": cluster, "classes": classes, "logits": logits}
+    model_options = {"model": model, "draws": draws, "rng": rng, **options}
     if by is None:
         if spread is not None:
             raise TypeError("`spread` is for several data sets: give the data set of each row as `by`.")
-        return compare_rows(y_true, y_prob, rope=rope, bins=bins, binning=binning, **read, **made)
-    rows = ClassifierRows.read(y_true, y_prob, by=by, **read)
+        return compare_rows(y_true, y_prob, rope=rope, bins=bins, binning=binning, **column_options, **model_options)
+    rows = ClassifierRows.read(y_true, y_prob, by=by, **column_options)
     datasets = rows.by_name(Groups.from_column(by, len(rows)))
     edges = rows.edges(bins, binning)
-    return compare_over_datasets(datasets, rope=rope, spread=spread, bins=edges, **made)
+    return compare_over_datasets(datasets, rope=rope, spread=spread, bins=edges, **model_options)
 
 
 @public
@@ -270,8 +270,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     for first, second in combinations(names, 2):
         a, b = (chosen[name].counts for name in (first, second))
         # whether an event occurs does not depend on the classifier; whether the top label is right does
-        alike = a.n_rows == b.n_rows > 0 and (a.target != "event" or int(a.k.sum()) == int(b.k.sum()))
-        if alike:
+        if a.n_rows == b.n_rows > 0 and (a.target != "event" or int(a.k.sum()) == int(b.k.sum())):
             warnings.warn(
                 f"{first!r} and {second!r} have {a.n_rows} rows each; if these are the same rows, use "
                 f"`{chosen[first]._compared_by}`.",

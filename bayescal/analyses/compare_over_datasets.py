@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows, compare_rows
 from bayescal.results.comparable import same_spec
@@ -179,10 +179,8 @@ def _comparison(name: str, data_set: Any, arguments: dict[str, Any]) -> Comparis
             f"`datasets[{name!r}]` must be a Comparison from `compare`, or (y_true, {{'A': p, 'B': q}}); not "
             f"{type(data_set).__name__}{length}."
         )
-    try:
+    with errors_of(f"data set {name!r}"):
         return compare_rows(*data_set, **arguments)
-    except (ValueError, TypeError) as problem:
-        raise prefixed(problem, f"data set {name!r}: ") from problem
 
 
 def _same_classifiers(comparisons: Mapping[str, Comparison]) -> None:

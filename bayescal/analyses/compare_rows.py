@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from bayescal import _checks
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
@@ -167,10 +167,8 @@ def _predictions(
             if name not in y_true:
                 raise ValueError(f"`y_true` has no {name!r}, which `y_prob` has.")
             labels = y_true[name]
-        try:
+        with errors_of(f"classifier {name!r}"):
             rows.append(Predictions.from_labels(labels, y_prob[name], target=target, **arguments).scale_free())
-        except (ValueError, TypeError) as problem:
-            raise prefixed(problem, f"classifier {name!r}: ") from problem
     sizes = {name: len(r) for name, r in zip(names, rows, strict=True)}
     if len(set(sizes.values())) > 1:
         raise ValueError(

@@ -23,7 +23,7 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.clusters import clusters_of, require_several_clusters
-from bayescal.stats.contract import Counts, require_counts
+from bayescal.stats.contract import Counts, require_counts, total_of
 
 #: Ways of pooling, and the default.
 NONE, PARTIAL, TOTAL = "none", "partial", "complete"
@@ -98,12 +98,7 @@ def _alone(whole: Evaluation, counts: Counts, *, compiled: bool) -> ShrinkagePos
 
 def evaluate_count_groups(counts: Mapping[Any, Counts], **arguments: Any) -> GroupedEvaluation:
     """Evaluate groups from a mapping of label to counts; see `bayescal.evaluate_counts`."""
-    for label, of_group in counts.items():
-        require_counts(of_group, f"counts[{label!r}]")
-    if not counts:
-        raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
-    first, *others = counts.values()
-    overall = sum(others, start=first)
+    overall = total_of(counts, require_counts)
     return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **arguments)
 
 

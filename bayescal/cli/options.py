@@ -82,6 +82,7 @@ CompareFiles = Annotated[
 
 # columns
 
+#: Value of an option that may name a classifier.
 NAMED_COLUMN = "COLUMN or NAME=COLUMN"
 _PER_CLASSIFIER = "Repeat the option for each classifier in a file."
 Label = Annotated[str | None, column("True labels: 0/1, true/false, or class numbers.")]

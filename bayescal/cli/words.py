@@ -72,9 +72,9 @@ def console(stderr: bool = False) -> "Console":
         def print(self, *objects: Any, **options: Any) -> None:
             super().print(*(_escaped(each) if isinstance(each, str) else each for each in objects), **options)
 
-    made = Screen(stderr=stderr, highlight=False, markup=False, emoji=False)
-    made.width = min(max(made.width, NARROWEST), WIDEST)
-    return made
+    screen = Screen(stderr=stderr, highlight=False, markup=False, emoji=False)
+    screen.width = min(max(screen.width, NARROWEST), WIDEST)
+    return screen
 
 
 class ClosedOutput(io.TextIOBase):
@@ -126,10 +126,10 @@ def one_clear_message() -> Iterator[None]:
 
 def say_error(problem: Exception) -> None:
     """Print the message of an error on stderr."""
-    say("Error", "bold red", _told(problem))
+    say("Error", "bold red", _error_message(problem))
 
 
-def _told(problem: Exception) -> str:
+def _error_message(problem: Exception) -> str:
     """Return the message of an error; for one of the operating system, without its number."""
     if isinstance(problem, OSError) and problem.strerror:
         where = f" '{problem.filename}'" if problem.filename else ""

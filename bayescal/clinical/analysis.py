@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows, evaluate_one
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
@@ -18,12 +19,11 @@ from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.analysis import net_benefit_counts
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import probabilities_by_model
-from bayescal.decisions.words import FEW
-from bayescal.results.of_groups import errors_of
+from bayescal.decisions.words import FEW_ROWS_PER_SIDE
 from bayescal.stats.ordered import OrderedSums
 
-#: Thresholds of the decision curve, and of that of more models than `MANY`, whose joint cells are more.
-FINE, COARSE, MANY = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
+#: Thresholds of the decision curve, and of that of more models than `MANY_MODELS`, whose joint cells are more.
+FINE_THRESHOLDS, COARSE_THRESHOLDS, MANY_MODELS = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
 
 
 @public
@@ -159,9 +159,12 @@ def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draw
 
 def _of_curve(rows: Mapping[str, Predictions]) -> ThresholdCounts:
     """Count the rows between the thresholds of the decision curve, up to the last that some rows reach."""
-    counts = ThresholdCounts.from_predictions(rows, FINE if len(rows) <= MANY else COARSE)
+    counts = ThresholdCounts.from_predictions(rows, FINE_THRESHOLDS if len(rows) <= MANY_MODELS else COARSE_THRESHOLDS)
     at = counts.thresholds
-    fifth = [np.sort(each.confidence)[-FEW] if len(each) >= FEW else 0.0 for each in rows.values()]
+    fifth = [
+        np.sort(each.confidence)[-FEW_ROWS_PER_SIDE] if len(each) >= FEW_ROWS_PER_SIDE else 0.0
+        for each in rows.values()
+    ]
     reached = at <= max(fifth)
     return counts.at(at[reached]) if reached.sum() > 1 else counts
 

@@ -17,7 +17,7 @@ from bayescal.results.wording import SMALLEST_P
 Floats = NDArray[np.float64]
 
 #: Smallest expected number in a group for which the chi-squared distribution is said to be accurate.
-ACCURATE = 5
+LEAST_EXPECTED_ROWS = 5
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,6 @@ class CalibrationTests(_presented.Presented):
             },
         ]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     def sentence(self) -> str:
         """Both statistics in words."""
         hl = self.hosmer_lemeshow
@@ -177,10 +174,10 @@ class CalibrationTests(_presented.Presented):
                 f"{self.contradicted[0]}, and a group has scores that are all 0 or all 1."
             )
         least = float(np.minimum(hl.expected, hl.n - hl.expected).min())
-        if least < ACCURATE:
+        if least < LEAST_EXPECTED_ROWS:
             texts.append(
                 f"The smallest expected number in a group is {least:.2g}; the chi-squared distribution of the "
-                f"Hosmer-Lemeshow statistic is accurate for numbers of about {ACCURATE} and more."
+                f"Hosmer-Lemeshow statistic is accurate for numbers of about {LEAST_EXPECTED_ROWS} and more."
             )
         return tuple(texts)
 

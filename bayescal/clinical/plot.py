@@ -12,7 +12,7 @@ from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.report.diagram import (
-    CROWDED,
+    CROWDED_RANGE,
     ROOM,
     Limits,
     SideColors,
@@ -93,7 +93,7 @@ def _limits(score: Floats, low: Floats, high: Floats) -> tuple[Limits, Limits]:
     """Return the limits of both axes: [0, 1], or the part that holds the curve and the diagonal if scores crowd."""
     everything = (-0.02, 1.02)
     first, last = float(score[0]), float(score[-1])
-    if last - first > CROWDED:
+    if last - first > CROWDED_RANGE:
         return everything, everything
     margin = max(0.08 * (last - first), 1e-4)
     x = (max(first - margin, -margin / 4), min(last + margin, 1.0 + margin / 4))
@@ -276,16 +276,10 @@ def plot_recalibration(
     ----------
     rc : Recalibration
         From `recalibration`.
-    ax : matplotlib Axes, optional
-        Where to draw; the distribution takes its lower part. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the interval at each stated probability, in (0, 1).
     color : matplotlib color, optional
         Colour of the line, the band and the distribution.
-    reference_color : matplotlib color, optional
-        Colour of the diagonal.
-    above_color, below_color : matplotlib color, optional
-        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
+    ax, prob, reference_color, above_color, below_color
+        As for `plot_calibration_curve`.
 
     Returns
     -------
@@ -294,10 +288,8 @@ def plot_recalibration(
 
     Raises
     ------
-    TypeError
-        If `rc` is something else, or `ax` is not an Axes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` already holds a diagram.
+    TypeError, ValueError
+        If `rc` is something else, or as for `plot_calibration_curve`.
 
     See Also
     --------

@@ -219,9 +219,6 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
             yield _record("clinical utility", "net_benefit", row, self.event_rate, threshold=at, p_useful=useful)
             yield _record("clinical utility", "treat_all", treat_all[i], math.nan, threshold=at)
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def _labelled(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add its threshold to the name of a quantity, so that it is unique."""
         return [

@@ -6,7 +6,7 @@ from typing import Any
 
 from bayescal import _render
 from bayescal.decisions.thresholds import TREAT_ALL, UNNAMED
-from bayescal.decisions.words import FEW, of_draws
+from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws
 
 Row = Mapping[str, Any]
 
@@ -84,7 +84,7 @@ def few_events(n_rows: int, n_events: int) -> list[str]:
         return []
     s = "s" * (fewer > 1)
     counted = f"Only {fewer} event{s}" if fewer == n_events else f"Only {fewer} row{s} without event"
-    if fewer < FEW:
+    if fewer < FEW_ROWS_PER_SIDE:
         return [f"{counted}: all intervals depend on the prior."]
     return [
         f"{counted}: a validation should have at least {FEW_EVENTS} events (Collins et al. 2016), and as many rows "
@@ -108,21 +108,21 @@ def direction(by_quantity: Mapping[str, Row]) -> str:
     >>> direction({"observed_expected": low, "slope": extreme})
     'the predicted risks are too low on average and too extreme'
     """
-    ratio, slope, said = by_quantity["observed_expected"], by_quantity.get("slope"), []
+    ratio, slope, deviations = by_quantity["observed_expected"], by_quantity.get("slope"), []
     if ratio["low"] > 1:
-        said.append("too low on average")
+        deviations.append("too low on average")
     if ratio["high"] < 1:
-        said.append("too high on average")
+        deviations.append("too high on average")
     if slope is not None:
         if slope["high"] < 0:
-            said.append("lower where events are more frequent")
+            deviations.append("lower where events are more frequent")
         elif slope["high"] < 1:
-            said.append("too extreme")
+            deviations.append("too extreme")
         if slope["low"] > 1:
-            said.append("not extreme enough")
-    if not said:
+            deviations.append("not extreme enough")
+    if not deviations:
         return "the intervals contain the values of calibrated risks"
-    return f"the predicted risks are {' and '.join(said)}"
+    return f"the predicted risks are {' and '.join(deviations)}"
 
 
 def sentence_of(name: str, rows: Sequence[Row], level: str, *, one_outcome: bool) -> str:

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
 #: P-value above which the sentence does not state a difference.
-CHANCE = 0.05
+P_OF_CHANCE = 0.05
 #: Explanation of the columns of the table.
 COLUMNS = (
     '"{null}": mean of the statistic {assuming} (Normal steps); "in sigma": value / sigma, where sigma is the standard '
@@ -413,9 +413,6 @@ class Cumulative(_presented.Presented):
             for name in cumulative.NAMES
         ]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     @property
     def spec(self) -> str:
         """Question, rows and number of distinct scores, on one line."""
@@ -443,7 +440,7 @@ class Cumulative(_presented.Presented):
         where = f"between the scores {low:.{places}f} and {high:.{places}f}" if high > low else f"at the score {low:g}"
         difference = f"{self._difference(slope.difference)} by {significant(abs(slope.difference), 3)} on average"
         statistic = f"Kuiper statistic is {self._statistic()}"
-        if self.p_kuiper > CHANCE:
+        if self.p_kuiper > P_OF_CHANCE:
             text = (
                 f"The rows do not show a difference between {self._compared()}. The largest deviation of all intervals "
                 f"of {self._step}s is {where}: {difference}. The {statistic}."

@@ -220,7 +220,7 @@ def third_moment_of_difference(members: tuple[Floats, ...], others: tuple[Floats
     return member_cubes * (other / total) ** 3 + (member / total) ** 3 * cubes
 
 
-def effective_number(second: Floats, third: Floats) -> Floats:
+def inverse_squared_skewness(second: Floats, third: Floats) -> Floats:
     """Return the inverse square of the skewness, second^3 / third^2; infinite without skewness."""
     skewed = third > 0
     ratio = np.divide(second, third, out=np.zeros_like(second), where=skewed)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import public
-from bayescal.cumulative.base import CHANCE, Cumulative, significant
+from bayescal.cumulative.base import P_OF_CHANCE, Cumulative, significant
 from bayescal.cumulative.result import CumulativeDifference
 from bayescal.cumulative.subpopulation_result import SUBPOPULATION, SubpopulationScreen
 from bayescal.report.drawing import (
@@ -162,7 +162,7 @@ def plot_cumulative(
     colours = palette(ax)
     main = _checks.color("color", color, colours.blue)
     # by chance, calibrated scores have a largest deviation too
-    marked = _checks.color("worst_color", worst_color, colours.orange if cd.p_kuiper <= CHANCE else colours.grey)
+    marked = _checks.color("worst_color", worst_color, colours.orange if cd.p_kuiper <= P_OF_CHANCE else colours.grey)
     _draw(ax, points, main, marked, colours.grey)
     _axes(ax, cd, points, small=small)
     chance = "if calibrated" if isinstance(cd, CumulativeDifference) else "if means are equal"

@@ -18,7 +18,7 @@ from bayescal.cumulative.draws import (
     CumulativeDraws,
     draw_cumulative,
 )
-from bayescal.cumulative.statistics import FEW_RARE, NAMES, Scale, kuiper, null_mean
+from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, NAMES, Scale, kuiper, null_mean
 from bayescal.draws import BinDraws, Draws
 from bayescal.results import wording
 from bayescal.results.remarks import few_rows
@@ -265,9 +265,6 @@ class CumulativePosterior(_presented.Presented):
             for name in NAMES
         ]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def sentence(self, prob: float = 0.95) -> str:
         """The Kuiper statistic of the population in words.
 
@@ -353,7 +350,7 @@ class CumulativePosterior(_presented.Presented):
                 f"can exceed those of the counts by up to {self.observed.grid_error:.2g}, which intervals do not "
                 "include."
             )
-        if (number := self.observed.scale.rare) < FEW_RARE:
+        if (number := self.observed.scale.rare) < FEW_RARE_OUTCOMES:
             texts.append(
                 "Intervals can be too narrow: the effective number of expected outcomes that contradict scores near 0 "
                 f"or 1 is {number:.1f}."
@@ -378,5 +375,5 @@ def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> Cumula
             f"{error:.2g}, which is more than {LARGE_GRID_ERROR} times its standard deviation by chance, {sigma:.2g}. "
             "Count in more bins, or use `kuiper_interval`, which includes this error."
         )
-    drawn = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
-    return CumulativePosterior(observed, drawn, model)
+    paths = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
+    return CumulativePosterior(observed, paths, model)

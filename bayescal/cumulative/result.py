@@ -11,6 +11,7 @@ from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.base import Cumulative
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
+from bayescal.stats.contract import require_kind
 from bayescal.stats.ordered import GridSteps, OrderedSums, steps_of_counts
 
 if TYPE_CHECKING:
@@ -92,11 +93,7 @@ class CumulativeDifference(Cumulative):
         >>> round(bc.cumulative.difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
         0.267
         """
-        if not isinstance(counts, BinnedCounts):
-            raise TypeError(
-                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use "
-                "`bayescal.cumulative.difference`."
-            )
+        require_kind(BinnedCounts, "; for rows, use `bayescal.cumulative.difference`.", counts)
         refuse_clusters(counts, "counts", "a cumulative difference")
         if not counts.occupied.any():
             raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
@@ -282,7 +279,7 @@ class CumulativeDifference(Cumulative):
     def _about_rare_outcomes(self) -> list[str]:
         """Warn if the steps are far from Normal, and name the remedy if there is one."""
         number = self.scale.rare
-        few = number < cumulative.FEW_RARE
+        few = number < cumulative.FEW_RARE_OUTCOMES
         rare = (
             "Intervals and bands can be too narrow: the effective number of expected outcomes "
             f"that contradict scores near 0 or 1 is {number:.1f}."

@@ -17,7 +17,7 @@ from scipy.special import log_ndtr, ndtr
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.cumulative.brownian import MEAN_MAX_ABS, quantile_range, sf_max_abs, sf_range
-from bayescal.cumulative.moments import effective_number
+from bayescal.cumulative.moments import inverse_squared_skewness
 from bayescal.cumulative.subpopulation_sums import SubpopulationSteps
 from bayescal.stats.ordered import GridSteps, OrderedSums, Steps
 
@@ -39,7 +39,7 @@ SMALLEST_RARE, LARGEST_RARE, SMALLEST_TAIL = 1e-6, 1e30, 1e-290
 #: Mean step from which the curve counts as a single step.
 ONE_STEP = 1 - 3e-5
 #: Effective number of rare outcomes below which tails of Brownian motion and intervals are rough; results say so.
-FEW_RARE = 10
+FEW_RARE_OUTCOMES = 10
 #: Steps of simulated curves in memory at a time.
 AT_ONCE = 2**21
 #: Relative difference of statistics that counts as rounding.
@@ -163,7 +163,7 @@ def scale(steps: Steps) -> Scale:
         squares**0.5 / total,
         exact**0.5 / total,
         1 / roots if roots > 0 else 0.0,
-        float(effective_number(np.array([second]), np.array([third]))[0]),
+        float(inverse_squared_skewness(np.array([second]), np.array([third]))[0]),
     )
 
 

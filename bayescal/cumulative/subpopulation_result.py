@@ -15,7 +15,7 @@ from bayescal import _checks, _presented, _render
 from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
 from bayescal.cumulative.responses import Responses
-from bayescal.cumulative.statistics import FEW_RARE, LARGE_STEP, ONE_STEP
+from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, LARGE_STEP, ONE_STEP
 from bayescal.cumulative.subpopulation_sums import GroupSums, SubpopulationSteps, subpopulation_steps
 from bayescal.data.groups import Groups
 from bayescal.results.wording import p_words
@@ -28,11 +28,11 @@ SUBPOPULATION = "the subpopulation"
 #: scores of the subpopulation, above which a remark names the cell.
 FAR_BEYOND = 0.25
 #: Attenuation below which a remark states it.
-ATTENUATED = 0.95
+STATED_ATTENUATION = 0.95
 #: Largest number of parts of the curve in which the share of members is compared, and members per part.
-PARTS, MEMBERS = 10, 50
+PARTS_OF_CURVE, MEMBERS_PER_PART = 10, 50
 #: Maximum number of groups that are printed.
-PRINTED = 25
+PRINTED_GROUPS = 25
 #: Short names of the statistics.
 _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
 #: Meaning of adjusted P-values.
@@ -72,7 +72,7 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
     1.0
     """
     member, cell = steps.weight, steps.cell_weight
-    parts = int(np.clip(steps.n_rows.sum() // MEMBERS, 1, PARTS))
+    parts = int(np.clip(steps.n_rows.sum() // MEMBERS_PER_PART, 1, PARTS_OF_CURVE))
     reached = np.cumsum(member)
     starts = np.unique(np.searchsorted(reached, reached[-1] * np.arange(parts) / parts, side="right"))
 
@@ -177,7 +177,7 @@ class SubpopulationDifference(Cumulative):
         ]
 
     def _about_cells(self) -> list[str]:
-        if self.attenuation >= ATTENUATED:
+        if self.attenuation >= STATED_ATTENUATION:
             return []
         return [
             f"Curve, statistics and average difference show about {100 * self.attenuation:.0f} % of the difference "
@@ -297,7 +297,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         values = self.rows.response
         if ((values == values.min()) | (values == values.max())).all():
             return np.ones(len(self), dtype=np.bool_)
-        return self.sums.rare >= FEW_RARE
+        return self.sums.rare >= FEW_RARE_OUTCOMES
 
     @property
     def flagged(self) -> tuple[Any, ...]:
@@ -351,9 +351,6 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
             for i in range(len(self))
         ]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     @property
     def spec(self) -> str:
         """Statistic, rows, groups and false discovery rate, on one line."""
@@ -381,7 +378,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all groups."""
         table = self.table()
-        shown = table if whole else table[:PRINTED]
+        shown = table if whole else table[:PRINTED_GROUPS]
         rows = [
             [
                 str(row["group"]),
@@ -399,8 +396,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         remarks = []
         if few := int(np.count_nonzero(~self.reliable)):
             remarks.append(
-                f"{few} of {len(self)} groups have an effective number of rare responses below {FEW_RARE} (few rows "
-                "with skewed responses); their P-values can be too small, and they are not flagged."
+                f"{few} of {len(self)} groups have an effective number of rare responses below {FEW_RARE_OUTCOMES} "
+                "(few rows with skewed responses); their P-values can be too small, and they are not flagged."
             )
         if rough := self._rough():
             remarks.append(

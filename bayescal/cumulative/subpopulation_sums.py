@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayescal.cumulative.moments import (
     LocalMoments,
     Moments,
-    effective_number,
+    inverse_squared_skewness,
     split_moments,
     third_moment_of_difference,
 )
@@ -260,7 +260,7 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
         outer_step=np.divide(
             np.maximum(outer[first], outer[last]), np.sqrt(of_sigma), out=np.zeros(n_groups), where=of_sigma > 0
         ),
-        rare=effective_number(second, third),
+        rare=inverse_squared_skewness(second, third),
     )
 
 

@@ -15,7 +15,7 @@ from bayescal.data.reading import RowSums
 
 Array = NDArray[Any]
 #: Maximum number of classes that a message lists.
-SHOWN = 10
+SHOWN_CLASSES = 10
 
 #: Weights up to this number, and down to its inverse, are not divided by a power of two.
 SAFE_WEIGHT = 2.0**100
@@ -159,7 +159,9 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str 
     number = order[position]
     unknown = names[number] != labels
     if unknown.any():
-        shown = f"{quoted(names.tolist()[:SHOWN])}" + (f", ... ({len(names)} labels)" if len(names) > SHOWN else "")
+        shown = f"{quoted(names.tolist()[:SHOWN_CLASSES])}" + (
+            f", ... ({len(names)} labels)" if len(names) > SHOWN_CLASSES else ""
+        )
         if names.dtype.kind in "iuf" and np.array_equal(names, np.arange(len(names))):  # class numbers
             hint = _rules.ignored_hint(name, labels, len(names) - 1) or hint
         _checks.refuse(name, f"must be labels from {source} {shown}", unknown, labels, hint=hint)

@@ -209,11 +209,13 @@ def _from_other(name: str, values: Any) -> Array:
 def _of_mapping(name: str, values: Mapping[Any, Any]) -> str:
     """Return the message about a mapping where one column is needed; it shows keys and no values."""
     keys = list(values)[:3]
-    said = f"`{name}` must be an array, a list or a column, not a {type(values).__name__} with the keys {quoted(keys)}."
+    message = (
+        f"`{name}` must be an array, a list or a column, not a {type(values).__name__} with the keys {quoted(keys)}."
+    )
     verb = {"y_prob": "compare(y_true, y_prob)", "risk": "survival.compare(time, event, risk, horizon=...)"}.get(name)
     if verb is None or not keys:
-        return said
-    return f"{said} Several classifiers are compared by `{verb}`; the first of them is `{name}[{keys[0]!r}]`."
+        return message
+    return f"{message} Several classifiers are compared by `{verb}`; the first of them is `{name}[{keys[0]!r}]`."
 
 
 def _equal_lengths(name: str, values: Any) -> None:

@@ -159,8 +159,8 @@ def _labels(name: str, labels: Any) -> Array:
 def refuse_missing(name: str, missing: NDArray[np.bool_]) -> None:
     """Refuse missing labels; the hint says how to keep their rows."""
     if missing.any():
-        own = f"give them a label of their own, as in `{name}.fillna('unknown')`"
-        _rules.COMPLETE.refuse(name, missing, hint=f"Rows are never dropped: {own}, or remove them.")
+        remedy = f"give them a label of their own, as in `{name}.fillna('unknown')`"
+        _rules.COMPLETE.refuse(name, missing, hint=f"Rows are never dropped: {remedy}, or remove them.")
 
 
 def unhashable(name: str, problem: TypeError) -> TypeError:

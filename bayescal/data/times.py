@@ -26,7 +26,8 @@ EARLIEST, LATEST = ((end - EPOCH) // MICROSECOND for end in (datetime.min, datet
 UNITS = {"us": 1, "ms": 1000, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6, "w": 604800 * 10**6}
 SPELT = {"second": "s", "sec": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}
 NAMES = {"w": "week", "d": "day", "h": "hour", "min": "minute", "s": "second", "ms": "millisecond", "us": "microsecond"}
-MOST = 2**63 - 1
+#: Length of a window in microseconds, or in units of numbers, up to which int64 can count.
+LONGEST_WINDOW = 2**63 - 1
 #: From here on, float64 does not represent every integer.
 EXACT = MOST_WINDOWS = 2**53
 #: Kinds of times. A naive time has no zone and is used unchanged; others are converted to UTC.
@@ -82,7 +83,7 @@ class Window:
         return f"{number} {NAMES[unit]}{'s' * (number > 1)}"
 
     @property
-    def given(self) -> timedelta | float:
+    def duration(self) -> timedelta | float:
         """The length as a timedelta or a number."""
         return timedelta(microseconds=int(self.length)) if self.of_dates else self.length
 
@@ -184,7 +185,7 @@ def _positive(length: int | float, window: Any, rest: bool = False) -> int | flo
         raise ValueError(f"`window` must be whole microseconds, not {quoted(window)}.")
     if not 0 < length < float("inf"):
         raise ValueError(f"`window` must be finite and > 0, not {quoted(window)}.")
-    if isinstance(length, int) and length > MOST:
+    if isinstance(length, int) and length > LONGEST_WINDOW:
         raise ValueError(f"`window` must be below 2^63 (of spans of time, in microseconds), not {quoted(window)}.")
     return length
 

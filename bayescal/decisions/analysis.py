@@ -5,8 +5,11 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayescal import _checks
-from bayescal._invalid import quoted
+from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.alignment import same_rows
@@ -18,9 +21,10 @@ from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
 from bayescal.decisions.result import GroupedNetBenefit, NetBenefit
 from bayescal.decisions.thresholds import UNNAMED, probabilities_by_model
-from bayescal.results.of_groups import errors_of
+from bayescal.results.of_groups import of_each_group
 from bayescal.results.remarks import of_several
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import total_of
 from bayescal.stats.paired import PairedCounts
 
 type Options = tuple[Any, Any, Any, Any]
@@ -160,25 +164,22 @@ def _by_group(
     rows: Mapping[str, Predictions], groups: Groups, thresholds: Any, clusters: Clusters | None
 ) -> dict[Any, ThresholdCounts]:
     """Count the rows of each group; the part of a cluster inside a group is a cluster."""
-    parts = zip(*(groups.split(of_model) for of_model in rows.values()), strict=True)
-    counts = {}
-    for label, inside, members in zip(groups.labels, groups.rows(), parts, strict=True):
-        kept = None if clusters is None else clusters.take(inside)
-        with errors_of(f"group {label!r}"):
-            counts[label] = ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, kept)
-    return counts
+
+    def count(inside: NDArray[np.int64], members: tuple[Predictions, ...]) -> ThresholdCounts:
+        within = None if clusters is None else clusters.take(inside)
+        return ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, within)
+
+    members = zip(*(groups.split(of_model) for of_model in rows.values()), strict=True)
+    return of_each_group(count, groups.labels, groups.rows(), members)
 
 
 def _of_groups(
     parts: Mapping[Any, ThresholdCounts], whole: ThresholdCounts, name: str, options: Options, rng: Any
 ) -> GroupedNetBenefit:
     """Evaluate each group and all rows; the draws of a group do not depend on the other groups."""
-    seeds = _checks.seeds(rng, len(parts) + 1)
-    groups = {}
-    for (label, counts), seed in zip(parts.items(), seeds[1:], strict=True):
-        with errors_of(f"group {label!r}"):
-            groups[label] = _of_counts(counts, *options, seed)
-    return GroupedNetBenefit(groups, _of_counts(whole, *options, seeds[0]), name)
+    seed, *seeds = _checks.seeds(rng, len(parts) + 1)
+    groups = of_each_group(lambda counts, seed: _of_counts(counts, *options, seed), parts, parts.values(), seeds)
+    return GroupedNetBenefit(groups, _of_counts(whole, *options, seed), name)
 
 
 @overload
@@ -257,14 +258,8 @@ def net_benefit_counts(
     options = (pseudo_rows, harm, prevalence, draws)
     if not isinstance(counts, Mapping):
         return _of_counts(_at(counts, thresholds), *options, rng)
-    if not counts:
-        raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
-    parts = {}
-    for label, each in counts.items():
-        with errors_of(f"group {label!r}"):
-            parts[label] = _at(each, thresholds)
-    first, *others = parts.values()
-    return _of_groups(parts, sum(others, start=first), name, options, rng)
+    parts = of_each_group(lambda each: _at(each, thresholds), counts, counts.values())
+    return _of_groups(parts, total_of(parts), name, options, rng)
 
 
 def _at(counts: ThresholdCounts | BinnedCounts | PairedCounts, thresholds: Any) -> ThresholdCounts:

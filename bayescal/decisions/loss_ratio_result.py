@@ -16,9 +16,9 @@ from bayescal.draws import Draws, fingerprint
 Floats = NDArray[np.float64]
 
 #: A remark names thresholds at which fewer test rows than this are decided wrongly.
-FEWEST = 5
+FEW_WRONG_ROWS = 5
 #: Another one those at which the decision of fewer test rows than this changes.
-FEW_CHANGED = 15
+FEW_CHANGED_ROWS = 15
 #: Weight of the prior in rows at each threshold, as for `net_benefit`; it is the same for each of the cells.
 PSEUDO_ROWS = 3.0
 #: Cells of the rows at one threshold: treated before, treated after, outcome.
@@ -75,8 +75,8 @@ class LossRatio(_presented.Presented):
         return self.counts.thresholds
 
     @cached_property
-    def _drawn(self) -> Floats:
-        """Losses before and after, shape (2, n_draws, n_thresholds)."""
+    def _loss_draws(self) -> Floats:
+        """Draws of the losses before, and of those after, each of shape (n_draws, n_thresholds)."""
         rng, t = _checks.generator(self.draws_seed), self.thresholds
         rows = self.counts.effective()
         mass = rng.standard_gamma(rows, (self.n_draws, len(rows)))
@@ -117,7 +117,7 @@ class LossRatio(_presented.Presented):
     @property
     def few_changed(self) -> NDArray[np.bool_]:
         """Whether the decision of fewer than 15 (effective) test rows changes, at each threshold."""
-        return np.asarray(self._changes @ counting(self.counts) < FEW_CHANGED - ROUNDING)
+        return np.asarray(self._changes @ counting(self.counts) < FEW_CHANGED_ROWS - ROUNDING)
 
     @cached_property
     def _origin(self) -> int:
@@ -129,27 +129,27 @@ class LossRatio(_presented.Presented):
     @property
     def before(self) -> Draws:
         """Draws of the loss per row before recalibration, shape (n_draws, n_thresholds)."""
-        return self._draws(self._drawn[0], "loss before")
+        return self._draws(self._loss_draws[0], "loss before")
 
     @property
     def after(self) -> Draws:
         """Draws of the loss per row after recalibration, shape (n_draws, n_thresholds)."""
-        return self._draws(self._drawn[1], "loss after")
+        return self._draws(self._loss_draws[1], "loss after")
 
     @property
     def ratio(self) -> Draws:
         """Draws of loss after / loss before at each threshold, shape (n_draws, n_thresholds); below 1 is a gain."""
-        return self._draws(self._drawn[1] / self._drawn[0], "loss ratio")
+        return self._draws(self._loss_draws[1] / self._loss_draws[0], "loss ratio")
 
     @property
     def mean_ratio(self) -> Draws:
         """Draws of the mean of the ratios over the thresholds, shape (n_draws,)."""
-        return self._draws((self._drawn[1] / self._drawn[0]).mean(axis=1), "mean loss ratio")
+        return self._draws((self._loss_draws[1] / self._loss_draws[0]).mean(axis=1), "mean loss ratio")
 
     @property
     def few_wrong(self) -> NDArray[np.bool_]:
         """Whether fewer than 5 (effective) test rows are decided wrongly before or after, at each threshold."""
-        return np.asarray((self._losses > 0).any(axis=0) @ counting(self.counts) < FEWEST - ROUNDING)
+        return np.asarray((self._losses > 0).any(axis=0) @ counting(self.counts) < FEW_WRONG_ROWS - ROUNDING)
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per threshold.
@@ -170,9 +170,6 @@ class LossRatio(_presented.Presented):
         columns = (self.thresholds, before, after, after / before, self.ratio.mean(), low, high, self.changed)
         names = ("threshold", "before", "after", "ratio", "mean", "low", "high", "changed")
         return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words.
@@ -227,13 +224,13 @@ class LossRatio(_presented.Presented):
         remarks = [*self.of_rows]
         if self.few_changed.any():
             remarks.append(
-                f"The decision of fewer than {FEW_CHANGED} test rows changes at "
+                f"The decision of fewer than {FEW_CHANGED_ROWS} test rows changes at "
                 f"{ranges(self.thresholds, self.few_changed)}: the ratio depends on the prior there."
             )
         few = self.few_wrong
         if few.any():
             remarks.append(
-                f"Fewer than {FEWEST} test rows are decided wrongly before or after at "
+                f"Fewer than {FEW_WRONG_ROWS} test rows are decided wrongly before or after at "
                 f"{ranges(self.thresholds, few)}: the loss depends on the prior there."
             )
         if len(rows) < len(every):

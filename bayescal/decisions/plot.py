@@ -12,7 +12,7 @@ from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
-from bayescal.decisions.words import FEW, of_draws, ranges
+from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws, ranges
 from bayescal.report.drawing import (
     SMALL,
     axes_or_new,
@@ -132,7 +132,7 @@ def _ended(points: DecisionCurvePoints, dc: NetBenefit) -> DecisionCurvePoints:
     reached = {}
     for i, name in enumerate(dc.models):
         rows = dc.counts.margin(i, dc.counts.n).sum(axis=0)
-        reached[name] = np.cumsum(rows[::-1])[::-1][1:] >= FEW
+        reached[name] = np.cumsum(rows[::-1])[::-1][1:] >= FEW_ROWS_PER_SIDE
     mean, low, high = (
         {name: np.where(reached[name], each, np.nan) for name, each in values.items()}
         for values in (points.mean, points.low, points.high)

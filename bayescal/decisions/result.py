@@ -117,7 +117,7 @@ class NetBenefit(_presented.Presented):
         return (TREAT_NONE, TREAT_ALL, *self.models)
 
     @cached_property
-    def _drawn(self) -> tuple[Floats, Floats]:
+    def _benefits_and_prevalence(self) -> tuple[Floats, Floats]:
         """Draws of the net benefit of the models, and of the prevalence, shape (n_draws, 1)."""
         mass = self.posterior.sample(self.n_draws, rng=self.draws_seed)
         models = net_benefit_of(share_treated(mass), self._gain)
@@ -135,14 +135,14 @@ class NetBenefit(_presented.Presented):
 
     @cached_property
     def _treat_all(self) -> Floats:
-        share = self._drawn[1]
+        share = self.prevalence_draws
         values: Floats = share - odds(self.thresholds) * (1 - share)
         return values
 
     @property
     def prevalence_draws(self) -> Floats:
         """Draws of the prevalence, shape (n_draws, 1); constant if it is known."""
-        return self._drawn[1]
+        return self._benefits_and_prevalence[1]
 
     @cached_property
     def _origin(self) -> int:
@@ -159,7 +159,7 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def net_benefit(self) -> dict[str, Draws]:
         """Draws of the net benefit of each model, less its harm, shape (n_draws, n_thresholds)."""
-        return self._by_model(self._drawn[0], "net benefit")
+        return self._by_model(self._benefits_and_prevalence[0], "net benefit")
 
     @cached_property
     def treat_all(self) -> Draws:
@@ -169,7 +169,9 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def standardized(self) -> dict[str, Draws]:
         """Draws of net benefit / prevalence of each model, at most 1; shape (n_draws, n_thresholds)."""
-        return self._by_model(self._drawn[0] / self._drawn[1][:, None], "standardized net benefit")
+        return self._by_model(
+            self._benefits_and_prevalence[0] / self.prevalence_draws[:, None], "standardized net benefit"
+        )
 
     @cached_property
     def avoided(self) -> dict[str, Draws]:
@@ -178,13 +180,13 @@ class NetBenefit(_presented.Presented):
         It is (net benefit - that of treating all) (1 - t) / t: the same difference in units of true negatives, shape
         (n_draws, n_thresholds). At the threshold 0 a model treats all, and avoids none.
         """
-        gap, weight = self._drawn[0] - self._treat_all[:, None], odds(self.thresholds)
+        gap, weight = self._benefits_and_prevalence[0] - self._treat_all[:, None], odds(self.thresholds)
         gained = np.divide(gap, weight, out=np.zeros_like(gap), where=np.broadcast_to(weight > 0, gap.shape))
         return self._by_model(gained, "treatments avoided by")
 
     @cached_property
     def _decisions(self) -> Decisions:
-        return decide(self._drawn[0], self._treat_all)
+        return decide(self._benefits_and_prevalence[0], self._treat_all)
 
     @property
     def p_useful(self) -> dict[str, Floats]:
@@ -243,7 +245,7 @@ class NetBenefit(_presented.Presented):
         For rows in clusters, which have no closed form, those of the draws.
         """
         if self.counts.clusters is not None:
-            draws = self._drawn[0]
+            draws = self._benefits_and_prevalence[0]
             return dict(zip(self.models, zip(draws.mean(axis=0), draws.std(axis=0, ddof=1), strict=True), strict=True))
         mean, sd = self.posterior.mean_and_sd(self._gain)
         return dict(zip(self.models, zip(mean - self._harms, sd, strict=True), strict=True))
@@ -347,9 +349,6 @@ class NetBenefit(_presented.Presented):
         columns |= {"low": low, "high": high, "observed": self.observed[TREAT_ALL]}
         of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.

@@ -11,24 +11,24 @@ from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.from_draws import gain_of_treating
 from bayescal.decisions.thresholds import UNNAMED
 from bayescal.draws import Draws
-from bayescal.results.remarks import CLUSTERS, rows_in_clusters
+from bayescal.results.remarks import FEW_CLUSTERS, rows_in_clusters
 
 Floats = NDArray[np.float64]
 
 #: About this number of thresholds is printed.
-PRINTED = 9
+PRINTED_THRESHOLDS = 9
 #: Maximum number of decimals in a table.
 MOST_DECIMALS = 7
 #: Maximum number of models in the sentence.
-NAMED = 5
+NAMED_MODELS = 5
 #: Thresholds with fewer rows than this on a side are named in a remark, and no model is called useful there.
-FEW = 5
+FEW_ROWS_PER_SIDE = 5
 #: So are those with fewer expected events below the threshold t, or fewer expected rows without event from t on, if the
 #: risk there were t: even if none was observed, they could not show that the risk is on the right side of t, since
 #: exp(-3) = 0.05 (the rule of three).
-FEW_EXPECTED = 3.0
+FEW_EXPECTED_ROWS = 3.0
 #: Treated rows of an outcome decide a net benefit if they contribute at least this share of its variance.
-DECISIVE = 0.1
+DECISIVE_SHARE = 0.1
 
 
 def shown(thresholds: Floats) -> NDArray[np.intp]:
@@ -40,21 +40,21 @@ def shown(thresholds: Floats) -> NDArray[np.intp]:
     >>> t[shown(t)]
     array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
     """
-    if len(thresholds) <= PRINTED + 1:
+    if len(thresholds) <= PRINTED_THRESHOLDS + 1:
         return np.arange(len(thresholds))
     tenths = np.flatnonzero(np.abs(10 * thresholds - np.round(10 * thresholds)) < 1e-9)
-    if PRINTED // 2 <= len(tenths) <= PRINTED + 1:
+    if PRINTED_THRESHOLDS // 2 <= len(tenths) <= PRINTED_THRESHOLDS + 1:
         return tenths
-    return np.unique(np.round(np.linspace(0, len(thresholds) - 1, PRINTED)).astype(np.intp))
+    return np.unique(np.round(np.linspace(0, len(thresholds) - 1, PRINTED_THRESHOLDS)).astype(np.intp))
 
 
 def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
     """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
 
-    Rows are few if they are fewer than `FEW`, or fewer than `FEW_EXPECTED` would have the rarer outcome if the risk of
-    all of them were the threshold. Of rows in clusters, also clusters with such rows count. With a known prevalence,
-    the threshold is compared with the risk that it means in the rows, whose share of outcome 1 was chosen: odds of
-    outcome 1 are multiplied by the ratio of both odds.
+    Rows are few if they are fewer than `FEW_ROWS_PER_SIDE`, or fewer than `FEW_EXPECTED_ROWS` would have the rarer
+    outcome if the risk of all of them were the threshold. Of rows in clusters, also clusters with such rows count. With
+    a known prevalence, the threshold is compared with the risk that it means in the rows, whose share of outcome 1 was
+    chosen: odds of outcome 1 are multiplied by the ratio of both odds.
 
     >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
     >>> few_rows(counts)["model"].tolist()
@@ -68,9 +68,9 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
         below = rows.sum() - above
         sides = [(above, above * (1 - risk)), (below, below * risk)]
         # the small number is for products such as 30 * 0.1
-        few[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
+        few[name] = np.stack([(n < FEW_ROWS_PER_SIDE) | (expected < FEW_EXPECTED_ROWS - 1e-9) for n, expected in sides])
         if counts.clusters is not None:
-            few[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
+            few[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW_ROWS_PER_SIDE
         few[name][1] &= counts.thresholds > 0  # at 0, a model treats all and is exactly as good as treating all
     return few
 
@@ -78,8 +78,9 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
 def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
     """Return for each model whether few treated rows of outcome 0, and of outcome 1, decide: (2, n_thresholds).
 
-    They do if they are fewer than `FEW`, and contribute at least a tenth of the variance of the net benefit: in
-    proportion to their number, half a row more for the prior, and the square of what each of them gains or loses.
+    They do if they are fewer than `FEW_ROWS_PER_SIDE`, and contribute at least a tenth of the variance of the net
+    benefit: in proportion to their number, half a row more for the prior, and the square of what each of them gains or
+    loses.
 
     At 0.9 a false positive counts as much as nine true positives, and two of them were seen. At 0.5 they count the
     same, so that 40 true positives decide.
@@ -95,7 +96,7 @@ def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dic
         treated = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1][:, 1:]
         each = gain if prevalence is None else gain / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
         variance = each**2 * (treated + 0.5)
-        few[name] = (treated < FEW) & (variance >= DECISIVE * variance.sum(axis=0))
+        few[name] = (treated < FEW_ROWS_PER_SIDE) & (variance >= DECISIVE_SHARE * variance.sum(axis=0))
     return few
 
 
@@ -155,7 +156,7 @@ def curve_sentence(
     rows lie on a side of the threshold; `treat_all` is the mean net benefit of treating all. From the probability
     `prob` a model is called useful.
     """
-    named, left_out = list(models.items())[:NAMED], len(models) - NAMED
+    named, left_out = list(models.items())[:NAMED_MODELS], len(models) - NAMED_MODELS
     if len(thresholds) == 1:
         texts = [_at_one(name, thresholds[0], *numbers, prob, treat_all[0]) for name, numbers in named]
         return " ".join([*texts, f"The table has {left_out} more."] if left_out > 0 else texts)
@@ -241,8 +242,8 @@ def of_clusters(counts: ThresholdCounts, effects: Mapping[str, Floats] | None) -
     times = low if low == high else f"{low} to {high}"
     by = f": the variance of a net benefit is {times} times that of independent rows" if len(known) else ""
     stated = f"{rows_in_clusters(counts.n_rows, clusters.number, weighted=counts.weighted)}{by}."
-    few = f"With fewer than {CLUSTERS} (effective) clusters, intervals may be too narrow."
-    return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
+    few = f"With fewer than {FEW_CLUSTERS} (effective) clusters, intervals may be too narrow."
+    return (stated, few) if clusters.effective_number < FEW_CLUSTERS else (stated,)
 
 
 def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tuple[str, ...]:
@@ -265,10 +266,10 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
                 few[side].append(f"{ranges(counts.thresholds, marked)} ({_render.name(name)})")
     texts, clusters = [], "" if counts.clusters is None else " clusters"
     for outcome, rows in enumerate(counts.by_outcome(counting(counts))):
-        if rows < FEW:
-            of_rows = "No row has" if rows == 0 else f"Fewer than {FEW} rows have"
+        if rows < FEW_ROWS_PER_SIDE:
+            of_rows = "No row has" if rows == 0 else f"Fewer than {FEW_ROWS_PER_SIDE} rows have"
             texts.append(f"{of_rows} outcome {outcome}: that part of the net benefit depends on the prior.")
-    rule = f"fewer than {FEW}{clusters}, or fewer than {FEW_EXPECTED:g}"
+    rule = f"fewer than {FEW_ROWS_PER_SIDE}{clusters}, or fewer than {FEW_EXPECTED_ROWS:g}"
     if few["reach"]:
         texts.append(
             f"Too few rows reach the threshold at {'; '.join(few['reach'])}: {rule} rows without event would be "
@@ -287,7 +288,7 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
         at = [f"{ranges(counts.thresholds, m)} ({_render.name(name)})" for name, m in marked.items() if m.any()]
         if at:
             texts.append(
-                f"Fewer than {FEW} treated rows with outcome {outcome} determine most of the uncertainty at "
-                f"{'; '.join(at)}: mean and interval depend on the prior there; compare the observed value."
+                f"Fewer than {FEW_ROWS_PER_SIDE} treated rows with outcome {outcome} determine most of the uncertainty "
+                f"at {'; '.join(at)}: mean and interval depend on the prior there; compare the observed value."
             )
     return tuple(texts)

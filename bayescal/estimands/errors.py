@@ -248,7 +248,7 @@ def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
 
 
 #: Share of the population that must have an error for `e90_bins` to count it.
-COMMON = 0.1
+SHARE_OF_E90 = 0.1
 
 
 @estimand(
@@ -311,7 +311,7 @@ def e90_bins(bin_draws: BinDraws) -> Draws:
     >>> float(e90_bins(bins).values[0]), float(ece(bins).values[0])
     (0.01, 0.0345)
     """
-    return Draws(largest_error(bin_draws, COMMON).values, "e90_bins")
+    return Draws(largest_error(bin_draws, SHARE_OF_E90).values, "e90_bins")
 
 
 @estimand(

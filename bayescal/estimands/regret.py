@@ -13,7 +13,7 @@ from bayescal.stats.sums import effective_number
 Floats = NDArray[np.float64]
 
 #: Fewest rows on each side of the threshold.
-FEWEST = 5
+FEWEST_ROWS_PER_SIDE = 5
 
 
 def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
@@ -56,11 +56,11 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
             f"Evaluate with other bins, as in `bins=[0, ..., {t:g}, ..., 1]`, or `bins=20` for multiples of 0.05."
         )
     below, above = _effective_rows(counts, slice(first)), _effective_rows(counts, slice(first, None))
-    if min(below, above) < FEWEST * (1 - 1e-12):
+    if min(below, above) < FEWEST_ROWS_PER_SIDE * (1 - 1e-12):
         rows = "effective rows" if counts.weighted else "rows"
         raise ValueError(
-            f"`threshold` must have at least {FEWEST} {rows} on each side; {t:g} has {below:.3g} below and "
-            f"{above:.3g} from it on. "
+            f"`threshold` must have at least {FEWEST_ROWS_PER_SIDE} {rows} on each side; {t:g} has {below:.3g} below "
+            f"and {above:.3g} from it on. "
             "With fewer, intervals of the regret do not contain the true value as often as they state."
         )
     return Draws(regret_draws(bins, t, first), f"regret at {t:g}", bins.fingerprint)

@@ -19,7 +19,7 @@ from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.monitoring.result import PRINTED, Change
+from bayescal.monitoring.result import PRINTED_WINDOWS, Change
 from bayescal.monitoring.sequential import SequentialTests
 from bayescal.monitoring.windowed import SCHEMA, WindowedCounts
 from bayescal.results.evaluation import Evaluation
@@ -100,7 +100,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     @property
     def window(self) -> timedelta | float | None:
         """Length of a window; None without time."""
-        return None if self._held.window is None else self._held.window.given
+        return None if self._held.window is None else self._held.window.duration
 
     @property
     def origin(self) -> Start:
@@ -425,16 +425,13 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     _index = ("window",)
     _columns = ("n_rows", "accuracy", "confidence", "plug_in_ece")
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         held = self._held
         rows = []
         windows = sorted(held.counts)
-        for k in windows if whole else windows[-PRINTED:]:
-            name = "all rows" if held.window is None else held.said(k)
+        for k in windows if whole else windows[-PRINTED_WINDOWS:]:
+            name = "all rows" if held.window is None else held.start_text(k)
             n_rows, *numbers = _observed(held.counts[k]).values()
             rows.append([name, str(n_rows), *map(_render.number, numbers)])
         more = len(held.counts) - len(rows)

@@ -13,7 +13,7 @@ from bayescal.data.times import Start, in_code, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparison import Compared
-from bayescal.results.verdict import SURE
+from bayescal.results.verdict import P_SURE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 CHANGE_HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
 NOW, BASELINE = "now", "baseline"
 #: Maximum number of windows that are printed, the last ones.
-PRINTED = 10
+PRINTED_WINDOWS = 10
 EVIDENCE_HEADER = ("window", "n", "e-value", "P-value")
 EVIDENCE_COLUMNS = (
     '"e-value": the evidence after the window. It begins at 1 and is not a probability. "P-value": 1 / the largest '
@@ -38,8 +38,8 @@ NOT_UNCHANGED = (
     "The absence of an alarm does not show that nothing has changed: slow changes may raise none, and this test cannot "
     "detect changes that average out within a bin."
 )
-#: E-values between 1 / LARGE and LARGE are printed without a power of ten.
-LARGE = 1e5
+#: E-values between 1 / LARGE_E_VALUE and LARGE_E_VALUE are printed without a power of ten.
+LARGE_E_VALUE = 1e5
 SEQUENCE_HEADER = ("window", "rows so far", "plug-in ECE", "low", "high")
 
 
@@ -109,15 +109,15 @@ class Change(Compared):
         """
         words = self.quantity(estimand)
         decided = self.decide(estimand=estimand)
-        if decided["p_rope"] >= SURE:
+        if decided["p_rope"] >= P_SURE:
             return f"The {words} is practically unchanged"
         by_more = f" by more than {self.rope:g}" if self.rope else ""
         risen, fallen = self._directions(estimand)
-        if decided[risen] >= SURE:
+        if decided[risen] >= P_SURE:
             return f"The {words} has risen{by_more}"
-        if decided[fallen] >= SURE:
+        if decided[fallen] >= P_SURE:
             return f"The {words} has fallen{by_more}"
-        if decided["p_rope"] <= 1 - SURE:
+        if decided["p_rope"] <= 1 - P_SURE:
             return f"It is uncertain whether the {words} has risen or fallen{by_more}"
         return f"It is uncertain whether the {words} has changed{by_more}"
 
@@ -286,9 +286,6 @@ class Evidence(_presented.Presented):
         rows = zip(*(c if isinstance(c, tuple | list) else c.tolist() for c in columns), strict=True)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     def sentence(self) -> str:
         """The result in words: alarm or no alarm, the evidence and for what, and what the threshold guarantees.
 
@@ -355,7 +352,7 @@ class Evidence(_presented.Presented):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        shown = range(0 if whole else max(len(self) - PRINTED, 0), len(self))
+        shown = range(0 if whole else max(len(self) - PRINTED_WINDOWS, 0), len(self))
         p_values = self.p_values
         rows = [
             [in_words(self.windows[i]), str(self.n_rows[i]), in_e_words(self.log_values[i]), f"{p_values[i]:.2g}"]
@@ -369,7 +366,7 @@ class Evidence(_presented.Presented):
 
 def in_e_words(log_value: float) -> str:
     """Format an e-value from its natural logarithm, which may be beyond the range of float64."""
-    if abs(log_value) < np.log(LARGE):
+    if abs(log_value) < np.log(LARGE_E_VALUE):
         return f"{np.exp(log_value):.3g}"
     exponent, rest = divmod(log_value / np.log(10), 1)
     mantissa = f"{10**rest:.1f}"
@@ -471,10 +468,7 @@ class ConfidenceSequence(_presented.Presented):
         return self._first(self.low > _limit(limit))
 
     def below(self, limit: float) -> Start:
-        """Start of the first window whose interval lies below a limit; later intervals may not.
-
-        If accuracies change, or the shares of the bins do, the ECE of the rows so far changes too. The last interval is
-        `interval`.
+        """Start of the first window whose interval lies below a limit; as for `above`, later intervals may not.
 
         Parameters
         ----------
@@ -485,11 +479,6 @@ class ConfidenceSequence(_presented.Presented):
         -------
         number, datetime or None
             None if no interval lies below the limit. The start may be 0, so compare it with None.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `limit` is not a number in [0, 1).
         """
         return self._first(self.high < _limit(limit))
 
@@ -508,9 +497,6 @@ class ConfidenceSequence(_presented.Presented):
         columns = (self.n_rows, self.plug_in, self.low, self.high)
         rows = zip(self.windows, *(column.tolist() for column in columns), strict=True)
         return [dict(zip(("window", *self._columns), row, strict=True)) for row in rows]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
 
     def to_frame(self, prob: float | None = None, **options: Any) -> "pd.DataFrame":
         """Return the table as a pandas DataFrame, with numbers that are not rounded.
@@ -604,7 +590,7 @@ class ConfidenceSequence(_presented.Presented):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         rows = [
             [in_words(row["window"]), str(row["n_rows"]), *(_render.number(row[name]) for name in self._columns[1:])]
-            for row in self.table()[0 if whole else -PRINTED :]
+            for row in self.table()[0 if whole else -PRINTED_WINDOWS :]
         ]
         more = len(self) - len(rows)
         earlier = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []

@@ -227,7 +227,7 @@ class _Stacked:
 
     def __init__(self, held: WindowedCounts, chosen: list[int]) -> None:
         counts = [held.counts[k] for k in chosen]
-        _refuse_weights(counts, [f"window {held.said(k)}" for k in chosen])
+        _refuse_weights(counts, [f"window {held.start_text(k)}" for k in chosen])
         shape = (len(counts), len(held.bins))
         self.n, self.k, self.mean_confidence = (
             np.array([getattr(each, name) for each in counts], dtype=np.float64).reshape(shape)
@@ -304,7 +304,7 @@ def _reference(held: WindowedCounts, reference: Any) -> tuple[BinnedCounts, int 
         )
     counts = held.total_of_rows(chosen, "`reference`")
     _refuse_weights([counts], ["the reference"])
-    return counts, held.bound("reference", end), held.said_span(chosen)
+    return counts, held.bound("reference", end), held.span_text(chosen)
 
 
 def _evidence(
@@ -318,16 +318,16 @@ def _evidence(
 
 def _question(held: WindowedCounts, chosen: list[int]) -> str:
     n_rows = sum(held.counts[k].n_rows for k in chosen)
-    span = f" {held.said_span(chosen)}" if chosen else ""
-    return f"{held.said_windows(len(chosen))}{span}, N = {n_rows}: {held.target}, {held.bins}"
+    span = f" {held.span_text(chosen)}" if chosen else ""
+    return f"{held.windows_text(len(chosen))}{span}, N = {n_rows}: {held.target}, {held.bins}"
 
 
 def _forgotten(held: WindowedCounts) -> tuple[str, ...]:
     if held.forgotten is None:
         return ()
     return (
-        f"The windows before {held.said(held.forgotten)} are forgotten, so that the evidence begins after them: each "
-        "such beginning has the stated probability of error.",
+        f"The windows before {held.start_text(held.forgotten)} are forgotten, so that the evidence begins after them: "
+        "each such beginning has the stated probability of error.",
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
-from bayescal._invalid import prefixed, quoted
+from bayescal._invalid import errors_of, quoted
 from bayescal.data import times
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import TARGETS, Predictions
@@ -53,15 +53,17 @@ class WindowedCounts:
         """First moment of a window."""
         return None if self.window is None else self.window.start(number, self.kind or "naive")
 
-    def said(self, number: int) -> str:
+    def start_text(self, number: int) -> str:
         """First moment of a window, as text."""
         return times.in_words(self.start(number))
 
-    def said_span(self, numbers: Sequence[int]) -> str:
+    def span_text(self, numbers: Sequence[int]) -> str:
         """Time span from the first to the last window, as text."""
-        return "all rows" if self.window is None else f"[{self.said(numbers[0])}, {self.said(numbers[-1] + 1)})"
+        if self.window is None:
+            return "all rows"
+        return f"[{self.start_text(numbers[0])}, {self.start_text(numbers[-1] + 1)})"
 
-    def said_windows(self, number: int) -> str:
+    def windows_text(self, number: int) -> str:
         """Number of windows and their length, as text."""
         return f"{number} window{'s' * (number != 1)} of {self._length}"
 
@@ -74,8 +76,8 @@ class WindowedCounts:
         rows = f"{n_rows} row{'s' * (n_rows != 1)}" if size else "no rows yet"
         if self.window is None or not size:
             return rows if self.window is None else f"{rows}, windows of {self._length}"
-        last = f" to {self.said(max(self.counts))}" if size > 1 else ""
-        return f"{rows} in {self.said_windows(size)}, {self.said(min(self.counts))}{last}"
+        last = f" to {self.start_text(max(self.counts))}" if size > 1 else ""
+        return f"{rows} in {self.windows_text(size)}, {self.start_text(min(self.counts))}{last}"
 
     def batch(self, predictions: Predictions, time: Any) -> "WindowedCounts":
         """Count rows, each in the window of its time, without adding them to the counts of this object."""
@@ -89,7 +91,7 @@ class WindowedCounts:
         empty = replace(self, kind=kind, counts={}, forgotten=None)
         parts: Iterable[Predictions] = [predictions]
         if len(present) > 1:
-            parts = Groups(tuple(map(empty.said, present.tolist())), rank, "window").split(predictions)
+            parts = Groups(tuple(map(empty.start_text, present.tolist())), rank, "window").split(predictions)
         counted = (BinnedCounts.from_predictions(part, bins=self.bins) for part in parts)
         return replace(empty, counts=dict(zip(present.tolist(), counted, strict=True)))
 
@@ -125,7 +127,7 @@ class WindowedCounts:
             )
         if low is not None and self.forgotten is not None and low < self.forgotten:
             raise ValueError(
-                f"`start` must not be before {self.said(self.forgotten)}: windows before it are forgotten."
+                f"`start` must not be before {self.start_text(self.forgotten)}: windows before it are forgotten."
             )
         return [k for k in chosen if (low is None or k >= low) and (high is None or k < high)]
 
@@ -150,10 +152,8 @@ class WindowedCounts:
             also = ", or BinnedCounts of other rows" if name in ("baseline", "reference") else ""
             shown = quoted(span) if isinstance(span, str | tuple | list) else type(span).__name__
             raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {shown}.")
-        try:
+        with errors_of(f"`{name}`"):
             return self.between(*span)
-        except (ValueError, TypeError) as problem:
-            raise prefixed(problem, f"`{name}`: ") from problem
 
     def require_windows(self, why: str) -> None:
         """Raise ValueError if there are no windows; the message begins with `why`."""
@@ -166,14 +166,14 @@ class WindowedCounts:
         if both:
             raise ValueError(
                 f"`baseline` and `now` must have no window in common; they share {len(both)}, first at "
-                f"{self.said(both[0])}."
+                f"{self.start_text(both[0])}."
             )
 
     def now_and_baseline(self, now: Any, baseline: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:
         """Return the counts of two disjoint spans, and the spans as text; see `CalibrationMonitor.change`."""
         chosen = sorted(self.counts)[-1:] if now is None else self.span("now", now)
         counts = {"now": self.total_of_rows(chosen, "`now`")}
-        spans = {"now": self.said_span(chosen)}
+        spans = {"now": self.span_text(chosen)}
         if isinstance(baseline, BinnedCounts):
             refuse_clusters(baseline, "baseline", "a monitor")
             counts["baseline"] = BinnedCounts.empty(self.bins, target=self.target) + baseline
@@ -185,14 +185,14 @@ class WindowedCounts:
         others = [k for k in others if k < chosen[0]] if baseline is None else self.span("baseline", baseline)
         self.require_apart(others, chosen)
         counts["baseline"] = self.total_of_rows(others, "`baseline`")
-        return counts, spans | {"baseline": self.said_span(others)}
+        return counts, spans | {"baseline": self.span_text(others)}
 
     def __add__(self, other: "WindowedCounts") -> "WindowedCounts":
         for what in ("bins", "target", "window"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:
                 if str(mine) == str(theirs):
-                    mine, theirs = (f"{each.window} from {each.said(0)}" for each in (self, other))
+                    mine, theirs = (f"{each.window} from {each.start_text(0)}" for each in (self, other))
                 raise ValueError(f"monitors can be added only with the same {what}; these have {mine} and {theirs}.")
         if None not in (self.kind, other.kind) and self.kind != other.kind:
             raise ValueError(
@@ -202,7 +202,7 @@ class WindowedCounts:
         marks = [m for m in (self.forgotten, other.forgotten) if m is not None]
         for one in (self, other):
             if marks and min(one.counts, default=max(marks)) < max(marks):
-                bound = replace(one, forgotten=None).said(max(marks))
+                bound = replace(one, forgotten=None).start_text(max(marks))
                 raise ValueError(
                     f"one monitor has forgotten the windows before {bound}, and the other has rows in them, so the "
                     "sum would be incomplete. Call `forget` with the same bound on both first."
@@ -214,8 +214,8 @@ class WindowedCounts:
         more = {k: counts for k, counts in more.items() if counts.n_rows}
         if self.forgotten is not None and min(more, default=self.forgotten) < self.forgotten:
             raise ValueError(
-                f"`time` must not be before {self.said(self.forgotten)}: the windows before it are forgotten, and "
-                f"there are rows for {replace(self, kind=kind).said(min(more))}. Remove these rows."
+                f"`time` must not be before {self.start_text(self.forgotten)}: the windows before it are forgotten, "
+                f"and there are rows for {replace(self, kind=kind).start_text(min(more))}. Remove these rows."
             )
         summed = {k: self.counts[k] + counts if k in self.counts else counts for k, counts in more.items()}
         return replace(self, kind=kind, counts=self.counts | summed)
@@ -277,7 +277,7 @@ class WindowedCounts:
             begin = self.window.begin(k)
             if read == begin or (isinstance(length, float) and abs(read - begin) < SAME_BOUND * length):
                 return kind, k
-        near = " and ".join(replace(self, kind=kind).said(k) for k in (number, number + 1))
+        near = " and ".join(replace(self, kind=kind).start_text(k) for k in (number, number + 1))
         raise ValueError(
             f"`{name}` must be where a window of {self.window} begins, because rows inside a window can no longer be "
             f"separated; {moment} is not. The nearest are {near}."

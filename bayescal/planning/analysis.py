@@ -23,10 +23,11 @@ from bayescal.stats.paired import PairedCounts
 
 #: Simulates the posterior after more rows; returns a verdict that meets the goal, or None.
 Study = Callable[[int, int, np.random.Generator], str | None]
-#: Numbers of rows that are simulated: these times powers of ten; where the curve's width is below STEEP, 48 a decade.
+#: Numbers of rows that are simulated: these times powers of ten; where the curve's width is below STEEP_WIDTH, 48 a
+#: decade.
 ROUND_NUMBERS = (1, 1.5, 2, 3, 5, 7)
 FINE_NUMBERS = tuple(round(10 ** (k / 48), 2) for k in range(48))
-STEEP = 0.5
+STEEP_WIDTH = 0.5
 #: The search begins with steps of this many round numbers (about a factor of 5), and this many simulations at each.
 STRIDE, SCOUTS = 4, 8
 #: Then follow this many rounds, at numbers of rows up to this many widths of the fitted curve from the answer.
@@ -243,7 +244,7 @@ def search(
         if sum(of.total() for of in simulated.values()) >= simulations:
             return simulated
         fit = curve_near_answer(simulated, assurance, largest, reachable)
-        grid = fine if fit.width < STEEP else sizes
+        grid = fine if fit.width < STEEP_WIDTH else sizes
         run(grid[_nearest(grid, fit.quantile(0.5) + side * min(LOOK * fit.width, math.log(NEAR) / 2))], batch)
     return simulated
 

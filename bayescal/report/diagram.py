@@ -23,9 +23,9 @@ Floats = NDArray[np.float64]
 #: Axis labels of a reliability diagram, for targets other than confidence.
 AXES = {"event": ("stated probability", "event rate"), "classwise": ("stated probability", "class frequency")}
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
-THIN = 10
+THIN_BIN = 10
 #: The axes are enlarged if three points or more lie within this range of confidence.
-CROWDED = 0.35
+CROWDED_RANGE = 0.35
 #: Radius of a dot, as a share of the height of the axes.
 DOT = 0.012
 #: Width and height in inches below which labels are fewer and smaller.
@@ -127,7 +127,7 @@ def common_scales(points: Sequence[ReliabilityPoints]) -> Scales:
     limits = [window(each) for each in points if len(each.n)] or [window(points[0])]
     x, y = ((min(low for low, _ in ends), max(high for _, high in ends)) for ends in zip(*limits, strict=True))
     largest = max((float(share) for each in points for share in each.share), default=1.0)
-    return Scales(x, y, largest, any(bool((each.effective_n < THIN).any()) for each in points))
+    return Scales(x, y, largest, any(bool((each.effective_n < THIN_BIN).any()) for each in points))
 
 
 def axis_words(target: str) -> tuple[str, str]:
@@ -183,7 +183,7 @@ def window(points: ReliabilityPoints) -> tuple[Limits, Limits]:
     """Return the limits of x and y: [0, 1], or the part that holds the points and the diagonal if they crowd."""
     everything = (-0.02, 1.02)
     c = points.confidence
-    if len(c) < 3 or np.ptp(c) > CROWDED:
+    if len(c) < 3 or np.ptp(c) > CROWDED_RANGE:
         return everything, everything
     margin = max(0.08 * float(np.ptp(c)), 1e-4)
     x = (float(c.min()) - margin, min(float(c.max()) + margin, 1.0 + margin / 2))
@@ -217,7 +217,7 @@ def bar_colors(ax: "Axes", color: str, n: Floats) -> list[tuple[float, float, fl
 
     palest = 0.35 if is_dark(background(ax)) else 0.2
     red, green, blue, opacity = to_rgba(color)
-    return [(red, green, blue, opacity * each) for each in (palest + (0.65 - palest) * n / (n + THIN)).tolist()]
+    return [(red, green, blue, opacity * each) for each in (palest + (0.65 - palest) * n / (n + THIN_BIN)).tolist()]
 
 
 def outside_note(points: ReliabilityPoints, evaluation: Evaluation, limits: Limits) -> str:

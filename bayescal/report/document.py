@@ -47,8 +47,8 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     weight_report. The functions for the other results describe theirs.
     """
     load_page_of(type(result))
-    made: dict[str, Any] = document_of(result, parameters, **options)
-    return made
+    record: dict[str, Any] = document_of(result, parameters, **options)
+    return record
 
 
 @singledispatch
@@ -201,8 +201,8 @@ def with_table(result: _presented.Presented, parameters: Parameters, **options: 
 
 def head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str, Any]:
     """Return what every document begins with: schema, version, specification, sentence and parameters."""
-    made = {"schema": schema, "bayescal": __version__, "spec": sheet.spec, "sentence": sheet.sentence}
-    return {**made, "parameters": dict(parameters)}
+    fields = {"schema": schema, "bayescal": __version__, "spec": sheet.spec, "sentence": sheet.sentence}
+    return {**fields, "parameters": dict(parameters)}
 
 
 def with_intervals(schema: str, result: Any, parameters: Parameters) -> dict[str, Any]:

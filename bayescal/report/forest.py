@@ -1,7 +1,7 @@
 """Forest plots: one row per classifier or group, with mean and intervals; computed as a record, then drawn."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -181,14 +181,19 @@ def plot_forest(
         words.append("for lack of room, not all rows are named")
     if beside is not None:
         words.append(f"thin bars below: {'no' if beside.pooling == 'none' else beside.pooling} pooling")
+    write_label(ax, rows, (axis_label(estimand, shown.target), *words, key(prob)), small=small)
+    return ax
+
+
+def write_label(ax: "Axes", rows: Forest, texts: Iterable[str], *, small: bool) -> None:
+    """Write texts below the axes, each on lines of its own, and keep all words within the figure."""
     # the label is centred below the axes, which names at the left make narrower
     letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
-    label = [line for each in (axis_label(estimand, shown.target), *words, key(prob)) for line in wrap(each, letters)]
-    ax.set_xlabel("\n".join(label), fontsize=SMALL + 0.5, parse_math=False)
+    lines = [line for text in texts for line in wrap(text, letters)]
+    ax.set_xlabel("\n".join(lines), fontsize=SMALL + 0.5, parse_math=False)
     if small:
         small_words(ax)
     keep_within(ax)
-    return ax
 
 
 def draw_beside(

@@ -1,6 +1,5 @@
 """Plots of a comparison over data sets: mean ranks, or differences per data set; computed as records, then drawn."""
 
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,8 +7,8 @@ import numpy as np
 from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.drawing import SMALL, axes_or_new, characters, is_small, keep_within, palette, small_words
-from bayescal.report.forest import LEAST_LETTERS, NAME_WIDTH, Forest, draw_forest, forest, forest_height, key, mark_zero
+from bayescal.report.drawing import axes_or_new, is_small, palette
+from bayescal.report.forest import Forest, draw_forest, forest, forest_height, key, mark_zero, write_label
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
 if TYPE_CHECKING:
@@ -123,13 +122,7 @@ def plot_over_datasets(
         ax.set_xlim(1 - 0.05 * (len(result) - 1), len(result) + 0.05 * (len(result) - 1))
         words = as_estimand(estimand).words(result.target)
         label = [f"mean rank by {words} over {len(result.datasets)} data sets, 1 is the best"]
-    # the label is centred below the axes, which names at the left make narrower
-    letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
-    lines = [line for words in (*label, key(prob)) for line in wrap(words, letters)]
-    ax.set_xlabel("\n".join(lines), fontsize=SMALL + 0.5, parse_math=False)
-    if small:
-        small_words(ax)
-    keep_within(ax)
+    write_label(ax, rows, (*label, key(prob)), small=small)
     return ax
 
 

@@ -9,7 +9,7 @@ from bayescal._invalid import quoted
 from bayescal._meant import unknown_keyword
 from bayescal.report.diagram import (
     ROOM,
-    THIN,
+    THIN_BIN,
     ReliabilityPoints,
     SideColors,
     axis_words,
@@ -258,15 +258,15 @@ def _label(evaluation: Evaluation, name: str | None, prob: float, letters: int) 
     """Return name, mean and interval of the ECE; the name is on a line of its own if there is no room beside it."""
     low, high = evaluation.ece.interval(prob)
     mean, low, high = _render.numbers(evaluation.ece.mean(), low, high, least=3)
-    said = f"ECE {mean} [{low}, {high}]"
+    estimate = f"ECE {mean} [{low}, {high}]"
     if not evaluation.counts.occupied.any():
-        said = "no rows"
+        estimate = "no rows"
     if name is None:
-        return said
+        return estimate
     shown = _render.name(name)
-    if len(shown) + 2 + len(said) <= letters:
-        return f"{shown}: {said}"
-    return f"{_render.cut(shown, max(int(WIDE * letters), 12))}\n{said}"
+    if len(shown) + 2 + len(estimate) <= letters:
+        return f"{shown}: {estimate}"
+    return f"{_render.cut(shown, max(int(WIDE * letters), 12))}\n{estimate}"
 
 
 def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
@@ -292,7 +292,7 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
     line.set_transform(moved)
     line.set_markersize(line.get_markersize() * crowd if len(n) > 25 else line.get_markersize())
     ax.add_line(line)
-    thin = n < THIN
+    thin = n < THIN_BIN
     if thin.any() and line.get_marker() not in ("None", "none", "", " ", None):
         ax.plot(
             points.confidence[thin],
@@ -368,5 +368,5 @@ def _each(words: Any) -> str:
 
 def _key(diagram: Diagram) -> str:
     probs = _each(f"{100 * each.prob:g} %" for each in diagram.shown)
-    thin = any((each.points.effective_n < THIN).any() for each in diagram.shown)
-    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {THIN} rows" if thin else "")
+    thin = any((each.points.effective_n < THIN_BIN).any() for each in diagram.shown)
+    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {THIN_BIN} rows" if thin else "")

@@ -119,7 +119,7 @@ WORDS = {
     "below": "limit",
 }
 #: Rows that do not obey the rules raise an error, so that a result contains all rows or does not exist.
-REFUSED = "0 (an input with an invalid row is refused as a whole)"
+REFUSED_ROWS = "0 (an input with an invalid row is refused as a whole)"
 
 
 def page(
@@ -186,7 +186,7 @@ def _facts(rows: Mapping[str, object], parameters: Mapping[str, Any]) -> list[tu
     for each in classifiers:
         file, label, prob = (_in_words(each[name]) for name in ("file", "label", "prob"))
         facts[f"{named} {_render.name(each['name'])}"] = f"file {file}; labels {label}; probabilities {prob}"
-    return [*facts.items(), ("rows refused", REFUSED)] if facts else []
+    return [*facts.items(), ("rows refused", REFUSED_ROWS)] if facts else []
 
 
 def _in_words(value: Any) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Width in inches of a picture; on a telephone its text is then as large as on paper.
 WIDTH = 4.6
 #: Maximum number of rows of a forest plot that is as high as their names need.
-NAMED = 40
+NAMED_ROWS = 40
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def posterior_picture(evaluation: Evaluation | ClasswiseEvaluation, of: str = ""
 def forest_picture(caption: str, evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> Picture:
     """Return the intervals of several problems."""
     names = row_names(evaluations)
-    height = 1.2 + (rows_height(names) if len(names) <= NAMED else forest_height(names))
+    height = 1.2 + (rows_height(names) if len(names) <= NAMED_ROWS else forest_height(names))
     return Picture(caption, partial(drawn, partial(plot_forest, evaluations), WIDTH, height))
 
 

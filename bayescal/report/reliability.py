@@ -10,7 +10,7 @@ from bayescal import _checks, _packages
 from bayescal._meant import public
 from bayescal.report.diagram import (
     ROOM,
-    THIN,
+    THIN_BIN,
     ReliabilityPoints,
     Scales,
     SideColors,
@@ -272,12 +272,12 @@ def _plot_several(
 
 
 def _draw_points(ax: "Axes", points: ReliabilityPoints, scale: float, color: str) -> None:
-    """Draw a dot and a bar for each bin: paler with few rows, hollow with fewer than `THIN`."""
+    """Draw a dot and a bar for each bin: paler with few rows, hollow with fewer than `THIN_BIN`."""
     from matplotlib.colors import to_rgba
 
     n = points.effective_n
     inside = np.tile(to_rgba(color), (len(n), 1))
-    inside[n < THIN] = to_rgba(background(ax))
+    inside[n < THIN_BIN] = to_rgba(background(ax))
     crowd = scale * min(1.0, (25 / max(len(n), 1)) ** 0.5)  # thinner strokes for a hundred bins
     ax.vlines(
         points.confidence,
@@ -332,7 +332,7 @@ def _reliability_key(
     dot: dict[str, Any] = {"color": color, "marker": "o", "linestyle": "", "markersize": 5}
     entries: list[tuple[Any, str]] = [
         (Line2D([], [], **dot), dots),
-        (Line2D([], [], markerfacecolor=background(ax), **dot), f"< {THIN} {'effective ' * hatched}rows"),
+        (Line2D([], [], markerfacecolor=background(ax), **dot), f"< {THIN_BIN} {'effective ' * hatched}rows"),
         (Line2D([], [], color=color, alpha=0.65, linewidth=4), f"{100 * prob:g} % interval"),
     ]
     if not thin:

@@ -18,7 +18,7 @@ from bayescal.results.remarks import of_several
 #: How the edges are chosen, and the number of bins that was asked for.
 type Choice = tuple[str, int]
 #: A bin of merged fine bins may exceed an equal share by this factor before a remark says so.
-UNEQUAL = 1.1
+UNEQUAL_BIN = 1.1
 
 
 @public
@@ -84,7 +84,7 @@ class BinSensitivity(_presented.Presented):
         averaged with equal ranks, the interval excludes 0 for many calibrated classifiers, since one choice whose
         interval excludes 0 is enough.
         """
-        return Draws(np.concatenate([each.values for each in self._drawn.values()]), "average over bins")
+        return Draws(np.concatenate([each.values for each in self._draws_by_choice.values()]), "average over bins")
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per choice.
@@ -107,9 +107,6 @@ class BinSensitivity(_presented.Presented):
             row.pop("quantity")
             rows.append({"binning": binning, "n_bins": number, "bins": len(evaluation.counts.bins), **row})
         return rows
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     def sentence(self, prob: float = 0.95) -> str:
         """The range of answers in words, and how it compares with the width of one interval.
@@ -164,7 +161,7 @@ class BinSensitivity(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """The average over the choices, how the bins were merged, and remarks on single choices."""
-        d = wording.decimals(self._drawn[next(iter(self))])
+        d = wording.decimals(self._draws_by_choice[next(iter(self))])
         texts = [f"Average over the choices (mixture of their posteriors): {wording.with_interval(self.average, d)}."]
         for how in dict.fromkeys(how for how, _ in self.merged):
             worst = max(share for (each, _), share in self.merged.items() if each == how)
@@ -172,7 +169,7 @@ class BinSensitivity(_presented.Presented):
             texts.append(
                 f"{how.capitalize()} bins are unions of the counted bins, so their {numbers} of rows differ: the "
                 f"largest bin has {worst:.2f} times an equal share."
-                + (" Count on finer bins for a smaller difference." if worst > UNEQUAL else "")
+                + (" Count on finer bins for a smaller difference." if worst > UNEQUAL_BIN else "")
             )
         fewer = [_in_words(row) for row in self.table() if row["bins"] < row["n_bins"]]
         if fewer:
@@ -182,7 +179,7 @@ class BinSensitivity(_presented.Presented):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
-        d = max(wording.decimals(each) for each in self._drawn.values())
+        d = max(wording.decimals(each) for each in self._draws_by_choice.values())
         columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
         rows = [[_in_words(row), *(_render.number(row[name], d) for name in columns)] for row in self.table()]
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self.remarks, question=self.spec)
@@ -192,7 +189,7 @@ class BinSensitivity(_presented.Presented):
         return next(iter(self.evaluations.values()))
 
     @cached_property
-    def _drawn(self) -> dict[Choice, Draws]:
+    def _draws_by_choice(self) -> dict[Choice, Draws]:
         return {choice: each.draws(self.estimand) for choice, each in self.evaluations.items()}
 
     def __repr__(self) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 #: Maximum number of rows that are printed: two means, and classes.
-PRINTED = 22
+PRINTED_ROWS = 22
 
 
 @public
@@ -326,9 +326,9 @@ class ClasswiseEvaluation(Evaluations):
         d = _render.places(*(v for _, *numbers in values for v in numbers), least=4)
         rows = [[name, *(_render.number(v, d) for v in numbers)] for name, *numbers in values]
         shown, remarks = rows, []
-        if len(rows) > PRINTED and not whole:
-            more = f"Not shown: {len(rows) - PRINTED} of {len(self)} classes; see `.summary()` or `.by_class`."
-            shown, remarks = rows[:PRINTED], [more]
+        if len(rows) > PRINTED_ROWS and not whole:
+            more = f"Not shown: {len(rows) - PRINTED_ROWS} of {len(self)} classes; see `.summary()` or `.by_class`."
+            shown, remarks = rows[:PRINTED_ROWS], [more]
         remarks += [wording.null_line(self.plug_in, self.null, d), *self.remarks]
         return _render.Sheet(
             self.sentence(),

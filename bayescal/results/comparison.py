@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from bayescal.posterior.contract import Pooled
 from bayescal.results.comparable import common_estimands, different_events, joint_values
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
-from bayescal.results.joint import OfEstimand
+from bayescal.results.joint import Judged, OfEstimand
 from bayescal.results.remarks import of_several
-from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines, pair_cells, pair_key, shown_pairs
+from bayescal.results.verdict import HEADER, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Paired
 
@@ -32,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Compared(Evaluations):
+class Compared(Judged, Evaluations):
     """Evaluations by name: classifiers, groups, or two periods."""
 
     evaluations: dict[str, Evaluation]
@@ -119,9 +118,8 @@ class Compared(Evaluations):
             Rows ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ..., the differences as in `table`.
         """
         prob = _checks.fraction("prob", prob)
-        name, pairs = as_estimand(estimand).name, list(combinations(self._listed(estimand), 2))
-        differences = np.stack([self._compared_difference(*pair, estimand).values for pair in pairs], axis=1)
-        labels = {name: self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
+        name, (pairs, differences) = as_estimand(estimand).name, self._pair_differences(estimand)
+        labels = {name: self.names, "difference": pairs}
         return _arviz.summary({name: self.draws(estimand).values, "difference": differences}, prob, labels, **options)
 
     def to_datatree(self) -> "xr.DataTree":
@@ -161,21 +159,20 @@ class Compared(Evaluations):
         str
             Words that follow "the", such as "ECE" or "size of the signed error".
         """
-        return f"size of the {self._words(estimand)}" if self._signed(estimand) else self._words(estimand)
+        return self._quantity(estimand)
 
-    def _words(self, estimand: EstimandLike) -> str:
-        return as_estimand(estimand).words(next(iter(self.evaluations.values())).counts.target)
+    @property
+    def _first(self) -> Evaluation:
+        return next(iter(self.evaluations.values()))
 
-    def _signed(self, estimand: EstimandLike) -> bool:
-        """Whether absolute values are compared: the value nearest zero is the best, and some draws are below 0."""
-        nearest = as_estimand(estimand).better == "nearest zero"
-        return nearest and bool((self.draws(estimand).values < 0).any())
+    def _words(self, estimand: EstimandLike | None) -> str:
+        return self._record(estimand).words(self._first.counts.target)
 
 
 #: Quantities of the table of classifiers, besides the accuracy.
 MEASURES = ("ece", "brier_score", "auc")
 #: Design effect from which rows count as dependent, and the remark for two classifiers on such rows.
-DEPENDENT = 1.5
+DEPENDENT_DESIGN_EFFECT = 1.5
 DEPENDENT_ROWS = (
     "Rows of one cluster depend on each other. Intervals of differences of ECEs are then too narrow: 95 % intervals "
     "contained the difference in 83 % of simulated data sets with dependent rows. Those of scores and AUCs contained "
@@ -275,12 +272,12 @@ class Comparison(OfEstimand, Compared):
         """The quantities of `models` that all classifiers have and that can be compared."""
         common = common_estimands(self.evaluations.values(), self.pairs)
         records = [registered()[name] for name in MEASURES if name in common]
-        target = next(iter(self.evaluations.values())).counts.target
+        target = self._first.counts.target
         return [*records, ACCURACY] if has_accuracy(target) else records
 
     def _measures_sheet(self) -> _render.Sheet:
         """Return the table of `models` as text: a mean and its 95 % interval per cell."""
-        rows, target = self._measures(), next(iter(self.evaluations.values())).counts.target
+        rows, target = self._measures(), self._first.counts.target
         names = [record.name for record in self._measured]
         d = _render.places(*(abs(row[f"{name}_high"]) for row in rows for name in names), least=4)
         cells = [[row[self.axis], *(_with_ends(row, name, d) for name in names)] for row in rows]
@@ -305,43 +302,6 @@ class Comparison(OfEstimand, Compared):
         """
         return self._verdict(estimand).sentence(prob)
 
-    def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words without its numbers, for a title.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        str
-            The beginning of `sentence`.
-        """
-        return self._verdict(estimand).short()
-
-    def _verdict(self, estimand: EstimandLike) -> Verdict:
-        (better, worse), (first, second) = self._in_order(estimand)[:2], self._listed(estimand)[:2]
-        difference = self._compared_difference(first, second, estimand)
-        return Verdict(
-            better,
-            worse,
-            self.decide(better, worse, estimand=estimand),
-            (first, second),
-            difference,
-            self.quantity(estimand),
-            self._words(estimand),
-            better_words(as_estimand(estimand), self._words(estimand), signed=self._signed(estimand)),
-            self.rope,
-            exactly_equal=not self.difference(better, worse, estimand).values.any(),
-            decimals=_render.places(*difference.interval(0.95)),
-        )
-
-    @property
-    def spec(self) -> str:
-        """Rows, target, bins and model, on one line, for the ECE; see `specification` for other estimands."""
-        return self.specification()
-
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line: rows, target, estimand, bins and model.
 
@@ -355,7 +315,7 @@ class Comparison(OfEstimand, Compared):
         str
             The line, for a paper.
         """
-        first = next(iter(self.evaluations.values()))
+        first = self._first
         apart = "pooled" if isinstance(first.posterior, Pooled) else "independent"
         rows = "the same rows" if self.pairs is not None else f"different rows, {apart}"
         sizes = sorted({e.counts.n_rows for e in self.evaluations.values()})
@@ -373,7 +333,7 @@ class Comparison(OfEstimand, Compared):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the names of the evaluations that it concerns."""
         clusters = [clusters_of(each.counts) for each in self.evaluations.values()]
-        dependent = any(each is not None and each.total_effect >= DEPENDENT for each in clusters)
+        dependent = any(each is not None and each.total_effect >= DEPENDENT_DESIGN_EFFECT for each in clusters)
         return (*super().remarks, DEPENDENT_ROWS) if dependent and self.pairs is not None else super().remarks
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:

@@ -104,18 +104,18 @@ class Evaluation(_presented.Presented):
         record = as_estimand(estimand)
         if not is_registered(record):
             return self._draw(record)
-        if record.name not in self._drawn or self._drawn[record.name][0] is not record:
-            self._drawn[record.name] = record, self._draw(record)
-        return self._drawn[record.name][1]
+        if record.name not in self._draws_by_name or self._draws_by_name[record.name][0] is not record:
+            self._draws_by_name[record.name] = record, self._draw(record)
+        return self._draws_by_name[record.name][1]
 
     @cached_property
-    def _drawn(self) -> dict[str, tuple[Estimand, Draws]]:
+    def _draws_by_name(self) -> dict[str, tuple[Estimand, Draws]]:
         """Cache: name of a registered estimand -> the estimand and its draws."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         # the draws can be computed again from the bins, and some functions cannot be pickled
-        return {name: value for name, value in self.__dict__.items() if name != "_drawn"}
+        return {name: value for name, value in self.__dict__.items() if name != "_draws_by_name"}
 
     def _draw(self, record: Estimand) -> Draws:
         # groups with joint draws share the seed of the bins, and are independent within them
@@ -394,9 +394,6 @@ class Evaluation(_presented.Presented):
             Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows.
         """
         return [self.row(estimand, prob) for estimand in self._chosen(estimands)]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
         """One row of a table, for any estimand.

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 #: A group stands out if its error is the largest with at least this probability.
-STANDS_OUT = 0.8
+P_STANDS_OUT = 0.8
 #: Least number of groups with which the coverage of partial pooling was measured.
-FEWEST = 5
+FEWEST_POOLED_GROUPS = 5
 #: Maximum number of groups that are printed.
-PRINTED = 25
+PRINTED_GROUPS = 25
 #: Remark on pooled groups of which none stands out; docs/explanation/partial_pooling.md has the measured numbers.
 POOLED_REMARK = (
     "The largest probability of being the worst is overstated where many groups are nearly equal. The standard "
@@ -351,7 +351,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         """
         largest = self.p_largest(estimand)
         label = max(largest, key=largest.__getitem__)
-        return label if len(self) > 1 and largest[label] >= STANDS_OUT else None
+        return label if len(self) > 1 and largest[label] >= P_STANDS_OUT else None
 
     @property
     @_render.printable
@@ -367,7 +367,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         labels = self.in_order()
-        kept = labels if whole else _presented.shortened(labels, PRINTED, self._named)
+        kept = labels if whole else _presented.shortened(labels, PRINTED_GROUPS, self._named)
         groups = ((in_words(label, self.name), self.groups[label]) for label in kept)
         shown = [("all rows", self.overall), *groups]
         values = [_row(evaluation, 0.95, "ece").values() for _, evaluation in shown]
@@ -407,12 +407,12 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         number = self.n_with_rows
         if self.pooling == "none":
             return ()
-        if number >= FEWEST:
+        if number >= FEWEST_POOLED_GROUPS:
             return (POOLED_REMARK,) if self.standing_out() is None else ()
         groups = "1 group with rows" if number == 1 else f"{number} groups with rows"
         return (
             f"Partial pooling of {groups} depends on the prior of the differences between groups; its coverage was "
-            f"measured with {FEWEST} groups or more.",
+            f"measured with {FEWEST_POOLED_GROUPS} groups or more.",
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Joint draws of several quantities along an axis: labels, decisions between two of them, and ranks of all."""
+"""Joint draws of several quantities along an axis: labels, decisions between two, ranks of all, the best in words."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks, _presented
+from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.results.verdict import Verdict, better_words
 
 Floats = NDArray[np.float64]
 #: Default half-width of the region of practical equivalence, in units of the estimand.
@@ -200,9 +201,6 @@ class Joint(Labelled, _presented.Presented):
     @abstractmethod
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the rows of the printed table, as data."""
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     def _record(self, estimand: EstimandLike | None) -> Estimand:
         """Return the record of an estimand; by default of the ECE."""
@@ -450,8 +448,80 @@ class Joint(Labelled, _presented.Presented):
         return listed(self.labels, self._in_order(estimand))
 
 
-class OfEstimand(_presented.Presented):
-    """A result that exports what it says about any estimand."""
+class Judged(Joint):
+    """Joint draws, and the best evaluation against the second best in words."""
+
+    @abstractmethod
+    def _words(self, estimand: EstimandLike | None) -> str:
+        """Words of an estimand, which follow "the"."""
+
+    def _quantity(self, estimand: EstimandLike | None) -> str:
+        """Words of what is compared: the estimand, or its absolute value if draws can be negative."""
+        return f"size of the {self._words(estimand)}" if self._signed(estimand) else self._words(estimand)
+
+    def _signed(self, estimand: EstimandLike | None) -> bool:
+        """Whether absolute values are compared: the value nearest zero is the best, and some draws are below 0."""
+        nearest = self._record(estimand).better == "nearest zero"
+        return nearest and bool((self.draws(estimand).values < 0).any())
+
+    def _pair_differences(self, estimand: EstimandLike | None) -> tuple[list[str], Floats]:
+        """Names of all pairs, and draws of their differences as they are compared, shape (n_draws, n_pairs)."""
+        pairs = list(combinations(self._listed(estimand), 2))
+        values = [self._compared_difference(*pair, estimand).values for pair in pairs]
+        return [f"{first} - {second}" for first, second in pairs], np.stack(values, axis=1)
+
+    def _equal(self, first: Any, second: Any, estimand: EstimandLike | None) -> bool:
+        """Whether two evaluations have the same value in every draw."""
+        return not self.difference(first, second, estimand).values.any()
+
+    def _decimals(self, difference: Draws) -> int:
+        """Number of decimals of the difference in the sentence."""
+        return _render.places(*difference.interval(0.95))
+
+    def _verdict(self, estimand: EstimandLike | None) -> Verdict:
+        (better, worse), (first, second) = self._in_order(estimand)[:2], self._listed(estimand)[:2]
+        difference, words = self._compared_difference(first, second, estimand), self._words(estimand)
+        return Verdict(
+            better,
+            worse,
+            self.decide(better, worse, estimand=estimand),
+            (first, second),
+            difference,
+            self._quantity(estimand),
+            words,
+            better_words(self._record(estimand), words, signed=self._signed(estimand)),
+            self._rope(),
+            exactly_equal=self._equal(better, worse, estimand),
+            decimals=self._decimals(difference),
+        )
+
+
+class OfEstimand(Judged):
+    """A result that states and exports what it says about any estimand."""
+
+    def verdict(self, *, estimand: EstimandLike = "ece") -> str:
+        """The result in words without its numbers, for a title.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str
+            The beginning of `sentence`.
+        """
+        return self._verdict(estimand).short()
+
+    @property
+    def spec(self) -> str:
+        """The comparison on one line, for the ECE; see `specification` for other estimands."""
+        return self.specification()
+
+    @abstractmethod
+    def specification(self, *, estimand: EstimandLike = "ece") -> str:
+        """Describe the comparison on one line."""
 
     def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
         """Return the result as one HTML page with pictures and sortable tables, or write it to a file.

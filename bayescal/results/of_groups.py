@@ -1,13 +1,12 @@
-"""OfGroups: the base of results that are one result per group of rows."""
+"""Results of groups: their order, one call per group, and the bases ByLabel and OfGroups of mappings from labels."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from bayescal import _checks, _presented
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 
 #: Orders of groups in tables.
 ORDERS = ("worst first", "given")
@@ -31,15 +30,17 @@ def in_order[V](groups: Mapping[Any, V], badness: Callable[[V], float] | None, o
     return sorted(groups, key=lambda label: -badness(groups[label]))
 
 
-@contextmanager
-def errors_of(subject: str) -> Iterator[None]:
-    """Put a subject, such as "group 'a'", before the message of a ValueError or TypeError; nothing if it is empty."""
-    try:
-        yield
-    except (ValueError, TypeError) as problem:
-        if not subject:
-            raise
-        raise prefixed(problem, f"{subject}: ") from problem
+def of_each_group[R](evaluate: Callable[..., R], labels: Iterable[Any], *columns: Iterable[Any]) -> dict[Any, R]:
+    """Call a function with the values of each group, one per column; errors name the group.
+
+    >>> of_each_group(max, ["a", "b"], [1, 4], [2, 3])
+    {'a': 2, 'b': 4}
+    """
+    results = {}
+    for label, *values in zip(labels, *columns, strict=True):
+        with errors_of(f"group {label!r}"):
+            results[label] = evaluate(*values)
+    return results
 
 
 class OfRows(Protocol):
@@ -57,23 +58,38 @@ class OfRows(Protocol):
         """Return the numbers as data."""
 
 
+class ByLabel[R](_presented.Presented, Mapping[Any, R]):
+    """One result per label, such as a group, a class or a horizon; a mapping from labels."""
+
+    #: What a label is, in messages, and the field that holds the results.
+    _label: str
+    _results: str
+
+    @property
+    def _members(self) -> dict[Any, R]:
+        results: dict[Any, R] = getattr(self, self._results)
+        return results
+
+    def __getitem__(self, label: Any) -> R:
+        _checks.label(self._label, label, tuple(self._members))
+        return self._members[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class OfGroups[R: OfRows](_presented.Presented, Mapping[Any, R]):
+class OfGroups[R: OfRows](ByLabel[R]):
     """One result per group of rows, and one of all rows; a mapping from labels."""
 
     groups: dict[Any, R]
     overall: R
     name: str
 
-    def __getitem__(self, label: Any) -> R:
-        _checks.label("group", label, list(self.groups))
-        return self.groups[label]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
+    _label, _results = "group", "groups"
 
     def _badness(self, of_group: R) -> float:
         """Return the number by which groups are ordered, the largest first."""
@@ -126,9 +142,6 @@ class OfGroups[R: OfRows](_presented.Presented, Mapping[Any, R]):
             for each in (self.groups[label],)
             for row in each.table(prob)
         ]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     @property
     def spec(self) -> str:

@@ -15,7 +15,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand, hint
 from bayescal.results.joint import OfEstimand, decided
 from bayescal.results.over_datasets_draws import OverDatasets, Population
 from bayescal.results.remarks import of_several
-from bayescal.results.verdict import Verdict, better_words, shown_pairs
+from bayescal.results.verdict import Verdict, shown_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,9 +97,9 @@ def lines_of(rows: Iterable[Mapping[str, Any]], words: str, n_datasets: int, dec
 
 Floats = NDArray[np.float64]
 #: Below this number of data sets, a remark says that the population depends on the prior.
-FEW = 5
+FEW_DATASETS = 5
 #: From this number of data sets on, a remark says that biases of single data sets matter.
-MANY = 20
+MANY_DATASETS = 20
 
 
 @public
@@ -126,8 +126,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def _instead(self, name: str) -> str:
         """Say where means of an estimand over the data sets are; may be empty."""
-        said = hint(name, "result.average('{}')")
-        return said and f"{said[:-1]}, its mean over the data sets."
+        sentence = hint(name, "result.average('{}')")
+        return sentence and f"{sentence[:-1]}, its mean over the data sets."
 
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.
@@ -245,9 +245,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
                 rows.append(row | decided(self._sign(estimand) * one.values, self.rope))
         return rows
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of means over data sets, mean ranks, differences, and populations.
 
@@ -267,19 +264,18 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             ``spread[A - B]``, ...
         """
         prob, name = _checks.fraction("prob", prob), as_estimand(estimand).name
-        arrays = {name: self.average(estimand).values, "rank": self.ranks(estimand).values, **self._by_pair(estimand)}
-        labels = {each: self.names if each in (name, "rank") else self._pair_names(estimand) for each in arrays}
+        pairs, of_pairs = self._by_pair(estimand)
+        arrays = {name: self.average(estimand).values, "rank": self.ranks(estimand).values, **of_pairs}
+        labels = {each: pairs if each in of_pairs else self.names for each in arrays}
         return _arviz.summary(arrays, prob, labels, **options)
 
-    def _pair_names(self, estimand: EstimandLike) -> list[str]:
-        return [f"{first} - {second}" for first, second in combinations(self._listed(estimand), 2)]
-
-    def _by_pair(self, estimand: EstimandLike) -> dict[str, Floats]:
-        """Draws of mean differences and populations, each of shape (n_draws, n_pairs)."""
-        pairs = list(combinations(self._listed(estimand), 2))
-        populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
-        return {
-            "difference": np.stack([self.difference(*pair, estimand).values for pair in pairs], axis=1),
+    def _by_pair(self, estimand: EstimandLike) -> tuple[list[str], dict[str, Floats]]:
+        """Names of pairs, and draws of mean differences and of populations, each of shape (n_draws, n_pairs)."""
+        names, differences = self._pair_differences(estimand)
+        pairs = [self._pair(*pair) for pair in combinations(self._listed(estimand), 2)]
+        populations = self._populations(pairs, estimand)
+        return names, {
+            "difference": differences,
             "population_mean": np.stack([each.mean.values for each in populations], axis=1),
             "spread": np.stack([each.spread.values for each in populations], axis=1),
         }
@@ -298,16 +294,16 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
             Groups ``posterior`` (the estimand along ``dataset`` and ``classifier``, ``rank`` along ``classifier``;
             ``difference``, ``population_mean`` and ``spread`` along ``pair``) and ``observed_data`` (numbers of rows).
         """
-        name = as_estimand(estimand).name
+        name, (pairs, of_pairs) = as_estimand(estimand).name, self._by_pair(estimand)
         posterior: dict[str, tuple[Any, tuple[str, ...]]] = {
             name: (self.draws(estimand).values, ("dataset", "classifier")),
             "rank": (self.ranks(estimand).values, ("classifier",)),
         }
-        posterior |= {each: (values, ("pair",)) for each, values in self._by_pair(estimand).items()}
+        posterior |= {each: (values, ("pair",)) for each, values in of_pairs.items()}
         return _arviz.tree_of_arrays(
             posterior,
             observed={"n_rows": (np.array(list(self.n_rows.values())), ("dataset",))},
-            coords={"dataset": self.datasets, "classifier": self.names, "pair": self._pair_names(estimand)},
+            coords={"dataset": self.datasets, "classifier": self.names, "pair": pairs},
             attrs={"spec": self.specification(estimand=estimand), "rope": self.rope, "spread": self.spread},
         )
 
@@ -331,44 +327,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         population, sign = self.population(first, second, estimand), self._sign(estimand)
         sign = sign if first == verdict.better else -sign
         return sentence_of(verdict, len(self.datasets), population, sign, prob)
-
-    def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """The result on these data sets in words without numbers, for a title.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        str
-            The beginning of `sentence`.
-        """
-        return self._verdict(estimand).short()
-
-    def _verdict(self, estimand: EstimandLike) -> Verdict:
-        (better, worse), (first, second) = self.in_order(estimand)[:2], self._listed(estimand)[:2]
-        difference = self.difference(first, second, estimand)
-        words = self._words(estimand)
-        signed = as_estimand(estimand).better == "nearest zero" and bool((self.draws(estimand).values < 0).any())
-        return Verdict(
-            better,
-            worse,
-            self.decide(better, worse, estimand=estimand),
-            (first, second),
-            difference,
-            f"size of the {words}" if signed else words,
-            words,
-            better_words(as_estimand(estimand), words, signed=signed),
-            self.rope,
-            exactly_equal=not self.differences(better, worse, estimand).values.any(),
-        )
-
-    @property
-    def spec(self) -> str:
-        """Classifiers, data sets, rows, bins and model, on one line, for the ECE."""
-        return self.specification()
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line: data sets, rows, target, estimand, bins, model and prior.
@@ -397,12 +355,12 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the data sets that it concerns."""
         n, warnings = len(self.datasets), []
-        if n < FEW:
+        if n < FEW_DATASETS:
             warnings.append(
                 f"With {n} data sets, intervals of the population depend on the prior of the sd between data sets "
                 f"(scale {self.spread:g})."
             )
-        if n >= MANY:
+        if n >= MANY_DATASETS:
             warnings.append(
                 f"With {n} data sets, the interval of the mean is narrow, and the bias that the prior leaves in the "
                 "posterior of each data set does not average out: it can miss the truth by part of its width."

@@ -13,7 +13,7 @@ from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.posterior.random_effects import RandomEffectsPosterior
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.joint import Joint, p_smallest, ranks_of
+from bayescal.results.joint import Judged, p_smallest, ranks_of
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Population(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OverDatasets(Joint):
+class OverDatasets(Judged):
     """Comparisons of the same classifiers on several data sets; see `ComparisonOverDatasets`."""
 
     comparisons: dict[str, Comparison]
@@ -222,6 +222,16 @@ class OverDatasets(Joint):
             Population(*(Draws(values[:, k], name) for values, name in zip(samples, names, strict=True)))
             for k in range(len(pairs))
         ]
+
+    def _compared_difference(self, first: Any, second: Any, estimand: EstimandLike | None) -> Draws:
+        return self.difference(first, second, estimand)
+
+    def _equal(self, first: Any, second: Any, estimand: EstimandLike | None) -> bool:
+        """Whether two classifiers have the same value on every data set in every draw."""
+        return not self.differences(first, second, estimand).values.any()
+
+    def _decimals(self, difference: Draws) -> int:
+        return 3
 
     def _rope(self) -> float:
         return self.rope

@@ -7,7 +7,7 @@ import numpy as np
 from bayescal import _render
 from bayescal.data.reading import Reading, reading_of
 from bayescal.estimands.area_under_roc import auc_grid_error
-from bayescal.estimands.errors import COMMON, e90_bins
+from bayescal.estimands.errors import SHARE_OF_E90, e90_bins
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of
@@ -18,18 +18,18 @@ from bayescal.stats.ranks import Ranks
 SMALL_GRID_ERROR = 0.001
 #: Thresholds of remarks: share of rows in bins of mean confidence near 0 or 1, and the distance that counts as near;
 #: effective rows per bin; effective rows.
-SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
+SATURATED_SHARE, NEAR_CERTAINTY, FEW_ROWS_PER_BIN, FEW_ROWS = 0.9, 0.002, 10, 30
 #: Effective number of clusters below which intervals of rows in clusters are doubtful.
-CLUSTERS = 40
+FEW_CLUSTERS = 40
 #: Observed gaps differ clearly by this many standard errors of a calibrated bin, if the variance of its number of
 #: positive rows is at least this.
-CLEAR, VARIANCE = 5, 5
+CLEAR_GAP, LEAST_VARIANCE = 5, 5
 #: Remarks on mistakes: least number of rows, and of effective rows of each outcome; mean of l - l^2 up to which all
 #: probabilities count as 0 or 1; share of wrong rows up to which they count as outcomes; and the same for other
 #: probabilities, as a share of the variance of the outcomes.
-ROWS_JUDGED, OF_EACH_OUTCOME, CERTAIN, NEARLY, EXPLAINED = 20, 10, 1e-12, 0.01, 0.005
+ROWS_JUDGED, OF_EACH_OUTCOME, CERTAIN_SPREAD, OUTCOMES_SHARE, OUTCOMES_VARIANCE = 20, 10, 1e-12, 0.01, 0.005
 #: Standard errors by which the AUC must be below 0.5: the upper end of a 99.9 % interval.
-DEVIATIONS = 3.29
+CLEARLY_REVERSED_AUC = 3.29
 #: What an AUC below 0.5 suggests, by target; that of a top label says how well errors are recognised.
 REVERSED = {
     "event": "Are these the probabilities of the other outcome?",
@@ -38,11 +38,11 @@ REVERSED = {
 }
 #: Share of the rows of a bin about whose inside a remark may be made, and the slope of outcomes on confidences inside a
 #: bin, minus 1, if the confidences are in reverse order.
-MOST, OPPOSITE = 0.5, 2.0
+MOST_ROWS_OF_BIN, REVERSED_SLOPE = 0.5, 2.0
 #: Tolerance for rounding of shares.
 ROUNDING = 1e-9
 #: Maximum number of results named at the beginning of a remark that they share.
-NAMED = 3
+NAMED_RESULTS = 3
 
 
 def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
@@ -109,8 +109,8 @@ def _certain(counts: BinnedCounts) -> str | None:
         return None
     weight, error = float(counts.weight.sum()), float(counts.losses.total.sum())
     wrong, both = error / weight, (counts.weight.sum(axis=1) > 0).all()
-    if error - float(counts.losses.squares.sum()) <= CERTAIN * weight:
-        if wrong > NEARLY or not (both or counts.target == "top-label"):
+    if error - float(counts.losses.squares.sum()) <= CERTAIN_SPREAD * weight:
+        if wrong > OUTCOMES_SHARE or not (both or counts.target == "top-label"):
             return (
                 "All probabilities are exactly 0 or 1. If they are hard predictions, pass the probabilities from which "
                 "they were made."
@@ -124,7 +124,7 @@ def _certain(counts: BinnedCounts) -> str | None:
             )
         return f"The probabilities equal the outcomes in {equal} rows. Were outcomes passed as probabilities?"
     rate = float(counts.weight[1].sum()) / weight
-    if both and wrong <= EXPLAINED * rate * (1 - rate):
+    if both and wrong <= OUTCOMES_VARIANCE * rate * (1 - rate):
         return (
             f"The probabilities differ from the outcomes by only {np.sqrt(wrong):.2g} (root mean square). Were "
             "outcomes passed as probabilities?"
@@ -142,7 +142,7 @@ def _reversed(counts: BinnedCounts) -> str | None:
     zero, one = ranks.rows
     variance = max((zero + one + 1) / (12 * zero * one), float((ranks.sampling_spread / ranks.rows).sum()))
     effect = 1.0 if counts.clusters is None else max(ranks.design_effect or counts.clusters.total_effect, 1.0)
-    if ranks.auc + ranks.grid_error + DEVIATIONS * np.sqrt(effect * variance) >= 0.5:
+    if ranks.auc + ranks.grid_error + CLEARLY_REVERSED_AUC * np.sqrt(effect * variance) >= 0.5:
         return None
     return f"The AUC is {ranks.auc:.2g}, clearly below 0.5. {question}"
 
@@ -153,10 +153,10 @@ def cluster_remarks(counts: Counts) -> tuple[str, ...]:
     if clusters is None or stated is None:
         return ()
     few = (
-        f"With fewer than {CLUSTERS} clusters the intra-cluster correlation is uncertain, and intervals may be too "
+        f"With fewer than {FEW_CLUSTERS} clusters the intra-cluster correlation is uncertain, and intervals may be too "
         "narrow."
     )
-    return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
+    return (stated, few) if clusters.effective_number < FEW_CLUSTERS else (stated,)
 
 
 def stated_clusters(counts: Counts) -> str | None:
@@ -219,37 +219,38 @@ def of_several(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    more = f" and {len(names) - NAMED_RESULTS} more" if len(names) > NAMED_RESULTS else ""
+    return ", ".join(names[:NAMED_RESULTS]) + more
 
 
 def _saturated(counts: Counts) -> str | None:
     occupied = counts.occupied
     mean = counts.mean_confidence[occupied]
-    near = np.minimum(mean, 1 - mean) < NEAR
-    if counts.share[occupied][near].sum() < SATURATED - ROUNDING:
+    near = np.minimum(mean, 1 - mean) < NEAR_CERTAINTY
+    if counts.share[occupied][near].sum() < SATURATED_SHARE - ROUNDING:
         return None
     return (
-        f"At least {100 * SATURATED:g} % of the rows are in bins whose mean confidence is within {NEAR:g} of 0 or 1. "
-        "If few predictions in these bins are wrong, the interval depends on the prior of their error rate."
+        f"At least {100 * SATURATED_SHARE:g} % of the rows are in bins whose mean confidence is within "
+        f"{NEAR_CERTAINTY:g} of 0 or 1. If few predictions in these bins are wrong, the interval depends on the prior "
+        "of their error rate."
     )
 
 
 def _many_bins(counts: Counts) -> str | None:
     bins = int(counts.occupied.sum())
-    if counts.effective_rows >= ROWS_PER_BIN * bins or bins < 2:
+    if counts.effective_rows >= FEW_ROWS_PER_BIN * bins or bins < 2:
         return None
     return (
-        f"There are fewer than {ROWS_PER_BIN} effective rows per occupied bin. With so few rows, errors that vary from "
-        "bin to bin cannot be distinguished from noise. Use fewer bins."
+        f"There are fewer than {FEW_ROWS_PER_BIN} effective rows per occupied bin. With so few rows, errors that vary "
+        "from bin to bin cannot be distinguished from noise. Use fewer bins."
     )
 
 
 def few_rows(counts: Counts) -> str | None:
     """Warn about intervals that depend on the prior."""
-    if counts.effective_rows >= ROWS:
+    if counts.effective_rows >= FEW_ROWS:
         return None
-    return f"With fewer than {ROWS} effective rows the interval depends mostly on the prior."
+    return f"With fewer than {FEW_ROWS} effective rows the interval depends mostly on the prior."
 
 
 def hidden_errors(counts: Counts) -> str | None:
@@ -272,12 +273,12 @@ def hidden_errors(counts: Counts) -> str | None:
         return None
     at = int(np.argmax(np.where(occupied, counts.share, 0.0)))
     share, n, variance = (float(values[at]) for values in (counts.share, counts.effective_n, counts.within_variance))
-    if share < MOST - ROUNDING or not variance > 0 or n * np.sqrt(variance) < 1:
+    if share < MOST_ROWS_OF_BIN - ROUNDING or not variance > 0 or n * np.sqrt(variance) < 1:
         return None
     confidence = float(counts.mean_confidence[at])
     error = 2 * np.sqrt(confidence * (1 - confidence) / (n * variance))
     distance = abs(float(counts.within_covariance[at]) / variance - 1)
-    plausible = float(np.clip(OPPOSITE, distance - error, distance + error))
+    plausible = float(np.clip(REVERSED_SLOPE, distance - error, distance + error))
     observed = observed_bins(counts)
     if share * np.sqrt(variance) * plausible < float((observed.mass * np.abs(observed.gap)).sum()):
         return None
@@ -296,7 +297,7 @@ def rare_error(counts: Counts) -> str | None:
     gap, confidence = np.abs(observed.gap[0]), observed.confidence[0]
     variance = n * confidence * (1 - confidence)
     excess = gap - e90_bins(observed).values[0]
-    clear = (variance >= VARIANCE) & (excess * n >= CLEAR * np.sqrt(variance))
+    clear = (variance >= LEAST_VARIANCE) & (excess * n >= CLEAR_GAP * np.sqrt(variance))
     if not clear.any():
         return None
     at = int(np.argmax(np.where(clear, gap, 0.0)))
@@ -304,7 +305,7 @@ def rare_error(counts: Counts) -> str | None:
     return (
         f"The bin from {low:.3g} to {high:.3g} has {_render.percent(observed.mass[0, at])} of the rows and an "
         f"observed gap of {observed.gap[0, at]:.2g}. The E90 of bins (`e90_bins`) leaves such a bin out: it counts "
-        f"errors that at least {100 * COMMON:g} % of the population have."
+        f"errors that at least {100 * SHARE_OF_E90:g} % of the population have."
     )
 
 

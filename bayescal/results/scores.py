@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +14,9 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, estimand_called
 from bayescal.posterior.joint import symmetric_root
-from bayescal.results.joint import Joint
+from bayescal.results.joint import Judged
 from bayescal.results.remarks import of_several
-from bayescal.results.verdict import HEADER, Verdict, label_lines, pair_cells, pair_key, shown_pairs
+from bayescal.results.verdict import HEADER, label_lines, pair_cells, pair_key, shown_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -223,7 +222,7 @@ Floats = NDArray[np.float64]
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreComparison(Joint):
+class ScoreComparison(Judged):
     r"""The joint posterior of a proper score of several classifiers on the same rows; smaller is better.
 
     Returned by `bayescal.scores.compare`.
@@ -354,7 +353,7 @@ class ScoreComparison(Joint):
         return rows
 
     #: The decision table.
-    table = Joint.pairs_table
+    table = Judged.pairs_table
 
     def _rope(self) -> float:
         return self.rope
@@ -374,9 +373,8 @@ class ScoreComparison(Joint):
         pandas.DataFrame
             Rows ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
         """
-        prob, pairs = _checks.fraction("prob", prob), list(combinations(self._listed(None), 2))
-        differences = np.stack([self.difference(*pair).values for pair in pairs], axis=1)
-        labels = {"score": self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
+        prob, (pairs, differences) = _checks.fraction("prob", prob), self._pair_differences(None)
+        labels = {"score": self.names, "difference": pairs}
         return _arviz.summary({"score": self._values, "difference": differences}, prob, labels, **options)
 
     def to_datatree(self) -> "xr.DataTree":
@@ -412,7 +410,7 @@ class ScoreComparison(Joint):
             The verdict, the difference as in `table` with its interval, and the probabilities of better, worse and
             equal.
         """
-        return self._verdict.sentence(prob)
+        return self._verdict(None).sentence(prob)
 
     def verdict(self) -> str:
         """The result in words without its numbers, for a title.
@@ -422,25 +420,15 @@ class ScoreComparison(Joint):
         str
             The beginning of `sentence`.
         """
-        return self._verdict.short()
+        return self._verdict(None).short()
 
-    @property
-    def _verdict(self) -> Verdict:
-        (better, worse), (first, second) = self._in_order(None)[:2], self._listed(None)[:2]
-        difference, words = self.difference(first, second), self._first.name
-        return Verdict(
-            better,
-            worse,
-            self.decide(better, worse),
-            (first, second),
-            difference,
-            words,
-            words,
-            f"has a smaller {words} than",
-            self.rope,
-            exactly_equal=not difference.values.any(),
-            decimals=_decimals(difference),
-        )
+    def _words(self, estimand: EstimandLike | None) -> str:
+        return self._first.name
+
+    def _decimals(self, difference: Draws) -> int:
+        """Number of decimals that shows two digits of the width of the interval; at least three."""
+        low, high = difference.interval(0.95)
+        return max(3, _render.decimals(high - low) + 1, _render.places(low, high))
 
     @property
     def spec(self) -> str:
@@ -460,12 +448,6 @@ class ScoreComparison(Joint):
         lines = label_lines(self.each(), self.axis, self._first.name, d)
         remarks = [*lines, *of_several({label: each.remarks for label, each in self.scores.items()})]
         return _render.Sheet(self.sentence(), self.spec, HEADER, pair_cells(rows, d), remarks, [self.key])
-
-
-def _decimals(difference: Draws) -> int:
-    """Return the number of decimals that shows two digits of the width of an interval; at least three."""
-    low, high = difference.interval(0.95)
-    return max(3, _render.decimals(high - low) + 1, _render.places(low, high))
 
 
 def _of_bins(bin_draws: BinDraws) -> Draws:

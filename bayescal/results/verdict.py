@@ -10,7 +10,7 @@ from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 
 #: From this probability on, sentences state a direction without reservation.
-SURE = 0.95
+P_SURE = 0.95
 #: Largest number of pairs in a printed table; beyond it, each classifier is shown against the best one.
 MOST_PAIRS = 15
 HEADER = ("difference", "mean", "sd", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
@@ -36,9 +36,9 @@ class Verdict:
         """Return the result without its numbers."""
         if self.exactly_equal:
             return f"{self.better} and {self.worse} have the same {self.words} in every draw"
-        if self.decision["p_rope"] >= SURE:
+        if self.decision["p_rope"] >= P_SURE:
             return f"{self.better} and {self.worse} are practically equal"
-        if self.decision["p_left"] >= SURE:
+        if self.decision["p_left"] >= P_SURE:
             return f"{self.better} {self.is_better} {self.worse}"
         return f"It is uncertain whether {self.better} {self.is_better} {self.worse}"
 
@@ -57,9 +57,9 @@ class Verdict:
     def _probabilities(self) -> str:
         better, equal, worse = (_render.probability(self.decision[key]) for key in ("p_left", "p_rope", "p_right"))
         equal = f"P(equal within {self.rope:g}) {equal}"
-        if self.decision["p_rope"] >= SURE:
+        if self.decision["p_rope"] >= P_SURE:
             return equal
-        if self.decision["p_left"] >= SURE:
+        if self.decision["p_left"] >= P_SURE:
             return f"P(better) {better}; {equal}"
         return f"P(better) {better}, P(worse) {worse}, {equal}"
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.data.alignment import same_rows
@@ -110,12 +110,10 @@ def compare(
     same_rows({"y_true": y_true, **{f"y_prob[{n!r}]": p for n, p in y_prob.items()}, "weights": weights})
     rows, losses = [], []
     for name in names:
-        try:
+        with errors_of(f"classifier {name!r}"):
             rows.append(ClassRows.read(y_true, y_prob[name], classes=classes, logits=logits, weights=weights).checked())
             chosen = _chosen(score, rows[-1].n_classes, convention)
             losses.append(chosen.of_rows(rows[-1]))
-        except (ValueError, TypeError) as problem:
-            raise prefixed(problem, f"classifier {name!r}: ") from problem
     _require_same_classes(names, rows)
     scores = [chosen.posterior(each, of) for each, of in zip(rows, losses, strict=True)]
     seed = _checks.seeds(rng, 1)[0]

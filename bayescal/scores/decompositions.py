@@ -13,6 +13,7 @@ from bayescal.estimands.decompositions import corp_parts, isotonic_fit, mean_log
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import require_kind
 from bayescal.stats.sums import effective_number
 
 
@@ -174,10 +175,7 @@ def murphy_decomposition(counts: BinnedCounts) -> MurphyDecomposition:
     >>> round(parts.reliability, 4), round(parts.generalized_resolution, 4), round(parts.score, 4)
     (0.04, 0.1025, 0.125)
     """
-    if not isinstance(counts, BinnedCounts):
-        raise TypeError(
-            f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `brier_decomposition`."
-        )
+    require_kind(BinnedCounts, "; for rows, use `brier_decomposition`.", counts)
     if not counts.occupied.any():
         raise ValueError("`counts` must have at least one row of positive weight; a score needs rows.")
     weighted = _weighted(counts.weighted, counts.effective_rows)

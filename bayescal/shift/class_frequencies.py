@@ -22,6 +22,7 @@ from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.shift.rows import TARGET, ShiftedRows, require_overlap
 from bayescal.shift.target import readings_of
+from bayescal.stats.contract import require_kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 #: Maximum number of classes that are printed.
-PRINTED = 20
+PRINTED_CLASSES = 20
 #: A remark names classes for whose frequency a row of the target is worth fewer labelled rows than this.
-HARDLY = 0.1
+LEAST_WORTH = 0.1
 #: Least share of the target's rows in cells, or bins, without labelled rows that a remark mentions.
-UNLABELLED = 0.001
+UNLABELLED_SHARE = 0.001
 #: Fewer labelled rows of a class than this are mentioned.
-FEW = 5
+FEW_LABELLED_ROWS = 5
 #: Classes named in a remark.
-NAMED = 5
+NAMED_CLASSES = 5
 USING = ("cells", "probabilities")
 #: Maximum number of classes.
 MOST_CLASSES = 100
@@ -49,7 +50,7 @@ SEEN = (
     "the target."
 )
 #: P-values of the recalibration below this are mentioned.
-MISFIT = 0.005
+P_OF_MISFIT = 0.005
 
 
 @public
@@ -219,9 +220,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         rows = zip(self.classes, *(column.tolist() for column in columns), strict=True)
         return [dict(zip(("class", *self._columns), row, strict=True)) for row in rows]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob)
-
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the class frequencies.
 
@@ -330,33 +328,33 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             for row in self.table()
         ]
         shown, remarks = rows, []
-        if len(rows) > PRINTED and not whole:
-            shown = [rows[k] for k in shortened(range(len(rows)), PRINTED, self._headline_class)]
-            remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes; see `.table()`."]
+        if len(rows) > PRINTED_CLASSES and not whole:
+            shown = [rows[k] for k in shortened(range(len(rows)), PRINTED_CLASSES, self._headline_class)]
+            remarks = [f"Not shown: {len(rows) - PRINTED_CLASSES} of {len(rows)} classes; see `.table()`."]
         return _render.Sheet(self.sentence(), self.spec, header, shown, [*remarks, *self.remarks])
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals; empty if no problem is known."""
         texts = readings_of(self.counts)
-        few = self.counts.by_class < FEW
+        few = self.counts.by_class < FEW_LABELLED_ROWS
         if few.any():
             texts.append(
-                f"Fewer than {FEW} labelled rows: {self._named(few)}. Frequencies of classes with so few rows depend "
-                "on the prior."
+                f"Fewer than {FEW_LABELLED_ROWS} labelled rows: {self._named(few)}. Frequencies of classes with so few "
+                "rows depend on the prior."
             )
-        hard = self.worth < HARDLY
+        hard = self.worth < LEAST_WORTH
         if hard.any():
             texts.append(
                 f"The predictions contain little information about the frequency of {self._named(hard)}: one row of "
-                f"the target is worth less than {HARDLY:g} labelled rows."
+                f"the target is worth less than {LEAST_WORTH:g} labelled rows."
             )
         return (*texts, *self.notes)
 
     def _named(self, which: NDArray[np.bool_]) -> str:
         labels = [_render.name(label) for label, chosen in zip(self.classes, which, strict=True) if chosen]
-        more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
-        return f"class{'es' if len(labels) > 1 else ''} {', '.join(labels[:NAMED])}{more}"
+        more = f" and {len(labels) - NAMED_CLASSES} more" if len(labels) > NAMED_CLASSES else ""
+        return f"class{'es' if len(labels) > 1 else ''} {', '.join(labels[:NAMED_CLASSES])}{more}"
 
 
 def adapted(matrix: Floats, weight: Floats) -> Floats:
@@ -485,7 +483,7 @@ def priors_of_rows(
 
 
 def _notes_on_fit(p_value: float) -> tuple[str, ...]:
-    if p_value >= MISFIT:
+    if p_value >= P_OF_MISFIT:
         return ()
     return (
         "A temperature and biases probably do not calibrate the probabilities in the source (P-value of a score test: "
@@ -525,11 +523,8 @@ def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = No
     >>> class_priors_counts(source + target, rng=1).mean().round(2)
     array([0.75, 0.25])
     """
-    if not isinstance(counts, ShiftCounts):
-        raise TypeError(
-            f"`counts` must be ShiftCounts, not {type(counts).__name__}; add `ShiftCounts.of_source(y, p, cells=cells)`"
-            " and `ShiftCounts.of_target(p_target, cells=cells)`."
-        )
+    remedy = "; add `ShiftCounts.of_source(y, p, cells=cells)` and `ShiftCounts.of_target(p_target, cells=cells)`."
+    require_kind(ShiftCounts, remedy, counts)
     if not counts.n_source:
         raise ValueError("`counts` have no rows of the source; add `ShiftCounts.of_source(y, p, cells=cells)`.")
     if not counts.n_target:
@@ -545,7 +540,7 @@ def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None,
     require_overlap(lost, counts.n_target, empty, part="cell", name=name)
     posterior = ClassPriorPosterior(counts)
     notes = []
-    if lost >= UNLABELLED:
+    if lost >= UNLABELLED_SHARE:
         notes.append(
             f"{percent(lost)} of the target's rows are in cells without labelled rows: the prior determines how likely "
             "these cells are in each class."
@@ -569,12 +564,12 @@ def require_all_classes(by_class: NDArray[np.int64], classes: Sequence[Any], nam
             f"`{name}` must have labelled rows of every class; {int(none.sum())} of {len(none)} classes have none, the "
             f"first is {first}. Nothing is known about the predictions of a class without labelled rows.{remedy}"
         )
-    few = by_class < FEW
+    few = by_class < FEW_LABELLED_ROWS
     if few.any():
         first = quoted(classes[int(few.argmax())])
         warnings.warn(
-            f"{int(few.sum())} of {len(few)} classes have fewer than {FEW} labelled rows, the first is {first}: their "
-            "frequencies in the target depend on the prior.",
+            f"{int(few.sum())} of {len(few)} classes have fewer than {FEW_LABELLED_ROWS} labelled rows, the first is "
+            f"{first}: their frequencies in the target depend on the prior.",
             FewRowsWarning,
             skip_file_prefixes=_checks.PACKAGE,
         )

@@ -24,7 +24,7 @@ CELL_ALPHA, CELL_ROWS = 0.5, 3.0
 STEPS, CHANGE = 40, 1e-8
 #: Minimum number of sweeps; maximum for problems with few, and with many, entries of C; and a limit for entries times
 #: sweeps. They hold for a target that is not larger than the source.
-FEWEST, MOST, MOST_OF_MANY, BUDGET = 15, 300, 60, 8000
+FEWEST_SWEEPS, MOST_SWEEPS, MOST_SWEEPS_OF_MANY, BUDGET = 15, 300, 60, 8000
 #: Sweeps in units of the correlation length of a chain, so that a fraction exp(-6) of the initial distance remains.
 LENGTHS = 6
 #: Before chains of two classes, expectation maximisation ends when no frequency changes by more than this value divided
@@ -126,7 +126,7 @@ class ClassPriorPosterior:
     def _sweeps_of_cells(self) -> int:
         """Sweeps for a target that is not larger than the source."""
         least = float(np.linalg.eigvalsh(self.information)[0])
-        return int(np.clip(np.ceil(LENGTHS / max(least, TINY)), FEWEST, self.most_sweeps))
+        return int(np.clip(np.ceil(LENGTHS / max(least, TINY)), FEWEST_SWEEPS, self.most_sweeps))
 
     @property
     def _larger(self) -> float:
@@ -136,7 +136,7 @@ class ClassPriorPosterior:
     @property
     def most_sweeps(self) -> int:
         """Limit of the sweeps with more than two classes, for a target that is not larger than the source."""
-        return int(np.clip(BUDGET // self.counts.source.size, MOST_OF_MANY, MOST))
+        return int(np.clip(BUDGET // self.counts.source.size, MOST_SWEEPS_OF_MANY, MOST_SWEEPS))
 
     @property
     def slow(self) -> str:

@@ -282,8 +282,8 @@ class _Files:
     def _quoted(self, source: Source) -> str:
         """Name of a file in messages; the path if two files have the same name."""
         both = (self.stream.source.path, self.target.path)
-        alike = both[0] != both[1] and both[0].name == both[1].name
-        return f"'{source.path if alike else source.path.name}'"
+        same_name = both[0] != both[1] and both[0].name == both[1].name
+        return f"'{source.path if same_name else source.path.name}'"
 
 
 def _checked_adapted(returned: Any, matrix: Floats, event: bool) -> Floats:

@@ -30,11 +30,11 @@ from bayescal.shift.shift_evidence import ShiftEvidence
 from bayescal.shift.shift_evidence import evidence as shift_evidence
 
 #: Options of one kind of shift alone: the option -> its kind.
-OWN = {"using": "label", "weights": "covariate"}
+SHIFT_OF_OPTION = {"using": "label", "weights": "covariate"}
 #: Options of the evaluation, which the evidence of a shift does not use.
 OF_EVALUATION = ("using", "weights", "bins", "binning", "model", "sub_models")
 #: Part of messages for commands without `--shift`.
-NAMED = (
+NAMED_WITHOUT_SHIFT = (
     "state what differs between source and target: --shift label for the class frequencies alone, or --shift covariate "
     "with --weights COLUMN for the distribution of the features. --evidence alone shows whether the scores differ."
 )
@@ -94,7 +94,7 @@ class ShiftedFiles(Result):
 
     def _event_evaluation(self, option: str) -> Any:
         if self.evaluation is None:
-            raise ValueError(f"{option} needs an evaluation: {NAMED}")
+            raise ValueError(f"{option} needs an evaluation: {NAMED_WITHOUT_SHIFT}")
         if isinstance(self.evaluation, LabelShiftClasses):
             raise ValueError(f"{option} needs a single event: --prob with the column of its probability.")
         return self.evaluation
@@ -175,10 +175,12 @@ def _check_options(columns: ShiftColumnOptions, question: ShiftQuestionOptions, 
         raise ValueError(f"--label and --prob must name different columns; both are {columns.label!r}.")
     if question.shift is None:
         if not question.evidence:
-            raise ValueError(NAMED)
+            raise ValueError(NAMED_WITHOUT_SHIFT)
         refuse({name: options[name] for name in OF_EVALUATION if name in options}, "without --shift")
     else:
-        others = {name: options[name] for name, kind in OWN.items() if name in options and kind != question.shift}
+        others = {
+            name: options[name] for name, kind in SHIFT_OF_OPTION.items() if name in options and kind != question.shift
+        }
         refuse(others, f"with --shift {question.shift}")
     if question.shift == "covariate" and columns.weights is None:
         raise ValueError(

@@ -21,7 +21,7 @@ from bayescal.shift.over_priors import CountsGivenPriors, OverPriors, over_prior
 from bayescal.shift.rows import ShiftedRows, require_overlap
 from bayescal.shift.shifted_bins import LabelShiftedCounts, ShiftedBins
 from bayescal.stats.bins import make_bins
-from bayescal.stats.contract import Counts
+from bayescal.stats.contract import Counts, require_kind
 
 Floats = NDArray[np.float64]
 
@@ -263,11 +263,8 @@ def _seeds(n_classes: int, rng: Any) -> tuple[int, list[list[int]]]:
 
 
 def _require_binned(name: str, counts: Any) -> None:
-    if not isinstance(counts, ShiftCounts):
-        raise TypeError(
-            f"`{name}` must be ShiftCounts, not {type(counts).__name__}; add `ShiftCounts.of_source(y, p, cells=cells, "
-            "bins=bins)` and `ShiftCounts.of_target(p_target, cells=cells, bins=bins)`."
-        )
+    source, target = "of_source(y, p, cells=cells, bins=bins)", "of_target(p_target, cells=cells, bins=bins)"
+    require_kind(ShiftCounts, f"; add `ShiftCounts.{source}` and `ShiftCounts.{target}`.", counts, name)
     if not counts.binned:
         raise ValueError(
             f"`{name}` must be counted by bins, too: pass `bins=` to `ShiftCounts.of_source` and "

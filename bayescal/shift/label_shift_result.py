@@ -1,6 +1,6 @@
 """Results of `bayescal.shift.label`, for one event and for several classes."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented, _render
+from bayescal import _presented, _render
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.results import wording
-from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluation import WITHIN_BINS, Evaluation
+from bayescal.results.of_groups import ByLabel
 from bayescal.results.remarks import mistake_remarks, of_several
-from bayescal.shift.class_frequencies import PRINTED, UNLABELLED, ClassPriors
+from bayescal.shift.class_frequencies import PRINTED_CLASSES, UNLABELLED_SHARE, ClassPriors
 from bayescal.shift.over_priors import OverPriors, over_priors
 from bayescal.shift.shifted_bins import LabelShiftedCounts
 from bayescal.shift.target import TargetEvaluation, few_labelled_rows
@@ -101,7 +102,7 @@ class LabelShiftEvaluation(TargetEvaluation):
             return super()._draw(record)
         counts_at, numbers = self._given_priors(record)
         values, name = np.empty(len(numbers)), record.name
-        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(int(numbers.max()) + 1)
+        seeds = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS)).spawn(int(numbers.max()) + 1)
         for i in np.unique(numbers).tolist():
             rows = np.flatnonzero(numbers == i)
             part = record.draw(self.bin_draws.part(rows), counts_at(i), rng=seeds[i])
@@ -208,7 +209,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         counts, lost = self.counts, self.counts.without_labels
         texts = [*super().remarks, *mistake_remarks(counts.rows.source)]
         texts += few_labelled_rows(counts.n_rows, counts, self.model)
-        if lost >= UNLABELLED:
+        if lost >= UNLABELLED_SHARE:
             texts.append(
                 f"{_render.percent(lost)} of the target's rows are in bins without labelled rows: their calibration is "
                 "taken from the other bins and the prior."
@@ -218,7 +219,7 @@ class LabelShiftEvaluation(TargetEvaluation):
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]):
+class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
     """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.
 
     Returned by `bayescal.shift.label` for a matrix of probabilities. Each class is evaluated against the others. Draws
@@ -236,16 +237,7 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
     priors: ClassPriors
 
     _index = ("class",)
-
-    def __getitem__(self, label: Any) -> LabelShiftEvaluation:
-        _checks.label("class", label, tuple(self.evaluations))
-        return self.evaluations[label]
-
-    def __iter__(self) -> Any:
-        return iter(self.evaluations)
-
-    def __len__(self) -> int:
-        return len(self.evaluations)
+    _label, _results = "class", "evaluations"
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -298,9 +290,6 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
             rows.append({"class": label, **row, "adapted": after})
         return rows
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def _more(self, prob: float) -> dict[str, Any]:
         return {"class_frequencies": self.priors.table(prob)}
 
@@ -340,10 +329,10 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
             for k, row in enumerate(self.table(estimand=estimand))
         ]
         shown, remarks = rows, list(self.remarks)
-        if len(rows) > PRINTED and not whole:
-            kept = _presented.shortened(range(len(rows)), PRINTED, list(self).index(self._worst(estimand)))
+        if len(rows) > PRINTED_CLASSES and not whole:
+            kept = _presented.shortened(range(len(rows)), PRINTED_CLASSES, list(self).index(self._worst(estimand)))
             shown = [rows[k] for k in kept]
-            remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
+            remarks = [f"Not shown: {len(rows) - PRINTED_CLASSES} of {len(rows)} classes.", *remarks]
         header = (*HEADER, "ECE adapted" if estimand == "ece" else "adapted")
         sentence, spec = self.sentence(estimand=estimand), self._spec(estimand)
         return _render.Sheet(sentence, spec, header, shown, remarks, question=spec)

@@ -22,9 +22,9 @@ Ints = NDArray[np.int64]
 #: The argument that holds the predictions of the target.
 TARGET = "y_prob_target"
 #: Largest share of the target rows in bins without source rows.
-REFUSED = 0.5
+MOST_WITHOUT_SOURCE = 0.5
 #: Probabilities of at least so many rows are refused if all are 0 or 1 and those of the other side are not.
-MANY = 20
+MANY_CERTAIN_ROWS = 20
 #: Hint for labels of the target.
 LABELLED = (
     "Labels of the target are not used here. If they are known, `evaluate(y_target, y_prob_target)` needs no shift."
@@ -161,7 +161,7 @@ def refuse_certain(
     `certain` and `n_rows` belong to source and target. Few rows may be 0 or 1 by chance and are allowed.
     """
     wrong = int(certain[1])
-    if certain[0] == certain[1] or n_rows[wrong] < MANY:
+    if certain[0] == certain[1] or n_rows[wrong] < MANY_CERTAIN_ROWS:
         return
     hint = LABELLED if wrong else "Labels of the source are another argument."
     raise ValueError(
@@ -178,13 +178,13 @@ def require_overlap(
     `uncovered` is the share of the `n_rows` rows of the target in bins, or cells (`part`), without labelled rows
     (`rows`, in words), of which there are `empty`; `name` is the argument that holds the target.
     """
-    if uncovered > REFUSED:
+    if uncovered > MOST_WITHOUT_SOURCE:
         scores = "scores" if name == TARGET else "a target with scores"
         parts = part if empty == 1 else f"{part}s"
         raise ValueError(
             f"`{name}` must have {scores} like those of the source: {100 * uncovered:.3g} % of the {n_rows} rows of "
-            f"the target are in {empty} {parts} without {rows}; at most {100 * REFUSED:g} % are allowed. Use fewer "
-            f"{part}s, or label rows of the target."
+            f"the target are in {empty} {parts} without {rows}; at most {100 * MOST_WITHOUT_SOURCE:g} % are allowed. "
+            f"Use fewer {part}s, or label rows of the target."
         )
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 #: P-values up to this one are stated as differences.
-LEVEL = 0.05
+P_OF_DIFFERENCE = 0.05
 #: Maximum number of cells that are printed.
-PRINTED = 20
+PRINTED_CELLS = 20
 HEADER = ("cell", "share source", "share target", "difference", "2.5 %", "97.5 %")
 #: Ranges of confidence per predicted class: for 2 classes, up to 5 classes, and more.
 RANGES = ((2, 5), (5, 3), (MOST_CLASSES, 2))
@@ -119,9 +119,6 @@ class ShiftEvidence(Presented):
         rows = zip(self.cells, *(column.tolist() for column in columns), strict=True)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def _more(self, prob: float) -> dict[str, Any]:
         low, high = self.total_variation.interval(prob)
         return {
@@ -175,9 +172,9 @@ class ShiftEvidence(Presented):
         mean, low, high = (_render.number(v, d) for v in (self.total_variation.mean(), low, high))
         size = f"a total variation distance of {mean} ({100 * prob:g} % credible interval {low} to {high})"
         none, label = _p(self.no_shift), _p(self.label_shift)
-        if self.no_shift.p_value > LEVEL:
+        if self.no_shift.p_value > P_OF_DIFFERENCE:
             return f"There is no evidence that the scores of source and target differ ({none}), with {size}."
-        if self.label_shift.p_value > LEVEL:
+        if self.label_shift.p_value > P_OF_DIFFERENCE:
             explained = f"Different class frequencies alone can explain it ({label})."
         else:
             explained = f"Different class frequencies alone do not explain it ({label})."
@@ -191,7 +188,7 @@ class ShiftEvidence(Presented):
             "Scores alone cannot show whether the probability of an outcome at a given score has changed: no test here "
             "replaces labels of the target.",
         ]
-        if self.no_shift.p_value <= LEVEL < self.label_shift.p_value:
+        if self.no_shift.p_value <= P_OF_DIFFERENCE < self.label_shift.p_value:
             texts.append(
                 "A shift of the features can look like label shift: that label shift can explain the scores does not "
                 "show that it is the cause."
@@ -201,7 +198,7 @@ class ShiftEvidence(Presented):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all cells."""
         table = self.table()
-        shown = table if whole else table[:PRINTED]
+        shown = table if whole else table[:PRINTED_CELLS]
         rows = [
             [
                 row["cell"],
@@ -246,13 +243,8 @@ def evidence(
 
     Parameters
     ----------
-    y_true : array-like, shape (n_source,)
-        Labels of the source: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. Other
-        labels need `classes`.
-    y_prob : array-like of float, shape (n_source,) or (n_source, n_classes)
-        Probabilities stated for the rows of the source, for 2 to 100 classes. Every class needs labelled rows.
-    y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
-        Probabilities that the same classifier states for rows of the target, whose labels are unknown.
+    y_true, y_prob, y_prob_target, classes, logits
+        Labels and probabilities of the source, and probabilities of the target, as for `class_priors`.
     cells : ShiftCells, optional
         Cells of the predictions: more cells than classes. By default five ranges of confidence per predicted class for
         two classes, three for up to five classes and two for more, with nearly equal numbers of rows of both sides.
@@ -262,10 +254,6 @@ def evidence(
         Number of simulated data sets for each P-value, at least 99.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`.
-    classes : sequence, optional
-        Labels in the order of the columns; for a column, the labels of outcomes 0 and 1.
-    logits : bool, default False
-        Whether `y_prob` and `y_prob_target` hold logits.
 
     Returns
     -------

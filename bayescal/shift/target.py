@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal.data.reading import Reading
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import ROWS, ROWS_PER_BIN, reading_remarks
+from bayescal.results.remarks import FEW_ROWS, FEW_ROWS_PER_BIN, reading_remarks
 from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.shifted_bins import LabelShiftedCounts
 from bayescal.stats._kernel import bin_index
@@ -122,11 +122,11 @@ def few_labelled_rows(labelled: float, counts: Counts, model: str) -> list[str]:
     bins, texts = int(counts.occupied.sum()), list[str]()
     if model != "shrinkage":
         return texts
-    if labelled < ROWS_PER_BIN * bins and bins > 1:
+    if labelled < FEW_ROWS_PER_BIN * bins and bins > 1:
         texts.append(
-            f"There are fewer than {ROWS_PER_BIN} effective source rows per bin of the target. With so few rows, "
+            f"There are fewer than {FEW_ROWS_PER_BIN} effective source rows per bin of the target. With so few rows, "
             "errors that vary from bin to bin cannot be distinguished from noise. Use fewer bins."
         )
-    if labelled < ROWS:
-        texts.append(f"With fewer than {ROWS} labelled rows the interval depends mostly on the prior.")
+    if labelled < FEW_ROWS:
+        texts.append(f"With fewer than {FEW_ROWS} labelled rows the interval depends mostly on the prior.")
     return texts

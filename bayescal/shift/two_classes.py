@@ -36,11 +36,11 @@ Ints = NDArray[np.int64]
 #: Fewest sweeps of a chain, and most unless the target is larger than the source or the source is very large. Between
 #: these limits, the number of sweeps is the larger of 1000 divided by the labelled rows of the rarer class and 1
 #: divided by `ClassPriorPosterior.worth`: chains move slowly if either is small.
-FEWEST, MOST, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
-#: A larger target needs more: FEWEST sweeps, and PER_RATIO for each further row of the target per labelled row, at most
-#: OF_LARGER. The ratio is that of all rows, or half of the largest ratio of one class. With 1000 labelled rows, 100 000
-#: of the target and a frequency of 0.01, means were up to 0.9 posterior standard deviations off after 8 sweeps, and at
-#: most 0.05 after 48. More than MANY_ROWS labelled rows need OF_LARGER sweeps, too.
+FEWEST_SWEEPS, MOST_SWEEPS, TIMES_ROWS, TIMES_WORTH = 8, 40, 1000.0, 1.0
+#: A larger target needs more: FEWEST_SWEEPS sweeps, and PER_RATIO for each further row of the target per labelled row,
+#: at most OF_LARGER. The ratio is that of all rows, or half of the largest ratio of one class. With 1000 labelled
+#: rows, 100 000 of the target and a frequency of 0.01, means were up to 0.9 posterior standard deviations off after 8
+#: sweeps, and at most 0.05 after 48. More than MANY_ROWS labelled rows need OF_LARGER sweeps, too.
 PER_RATIO, OF_LARGER, MANY_ROWS = 20.0, 48.0, 10**6
 #: If `worth` is below LITTLE, such chains take LITTLE / worth times as many sweeps, at most MOST_TIMES as many. With
 #: 100 million labelled rows and values of `worth` below 0.1, standard deviations were up to 15 times too large after 48
@@ -68,10 +68,10 @@ def sweeps_for(labelled: Ints, expected: Floats, worth: float) -> int:
     `worth` is that of class 1, `ClassPriorPosterior.worth`.
     """
     labelled, worth = np.maximum(labelled, 1), max(worth, TINY)
-    wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST, MOST)
+    wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST_SWEEPS, MOST_SWEEPS)
     ratio = max(expected.sum() / labelled.sum(), (expected / labelled).max() / 2)
     if ratio > 1 or labelled.sum() > MANY_ROWS:
-        more = OF_LARGER if labelled.sum() > MANY_ROWS else min(FEWEST + PER_RATIO * (ratio - 1), OF_LARGER)
+        more = OF_LARGER if labelled.sum() > MANY_ROWS else min(FEWEST_SWEEPS + PER_RATIO * (ratio - 1), OF_LARGER)
         wanted = max(wanted, np.rint(more * np.clip(LITTLE / worth, 1, MOST_TIMES)))
     return int(wanted)
 

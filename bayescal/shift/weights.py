@@ -103,9 +103,6 @@ class WeightReport(Presented):
         names = ("n_rows", "n_zero", "effective_rows", "effective_share", "largest_share", "pareto_k")
         return [{"quantity": name, "value": float(getattr(self, name))} for name in names]
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(**options)
-
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and warnings that printing shows, as data."""
         rows = [

@@ -1,5 +1,8 @@
-"""The protocol of counts: everything that posteriors, estimands and results ask for."""
+"""The protocol of counts: everything that posteriors, estimands and results ask for; checks and sums of counts."""
 
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -166,6 +169,22 @@ class Paired(Protocol):
 
     def gap_cosine(self, gaps: Coefficients) -> float:
         """Cosine similarity over rows of two profiles of gaps by bin."""
+
+
+def require_kind(kind: type, remedy: str, counts: Any, name: str = "counts") -> None:
+    """Refuse counts that are not of a type; `remedy`, from its punctuation on, says how to make them."""
+    if not isinstance(counts, kind):
+        raise TypeError(f"`{name}` must be {kind.__name__}, not {type(counts).__name__}{remedy}")
+
+
+def total_of[C](counts: Mapping[Any, C], require: Callable[[Any, str], None] = lambda counts, name: None) -> C:
+    """Return the counts of all rows, given those of groups; `require` checks the counts of each, which have a name."""
+    for label, of_group in counts.items():
+        require(of_group, f"counts[{label!r}]")
+    if not counts:
+        raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
+    total: C = reduce(add, counts.values())
+    return total
 
 
 #: Types that satisfy the protocol, whose check takes longer than that of other arguments.

@@ -182,27 +182,7 @@ def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) 
     Bins that depend on the rows take a pass of their own, and the memory of all confidences. Weights whose squares
     cannot be summed are refused; `evaluate` divides them by a number.
     """
-    return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress))
-
-
-def _count_stream(stream: RowStream, how: Counting, progress: OnProgress) -> BinnedCounts:
-    bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
-    findings = BlockFindings(stream)
-    total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
-    clusters = _Clusters(stream, bins)
-    for rows in _blocks(stream, COUNTING, progress):
-        with findings.block(len(rows.y_true)):
-            columns = how.columns(rows)
-            total = total + _count(columns, bins)
-            clusters.add(None, columns, rows.cluster)
-    findings.report()
-    _require_weight(total, stream)
-    return clusters.added_to(None, _read_as(stream, total))
-
-
-def _read_as(stream: RowStream, counts: BinnedCounts) -> BinnedCounts:
-    """Return counts that state how the rows of the file were divided."""
-    return replace(counts, reading=counts.reading + stream.reading)
+    return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress)[1])
 
 
 def count_groups_of_stream(
@@ -213,12 +193,13 @@ def count_groups_of_stream(
     All groups have the same bins. Labels are sorted, and integers if all are written as integers. More than `most`
     groups, a measurement in place of labels, and groups whose weights are all zero are refused.
     """
-    return _with_unit_rows(stream, lambda stream: _count_groups_of_stream(stream, how, most, progress))
+    return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress, most))
 
 
-def _count_groups_of_stream(
-    stream: RowStream, how: Counting, most: int, progress: OnProgress
+def _count_stream(
+    stream: RowStream, how: Counting, progress: OnProgress, most: int | None = None
 ) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
+    """Count all rows, and those of each group unless `most` is None."""
     bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
     findings = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
@@ -229,6 +210,8 @@ def _count_groups_of_stream(
             columns = how.columns(rows)
             total = total + _count(columns, bins)
             clusters.add(None, columns, rows.cluster)
+            if most is None:
+                continue
             for label, counts, part, chosen in _count_groups(columns, rows.group, bins, groups, most):
                 groups[label] = groups[label] + counts if label in groups else counts
                 clusters.add(label, part, None if rows.cluster is None else rows.cluster[chosen])
@@ -238,9 +221,13 @@ def _count_groups_of_stream(
         if not counts.occupied.any():
             raise without_weight(label, counts.n_rows)
     groups = {label: clusters.added_to(label, counts) for label, counts in groups.items()}
-    return {label: groups[text] for label, text in in_order(groups).items()}, clusters.added_to(
-        None, _read_as(stream, total)
-    )
+    total = clusters.added_to(None, _read_as(stream, total))
+    return {label: groups[text] for label, text in in_order(groups).items()}, total
+
+
+def _read_as(stream: RowStream, counts: BinnedCounts) -> BinnedCounts:
+    """Return counts that state how the rows of the file were divided."""
+    return replace(counts, reading=counts.reading + stream.reading)
 
 
 class _Clusters:

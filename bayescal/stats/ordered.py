@@ -80,19 +80,10 @@ class Steps(Protocol):
         """Return the steps of a range of scores."""
 
 
-@dataclass(frozen=True, eq=False)
-class StoredSteps:
-    """Steps whose sums are stored, because they do not follow from score and response; members as for `Steps`."""
+class OneScore:
+    """A step is one score; a range of steps has arrays that are views."""
 
     score: Array
-    weight: Floats
-    deviation: Floats
-    weight_sq: Floats
-    deviation_weight_sq: Floats
-    deviation_sq: Floats
-    calibrated_variance: Floats
-    n_rows: NDArray[np.int64]
-    weighted: bool
 
     @property
     def lower(self) -> Array:
@@ -108,17 +99,27 @@ class StoredSteps:
         return len(self.score)
 
     def __getitem__(self, part: slice) -> Self:
-        return _part(self, part)
-
-
-def _part[T](record: T, part: slice) -> T:
-    """Return a record whose arrays are views of a slice."""
-    changed = {name: value[part] for name, value in vars(record).items() if isinstance(value, np.ndarray)}
-    return replace(record, **changed)  # type: ignore[type-var]  # every record here is a dataclass
+        views = {name: value[part] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return replace(self, **views)  # type: ignore[type-var]  # every subclass is a dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedSums:
+class StoredSteps(OneScore):
+    """Steps whose sums are stored, because they do not follow from score and response; members as for `Steps`."""
+
+    score: Array
+    weight: Floats
+    deviation: Floats
+    weight_sq: Floats
+    deviation_weight_sq: Floats
+    deviation_sq: Floats
+    calibrated_variance: Floats
+    n_rows: NDArray[np.int64]
+    weighted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedSums(OneScore):
     """Sums over the rows of each distinct score, arrays of shape (n_scores,), in increasing order of the scores.
 
     Equal scores are merged, so the order of rows has no effect. Rows of weight 0 are left out. Without weights, all
@@ -141,26 +142,9 @@ class OrderedSums:
         weight = rows.scale_free().weight
         return _unweighted(rows) if weight is None else _weighted(rows, require_ratios(weight))
 
-    def __len__(self) -> int:
-        return len(self.score)
-
     def __repr__(self) -> str:
         weighted = ", weighted" if self.weighted else ""
         return f"OrderedSums({self.n_rows.sum()} rows, {len(self)} distinct scores, {self.target}{weighted})"
-
-    def __getitem__(self, part: slice) -> "OrderedSums":
-        """Return the sums of a range of scores; the arrays are views."""
-        return _part(self, part)
-
-    @property
-    def lower(self) -> Array:
-        """The scores: a step is one score."""
-        return self.score
-
-    @property
-    def upper(self) -> Array:
-        """The scores: a step is one score."""
-        return self.score
 
     @property
     def deviation(self) -> Floats:

@@ -3,13 +3,14 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
@@ -19,13 +20,14 @@ from bayescal.data.groups import UNNAMED, Groups
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.contract import require_kind, total_of
 from bayescal.survival.counts import SurvivalCounts
 from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
 from bayescal.survival.result import SurvivalEvaluation, SurvivalHorizons
 from bayescal.survival.rows import SurvivalRows
 
 #: Largest share of rows in bins that are not followed.
-REFUSED = 0.5
+REFUSED_NOT_FOLLOWED = 0.5
 
 
 class NotFollowedWarning(UserWarning):
@@ -248,21 +250,21 @@ def evaluate_counts(
     >>> evaluate_counts(counts, horizon=26, rng=1).counts
     HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
     """
-    for each in counts.values() if isinstance(counts, Mapping) else [counts]:
-        if not isinstance(each, SurvivalCounts):
-            raise TypeError(
-                f"`counts` must be SurvivalCounts, not {type(each).__name__}; make them with "
-                "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `bayescal.survival.evaluate`."
-            )
     if isinstance(counts, Mapping):
-        if not counts:
-            raise ValueError("`counts` must hold at least one group.")
-        first, *others = counts.values()
-        overall = sum(others, start=first)
+        overall = total_of(counts, _require_counts).at(horizon)
         parts = (each.at(horizon) for each in counts.values())
         arguments = {"model": model, "draws": draws, "rng": rng, "progress": progress, **options}
-        return _evaluated_groups(tuple(counts), parts, overall.at(horizon), UNNAMED, **arguments)
+        return _evaluated_groups(tuple(counts), parts, overall, UNNAMED, **arguments)
+    _require_counts(counts, "counts")
     return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
+
+
+_require_counts = partial(
+    require_kind,
+    SurvivalCounts,
+    "; make them with `SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use "
+    "`bayescal.survival.evaluate`.",
+)
 
 
 def warn_of_codes(rows: SurvivalRows) -> None:
@@ -294,11 +296,11 @@ def _evaluate(counts: HorizonCounts, /, **arguments: Any) -> SurvivalEvaluation:
 def require_followed(counts: HorizonCounts) -> HorizonCounts:
     """Refuse counts in which most of the rows are not followed to the horizon; warn if some are not."""
     share, lost = counts.not_followed, int(np.count_nonzero(~counts.followed))
-    if share > REFUSED:
+    if share > REFUSED_NOT_FOLLOWED:
         raise ValueError(
             f"`horizon` {counts.horizon:g} is too late: {lost} of {int(counts.occupied.sum())} bins with "
-            f"{100 * share:.0f} % of the rows end with a censored row before it, and at most {100 * REFUSED:g} % of "
-            "the rows may be in such bins. Use an earlier horizon, or fewer bins."
+            f"{100 * share:.0f} % of the rows end with a censored row before it, and at most "
+            f"{100 * REFUSED_NOT_FOLLOWED:g} % of the rows may be in such bins. Use an earlier horizon, or fewer bins."
         )
     if share > MOST_NOT_FOLLOWED:
         warnings.warn(
@@ -364,10 +366,9 @@ def _evaluated_groups(
 
     def counts() -> Iterator[HorizonCounts]:
         for label in labels:
-            try:
-                yield require_followed(next(parts))
-            except ValueError as problem:
-                raise prefixed(problem, f"group {label!r}: ") from problem
+            with errors_of(f"group {label!r}"):
+                part = require_followed(next(parts))
+            yield part
 
     grouped = evaluate_groups(labels, counts(), overall, name=name, **arguments)
     members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in grouped.groups.items()}

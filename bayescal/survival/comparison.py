@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import prefixed
+from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
@@ -32,13 +32,13 @@ from bayescal.stats.paired import PairedCounts
 from bayescal.stats.sums import Coefficients, cosine, sums_at
 from bayescal.survival.analysis import edges_of_risks, require_followed, warn_of_codes
 from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows, observed_rows
-from bayescal.survival.result import LABEL, NAME, RATIO, SurvivalEvaluation, expects_events
+from bayescal.survival.result import LABEL, NAME, RATIO_SEED, SurvivalEvaluation, expects_events
 from bayescal.survival.rows import SurvivalRows
 
 Floats = NDArray[np.float64]
 
 #: Smallest mean risk by which a number of events is divided.
-LEAST = 1e-9
+LEAST_MEAN_RISK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class ModelRows:
         counts, bin_of = self.counts, self.at.bin_of
         used = counts.occupied
         share, expected = counts.share[used], counts.mean_confidence[used]
-        ratio = float(share @ counts.accuracy[used]) / max(float(share @ expected), LEAST)
+        ratio = float(share @ counts.accuracy[used]) / max(float(share @ expected), LEAST_MEAN_RISK)
         return self.pseudo - ratio * counts.mean_confidence[bin_of]
 
     @property
@@ -261,7 +261,7 @@ class SurvivalComparison(Comparison):
         correlation = np.eye(len(each))
         for (i, j), pair in self.pairs.items():
             correlation[i, j] = correlation[j, i] = pair.ratio_correlation
-        rng = np.random.SeedSequence((self.order_seed, RATIO))
+        rng = np.random.SeedSequence((self.order_seed, RATIO_SEED))
         values = reorder(np.stack(each, axis=1), nearest_correlation(correlation), rng=rng)
         return Draws(values, f"{NAME} by {self.axis}")
 
@@ -417,13 +417,11 @@ def compare(
     same_rows({"time": time, "event": event, "weights": weights, **{f"risk[{n!r}]": r for n, r in risk.items()}})
     models = {}
     for name in names:
-        try:
+        with errors_of(f"model {name!r}"):
             rows = SurvivalRows.read(time, event, risk[name], weights, cause=cause)
             at = rows.checked_horizon(horizon)
             models[name] = ModelRows.read(rows, at, edges_of_risks(rows, bins, binning))
             require_followed(models[name].counts)
-        except (ValueError, TypeError) as problem:
-            raise prefixed(problem, f"model {name!r}: ") from problem
     every = list(models.values())
     warn_of_codes(every[0].rows)
     pairs = {(i, j): paired_horizons(every[i], every[j]) for i, j in combinations(range(len(every)), 2)}

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._meant import public
-from bayescal._presented import Presented
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.posterior.joint import with_ranks_of
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.of_groups import ByLabel
 from bayescal.results.remarks import of_several
 from bayescal.stats.contract import Counts
 from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 #: Mean risks are clipped to this distance from 0 and 1, so that parameters of Beta distributions are positive.
-LEAST = 1e-9
+LEAST_MEAN_RISK = 1e-9
 #: Together with the seed of the bins, this number seeds the draws of the ratio of observed to expected events.
-RATIO = 2
+RATIO_SEED = 2
 #: Name and label of the ratio.
 NAME, LABEL = "observed_expected", "observed / expected"
 #: Statistic of a trend below minus this number: risks that fall with the events, by chance once in 30 000 data sets.
-REVERSED = 4.0
+REVERSED_TREND = 4.0
 #: No event where more are expected: by chance in fewer than 1 of 2000 calibrated data sets.
-EXPECTED = 8.0
+MANY_EXPECTED_EVENTS = 8.0
 HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)
 
 
@@ -53,7 +53,7 @@ def observed_expected(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -
     is raised if all stated risks are 0, so that no event is expected.
     """
     used = bin_draws.mass.any(axis=0)
-    mass, mean = bin_draws.mass[:, used], np.clip(bin_draws.confidence[:, used], LEAST, 1 - LEAST)
+    mass, mean = bin_draws.mass[:, used], np.clip(bin_draws.confidence[:, used], LEAST_MEAN_RISK, 1 - LEAST_MEAN_RISK)
     if not expects_events(counts):
         raise ValueError("all stated risks are 0: no event is expected, and there is no ratio to the expected events.")
     n, k = counts.effective_n[used], counts.effective_k[used]
@@ -67,7 +67,7 @@ def observed_expected(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -
 def expects_events(counts: Counts) -> bool:
     """Return whether the mean stated risk is above 0, or there are no rows."""
     used = counts.occupied
-    return not used.any() or float(counts.share[used] @ counts.mean_confidence[used]) > LEAST
+    return not used.any() or float(counts.share[used] @ counts.mean_confidence[used]) > LEAST_MEAN_RISK
 
 
 def observed_ratio(counts: Counts) -> float:
@@ -79,7 +79,7 @@ def observed_ratio(counts: Counts) -> float:
     if not used.any():
         return float("nan")
     expected = float(counts.share[used] @ counts.mean_confidence[used])
-    return float(counts.share[used] @ counts.accuracy[used]) / max(expected, LEAST)
+    return float(counts.share[used] @ counts.accuracy[used]) / max(expected, LEAST_MEAN_RISK)
 
 
 @public
@@ -155,7 +155,7 @@ class SurvivalEvaluation(Evaluation):
 
         It raises a ValueError if all stated risks are 0. See `bayescal.survival.result.observed_expected`.
         """
-        rng = np.random.SeedSequence((self.bin_draws_seed, RATIO))
+        rng = np.random.SeedSequence((self.bin_draws_seed, RATIO_SEED))
         ratio = observed_expected(self.bin_draws, self.counts, rng=rng)
         if self.draw_total_bins is not None:
             total = observed_expected(self.draw_total_bins(), self.counts.with_total_effect(), rng=rng)
@@ -265,13 +265,13 @@ def _doubts(counts: HorizonCounts) -> list[str]:
     """Return what looks like a mistake in the input: risks that fall with the events, or no event by the horizon."""
     used = counts.occupied & counts.followed
     n, k, risk = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
-    if not k.any() and n @ risk > EXPECTED:
+    if not k.any() and n @ risk > MANY_EXPECTED_EVENTS:
         return [
             f"No event is observed by the horizon {counts.horizon:g}, and {n @ risk:.0f} are expected. Is the horizon "
             "in the unit of the times, and does the event have the code of the cause?"
         ]
     z = _trend(n, k, risk)
-    if z > -REVERSED:
+    if z > -REVERSED_TREND:
         return []
     return [
         f"Events are rarer where the stated risk is higher (trend over bins: z = {z:.1f}). Are these survival "
@@ -310,7 +310,7 @@ def _censoring_remarks(counts: HorizonCounts) -> list[str]:
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
+class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
     """Evaluations of the same rows at several horizons: a mapping from horizon to `SurvivalEvaluation`.
 
     Returned by `bayescal.survival.evaluate` for several horizons. Draws of two horizons are not joint.
@@ -327,16 +327,7 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
     seeds: dict[float, int]
 
     _index = ("horizon",)
-
-    def __getitem__(self, horizon: float) -> SurvivalEvaluation:
-        _checks.label("horizon", horizon, tuple(self.evaluations))
-        return self.evaluations[horizon]
-
-    def __iter__(self) -> Any:
-        return iter(self.evaluations)
-
-    def __len__(self) -> int:
-        return len(self.evaluations)
+    _label, _results = "horizon", "evaluations"
 
     @property
     def horizons(self) -> tuple[float, ...]:
@@ -394,9 +385,6 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
             "not_followed": counts.not_followed,
             **{name: value for name, value in row.items() if name != "quantity"},
         }
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
 
     def sentence(self, prob: float = 0.95) -> str:
         """The horizon with the largest posterior mean, in words."""

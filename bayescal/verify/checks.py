@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 #: Formats of the two documents; they change if programs that read them must change.
 AGREEMENT_SCHEMA, COVERAGE_SCHEMA = "bayescal.agreement/1", "bayescal.coverage/1"
 #: Number of draws of PyMC.
-DRAWS = 10_000
+PYMC_DRAWS = 10_000
 #: Shares more than this many standard errors below the probability of the intervals are marked.
-MARKED = 3
+MARKED_ERRORS = 3
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def check_posterior(
     console(stderr=True).print(
         "The same model in PyMC: compilation takes some tens of seconds, and then it is sampled."
     )
-    compared = agreement(evaluation.posterior, draws=options.draws or DRAWS, rng=options.seed, progress=True)
+    compared = agreement(evaluation.posterior, draws=options.draws or PYMC_DRAWS, rng=options.seed, progress=True)
     return CheckedPosterior(compared, evaluation, {**evaluated.parameters, "draws": compared.reference.draws})
 
 
@@ -164,7 +164,7 @@ class CoverageResult(Result):
         screen.print(overall_table(self.study))
         screen.print(
             f"The standard error of a share near {prob:g} is {standard_error(prob, repeats):.3f}; * marks shares more "
-            f"than {MARKED} standard errors below {prob:g}. RMSE: root mean squared error of the point estimate "
+            f"than {MARKED_ERRORS} standard errors below {prob:g}. RMSE: root mean squared error of the point estimate "
             "(posterior mean, plug-in, or plug-in minus its bootstrapped bias).\n"
         )
 
@@ -185,7 +185,7 @@ def run_study(study: StudyOptions, options: VerifyOptions) -> CoverageResult:
 def cell_table(study: CoverageStudy, repeats: int) -> "Table":
     """Return a table with one row per cell and one column per method; a * marks shares that are too low."""
     methods = study.methods
-    low = study.prob - MARKED * standard_error(study.prob, repeats)
+    low = study.prob - MARKED_ERRORS * standard_error(study.prob, repeats)
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in study.rows:
         cell = (str(row["n_rows"]), row["population"], row["curve"], f"{row['truth']:.4f}")

@@ -12,7 +12,7 @@ from pages import cells, rows_again, table
 from studies import jobs_of, measured, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.cumulative.statistics import FEW_RARE
+from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES
 
 SEED, SIMULATIONS = 17, 199
 LEVELS = (0.05, 0.01)
@@ -112,7 +112,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         "weak_conditions": (
             f"bayescal {numbers['bayescal']}: {repeats} calibrated data sets per row of the tables, seed "
             f"{numbers['seed']}; {numbers['simulations']} simulations\nper P-value. The standard errors of the shares "
-            f"are {errors}. A remark on rare outcomes needs fewer than {FEW_RARE}.\n"
+            f"are {errors}. A remark on rare outcomes needs fewer than {FEW_RARE_OUTCOMES}.\n"
         ),
         "weak_rows": table(
             "Rows: | Data | Rare outcomes: | Remark: | Kuiper P <= 0.05: | P <= 0.01: | K.-S. P <= 0.05: | "

@@ -9,27 +9,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from compared_rows import DRAWS, event, multiclass
 from scipy.stats import spearmanr
 
 import bayescal as bc
 from bayescal.analyses.compare import SameRowsWarning
 from bayescal.estimands.registry import registered
-
-DRAWS = 1000
-
-
-def event(n=600, seed=1):
-    """Outcomes, and the probabilities of an honest and an over-confident model."""
-    rng = np.random.default_rng(seed)
-    p = rng.random(n)
-    y = (rng.random(n) < p).astype(int)
-    return y, p, p**3 / (p**3 + (1 - p) ** 3)
-
-
-def multiclass(n=400, seed=2):
-    rng = np.random.default_rng(seed)
-    first, second = rng.dirichlet([1, 1, 1], n), rng.dirichlet([1, 1, 1], n)
-    return np.array([rng.choice(3, p=row) for row in first]), first, second
 
 
 @pytest.fixture(scope="module")

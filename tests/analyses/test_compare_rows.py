@@ -5,24 +5,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from compared_rows import DRAWS, event, multiclass
 
 import bayescal as bc
-
-DRAWS = 1000
-
-
-def event(n=600, seed=1):
-    """Outcomes, and the probabilities of an honest and an over-confident model."""
-    rng = np.random.default_rng(seed)
-    p = rng.random(n)
-    y = (rng.random(n) < p).astype(int)
-    return y, p, p**3 / (p**3 + (1 - p) ** 3)
-
-
-def multiclass(n=400, seed=2):
-    rng = np.random.default_rng(seed)
-    first, second = rng.dirichlet([1, 1, 1], n), rng.dirichlet([1, 1, 1], n)
-    return np.array([rng.choice(3, p=row) for row in first]), first, second
 
 
 def test_top_labels_are_counted_as_for_each_model_alone():

@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from bayescal.app import app
+
+sys.path.append(str(Path(__file__).parent))
 
 
 def _run(*arguments, width=120):
@@ -71,6 +74,14 @@ def read_json():
 def in_processes():
     """Run Python code with the command line in a process of its own."""
     return _in_processes
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows of `counted_files`."""
+    from counted_files import table
+
+    return table()
 
 
 @pytest.fixture

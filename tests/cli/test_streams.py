@@ -11,37 +11,14 @@ import sys
 import time
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
+from counted_files import ROW, N, done, matrix_of, refused, run, write
 
 import bayescal as bc
-from bayescal.app import app
 from bayescal.data.files import source
 from bayescal.data.files.predictions import open_predictions
-
-N = 9_000
-ROW = ["--label", "y", "--prob", "p"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120", "TERM": "dumb"})
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refused(*arguments):
-    result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (2, ""), result.output
-    assert result.stderr.startswith("Error: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
 
 
 @pytest.fixture
@@ -51,33 +28,9 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(source, "BLOCK", 2048)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(6)
-    p = rng.random(N)
-    matrix = rng.dirichlet([0.4, 0.6, 1.0], N)
-    return {
-        "y": (rng.random(N) < p**1.2).astype(np.int64),
-        "p": p,
-        "w": np.where(np.arange(N) < 4096, 0.0, rng.gamma(0.5, size=N)),  # the first two blocks weigh nothing
-        "label": (matrix.cumsum(axis=1) > rng.random((N, 1))).argmax(axis=1),
-        **{f"q{k}": matrix[:, k] for k in range(3)},
-    }
-
-
-def write(frame, path):
-    writers = {".parquet": "write_parquet", ".csv": "write_csv", ".jsonl": "write_ndjson"}
-    getattr(pl.DataFrame(frame), writers[path.suffix])(path)
-    return path
-
-
 @pytest.fixture(params=[".parquet", ".csv", ".jsonl"])
 def file(request, rows, tmp_path):
     return write(rows, tmp_path / f"rows{request.param}")
-
-
-def matrix_of(rows):
-    return np.column_stack([rows[f"q{k}"] for k in range(3)])
 
 
 def report_json(path, *arguments):

@@ -39,10 +39,10 @@ BERLIN_WINTER = timezone(timedelta(hours=1))
 )
 def test_lengths(window, expected, said):
     made = Window.of(window)
-    assert made.given == expected
-    assert type(made.given) is type(expected)
+    assert made.duration == expected
+    assert type(made.duration) is type(expected)
     assert str(made) == said
-    assert Window.of(made.given) == made
+    assert Window.of(made.duration) == made
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """Rows and decision curves that several tests use."""
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import bayescal as bc
+
+sys.path.append(str(Path(__file__).parent))
 
 T = np.array([0.1, 0.2, 0.5])
 

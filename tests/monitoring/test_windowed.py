@@ -40,8 +40,8 @@ def test_one_of_a_kind_is_in_the_singular(times, said):
 
 
 def test_words_of_a_span():
-    assert windowed([3, 14]).said_span([0, 1]) == "[0, 20)"
-    assert WindowedCounts(make_bins(2), "confidence", None).said_span([0]) == "all rows"
+    assert windowed([3, 14]).span_text([0, 1]) == "[0, 20)"
+    assert WindowedCounts(make_bins(2), "confidence", None).span_text([0]) == "all rows"
 
 
 @pytest.mark.parametrize("span", [None, 3, (0,), (0, 10, 20), {0, 10}])

@@ -1,12 +1,16 @@
 """What tests of plots share: figures that pyplot does not know, parts of axes, and words that must not overlap."""
 
 import itertools
+import sys
+from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+
+sys.path.append(str(Path(__file__).parent))
 
 
 def _page(size, layout="constrained"):

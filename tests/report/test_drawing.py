@@ -4,44 +4,16 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 from sbc.rank_plot import plot_ranks
 from sbc.ranks import Ranks
+from three_evaluations import FIRST, SECOND, N, P, Y, axes, of
 
 import bayescal as bc
 from bayescal.report.drawing import DARK, LIGHT, background, is_dark, luminance, palette, text_on
 
-RNG = np.random.default_rng(7)
-
-N = 1500
-
-P = RNG.random(N)
-
-Y = (RNG.random(N) < P).astype(int)
-
 BY = np.arange(N) % 3
-
-
-def evaluation(power=1.0, **options):
-    return bc.evaluate(Y, P**power, **{"rng": 1, "draws": 200, "bins": 10, **options})
-
-
-FIRST, SECOND, THIRD = evaluation(), evaluation(1.5), evaluation(0.5)
-
-
-def axes(size=(5.6, 6.4), layout="constrained"):
-    figure = Figure(figsize=size, layout=layout)
-    FigureCanvasAgg(figure)
-    return figure.subplots()
-
-
-def of(ax, gid):
-    return [each for each in ax.get_children() if each.get_gid() == gid]
-
-
 COMPARISON = bc.compare(Y, {"a": P, "b": P**2}, rng=1, draws=100)
 
 THREE = bc.compare(Y, {"a": P, "b": P**2, "c": P**3}, rng=1, draws=100)

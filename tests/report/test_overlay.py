@@ -4,34 +4,10 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from three_evaluations import FIRST, SECOND, THIRD, N, P, Y, axes, evaluation, of
 
 import bayescal as bc
 from bayescal.report.diagram import reliability_points
-
-RNG = np.random.default_rng(7)
-N = 1500
-P = RNG.random(N)
-Y = (RNG.random(N) < P).astype(int)
-
-
-def evaluation(power=1.0, **options):
-    return bc.evaluate(Y, P**power, **{"rng": 1, "draws": 200, "bins": 10, **options})
-
-
-FIRST, SECOND, THIRD = evaluation(), evaluation(1.5), evaluation(0.5)
-
-
-def axes(size=(5.6, 6.4), layout="constrained"):
-    figure = Figure(figsize=size, layout=layout)
-    FigureCanvasAgg(figure)
-    return figure.subplots()
-
-
-def of(ax, gid):
-    return [each for each in ax.get_children() if each.get_gid() == gid]
-
 
 # --- several evaluations ---------------------------------------------------------------------------------------------
 

@@ -6,33 +6,13 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pytest
+from five_rows import P, Y, rows, small
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability, reliability_points
-
-# five rows, two bins: [0, 1/2) holds 0.2 and 0.4, one of two right; [1/2, 1] holds 0.7, 0.9, 0.95, two of three right
-Y, P = [0, 1, 1, 1, 0], [0.2, 0.4, 0.7, 0.9, 0.95]
-
-
-def small(**options: object) -> bc.Evaluation:
-    return bc.evaluate(Y, P, **{"bins": 2, "rng": 1, "model": "dirichlet", **options})
-
-
-def rows(case: str) -> tuple[np.ndarray, np.ndarray]:
-    """Made-up data with a given look."""
-    rng = np.random.default_rng(5)
-    n = {"three rows": 3, "million": 1_000_000}.get(case, 2000)
-    p = {
-        "squeezed": lambda: 1 - 0.1 * rng.beta(1, 3, n),
-        "one bin": lambda: 0.61 + 0.03 * rng.random(n),
-        "rare": lambda: rng.beta(0.5, 4, n),
-        "sure": lambda: (rng.random(n) < 0.5).astype(float),
-    }.get(case, lambda: rng.random(n))()
-    return (rng.random(n) < p**1.1).astype(int), p
-
 
 # --- reliability ---------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from bayescal.results import wording
 from bayescal.results.remarks import row_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
+from bayescal.stats.contract import require_kind
 from bayescal.stats.ordered import MergedCounts, Steps, steps_of_counts
 from bayescal.stats.sums import effective_number
 
@@ -47,13 +48,13 @@ WORDS = {
     "noise": "noisy labels",
 }
 #: Bins with more than this multiple of an equal share, and fewer bins than this, are named in a remark.
-UNEQUAL, FEW_BINS = 2.0, 10
-#: A quantile of the errors is flat if its mean exceeds the same quantile of the mean errors by more than FLAT posterior
-#: standard deviations. It is steep if the mean errors of NEAR more and NEAR less of the rows differ by more than STEEP
-#: standard deviations and by a factor of at least 2.
-FLAT, STEEP, NEAR = 1.0, 1.5, 0.05
+UNEQUAL_BIN, FEW_BINS = 2.0, 10
+#: A quantile of the errors is flat if its mean exceeds the same quantile of the mean errors by more than FLAT_EXCESS
+#: posterior standard deviations. It is steep if the mean errors of STEEP_ROWS more and STEEP_ROWS less of the rows
+#: differ by more than STEEP_DIFFERENCE standard deviations and by a factor of at least 2.
+FLAT_EXCESS, STEEP_DIFFERENCE, STEEP_ROWS = 1.0, 1.5, 0.05
 #: Distance of neighbouring knots above which a remark states that the curve is interpolated.
-GAP = 0.25
+WIDE_GAP = 0.25
 #: Largest error of an observed rate by rounding.
 ROUNDING = 1e-9
 
@@ -163,10 +164,7 @@ class CalibrationCurve(_presented.Presented):
         >>> bc.clinical.CalibrationCurve.from_counts(counts, rng=1).ici
         Draws(ici: mean 0.04247, 95 % interval [0.01937, 0.0629], 4000 draws)
         """
-        if not isinstance(counts, BinnedCounts):
-            raise TypeError(
-                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `calibration_curve`."
-            )
+        require_kind(BinnedCounts, "; for rows, use `calibration_curve`.", counts)
         refuse_clusters(counts, "counts", "a calibration curve")
         _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
         options: dict[str, Any] = {
@@ -362,9 +360,6 @@ class CalibrationCurve(_presented.Presented):
             rows.append({"quantity": name, "mean": draws.mean(), "sd": draws.sd(), "low": low, "high": high})
         return rows
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob, **options)
-
     def sentence(self, prob: float = 0.95) -> str:
         """The errors in words.
 
@@ -525,7 +520,7 @@ def _about_outcomes(counts: MergedCounts, contradicted: float) -> list[str]:
 def _about_bins(counts: MergedCounts, wanted: int, *, counted: bool) -> list[str]:
     """Name knots that are few or unequal, because equal scores, or counted bins, are not divided."""
     n_knots, largest = len(counts.share), float(counts.share.max())
-    if n_knots >= FEW_BINS and largest * wanted <= UNEQUAL:
+    if n_knots >= FEW_BINS and largest * wanted <= UNEQUAL_BIN:
         return []
     whole = "counted bins" if counted else "equal scores"
     advice = " Count in finer bins: errors within a bin average out." if counted else ""
@@ -543,7 +538,7 @@ def _about_gaps(score: Floats) -> list[str]:
     >>> _about_gaps(np.array([0.0, 0.1, 1.0]))
     ['No row has a score between 0.1 and 1: the curve is interpolated there.']
     """
-    if len(score) < 2 or np.diff(score).max() <= GAP:
+    if len(score) < 2 or np.diff(score).max() <= WIDE_GAP:
         return []
     widest = int(np.diff(score).argmax())
     low, high = score[widest : widest + 2]
@@ -566,15 +561,15 @@ def _about_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tup
     texts = []
     for symbol, (quantile, part) in quantiles.items():
         sd, low = quantile.sd(), float(quantile.interval()[0])
-        more, less = at(part - NEAR), at(min(part + NEAR, 1.0))
+        more, less = at(part - STEEP_ROWS), at(min(part + STEEP_ROWS, 1.0))
         if low == 0:
             continue
-        if quantile.mean() - at(part) > FLAT * sd:
+        if quantile.mean() - at(part) > FLAT_EXCESS * sd:
             texts.append(
                 f"{symbol} and Emax may be too large: the largest errors differ by less than their noise, and a "
                 "quantile of noisy errors is larger than that of the true errors."
             )
-        elif more - less > STEEP * sd and less < more / 2:
+        elif more - less > STEEP_DIFFERENCE * sd and less < more / 2:
             texts.append(
                 f"{symbol} may be far off: near {100 * part:.0f} % of the rows the error jumps from {less:.2g} to "
                 f"{more:.2g}, and {symbol} is one or the other."

@@ -1,6 +1,7 @@
 """Calibration intercept and slope: rows -> counts by logit -> posterior on a grid -> Recalibration."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, overload
 
 from bayescal import _checks
@@ -13,7 +14,8 @@ from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Columns, Predictions, one_model, read_rows
-from bayescal.results.of_groups import errors_of
+from bayescal.results.of_groups import of_each_group
+from bayescal.stats.contract import require_kind, total_of
 
 
 @public
@@ -198,22 +200,14 @@ def recalibration_counts(
     generator = _checks.generator(rng)
     overall_seeds = _checks.seeds(generator, 2)
     if not isinstance(counts, Mapping):
-        return _one(counts, prior, floor, draws, overall_seeds)
-    if not counts:
-        raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
-    for label, each in counts.items():
-        _require_counts(each, f"counts[{label!r}]")
-    seeds = _checks.seeds(generator, len(counts))
-    groups = {}
-    for (label, each), seed in zip(counts.items(), seeds, strict=True):
-        with errors_of(f"group {label!r}"):
-            groups[label] = _one(each, prior, floor, draws, _checks.seeds(seed, 2))
-    first, *others = counts.values()
-    overall = _one(sum(others, start=first), prior, floor, draws, overall_seeds)
-    return GroupedRecalibration(groups, overall, name)
+        return _one(prior, floor, draws, overall_seeds, counts)
+    total = total_of(counts, _require_counts)
+    seeds = [_checks.seeds(seed, 2) for seed in _checks.seeds(generator, len(counts))]
+    groups = of_each_group(partial(_one, prior, floor, draws), counts, seeds, counts.values())
+    return GroupedRecalibration(groups, _one(prior, floor, draws, overall_seeds, total), name)
 
 
-def _one(counts: Any, prior: Any, floor: float | None, draws: int, seeds: list[int]) -> Recalibration:
+def _one(prior: Any, floor: float | None, draws: int, seeds: list[int], counts: Any) -> Recalibration:
     _require_counts(counts, "counts")
     kept = counts if floor is None else counts.floored(floor)
     posterior = recalibration_posterior(kept, prior=prior)
@@ -221,9 +215,9 @@ def _one(counts: Any, prior: Any, floor: float | None, draws: int, seeds: list[i
     return Recalibration(kept, posterior, posterior.sample(draws, rng=seed), for_large, floor)
 
 
-def _require_counts(counts: Any, name: str) -> None:
-    if not isinstance(counts, LogitCounts):
-        raise TypeError(
-            f"`{name}` must be LogitCounts, not {type(counts).__name__}: counts in other bins do not contain logits. "
-            "Use `LogitCounts.from_arrays`, or `LogitCounts(count_file(path, ..., bins=logit_bins()))`."
-        )
+_require_counts = partial(
+    require_kind,
+    LogitCounts,
+    ": counts in other bins do not contain logits. Use `LogitCounts.from_arrays`, or `LogitCounts(count_file(path, "
+    "..., bins=logit_bins()))`.",
+)

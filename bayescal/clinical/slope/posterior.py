@@ -30,7 +30,7 @@ MOST_NODES, TOLERANCE, ORDER = 97, 1e-4, 16.0
 #: Mean error of the log density with all nodes beyond which there is no answer.
 LARGEST_ERROR = 0.01
 #: Rows at 0 or 1 that agree with their outcome are refused if slopes at or below 0 are more probable than this.
-REVERSED = 0.5
+MOST_P_NOT_INCREASING = 0.5
 #: Numbers that are computed at once.
 CHUNK = 1_000_000
 #: A side of the grid moves outwards by WIDER of the width while its rim holds more than this share of the mass, and
@@ -234,13 +234,13 @@ class RecalibrationPosterior:
         cdf = sum(np.interp(nodes + b * self.lever, ends, of_b) for b, of_b in zip(self.b, below.T, strict=True))
         return nodes, np.asarray(cdf)
 
-    def in_the_large(self, drawn: Floats, *, rng: Any = None) -> Floats:
+    def in_the_large(self, lines: Floats, *, rng: Any = None) -> Floats:
         """Draw the calibration in the large given draws of intercept and slope; see `in_the_large`."""
-        return in_the_large(self.counts, drawn, rng=_checks.generator(rng))
+        return in_the_large(self.counts, lines, rng=_checks.generator(rng))
 
-    def observed_expected(self, drawn: Floats, *, rng: Any = None) -> Floats:
+    def observed_expected(self, lines: Floats, *, rng: Any = None) -> Floats:
         """Draw the ratio of observed to expected events given draws of intercept and slope; see `observed_expected`."""
-        return observed_expected(self.counts, drawn, rng=_checks.generator(rng))
+        return observed_expected(self.counts, lines, rng=_checks.generator(rng))
 
 
 def _ends(nodes: Floats) -> Floats:
@@ -279,7 +279,7 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     evidence = float(log_total + np.log(area)) if prior.kind == "normal" else float("nan")
     posterior = RecalibrationPosterior(counts, prior, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
     p_reversed = posterior.p_not_increasing
-    if counts.agreeing and p_reversed > REVERSED:
+    if counts.agreeing and p_reversed > MOST_P_NOT_INCREASING:
         raise ValueError(
             f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
             f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "

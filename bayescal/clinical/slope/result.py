@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 #: Quantities of the table: key, words, and the value for calibrated predictions.
 QUANTITIES = {"in_the_large": ("in the large", 0.0), "intercept": ("intercept", 0.0), "slope": ("slope", 1.0)}
 #: A remark names the probability of slopes at or below 0 from here on, if rows at 0 and 1 exclude them.
-NEGLIGIBLE = 1e-3
+STATED_P_NOT_INCREASING = 1e-3
 #: Numbers that are computed at once when predictions are recalibrated.
 CHUNK = 4_000_000
 
@@ -230,9 +230,6 @@ class Recalibration(_presented.Presented):
             rows.append({"quantity": key, **{name: float(value) for name, value in numbers.items()}})
         return rows
 
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob)
-
     @property
     def spec(self) -> str:
         """Rows, floor and prior, on one line."""
@@ -301,7 +298,7 @@ class Recalibration(_presented.Presented):
     def _excluded(self) -> str:
         """Sentence on the slopes that rows at 0 and 1 exclude, if their probability without these rows matters."""
         p = self.posterior.p_not_increasing
-        if p < NEGLIGIBLE:
+        if p < STATED_P_NOT_INCREASING:
             return ""
         return (
             f" They exclude slopes at or below 0, which have the probability {p:.2g} here and are not left out of the "

@@ -87,18 +87,18 @@ class BlockFindings:
         if at is None or first is None or first.first is None:
             return None
         row, *column = first.first
-        alike = [finding for finding in findings if finding is not None and finding.is_like(first)]
+        same_rule = [finding for finding in findings if finding is not None and finding.is_like(first)]
         if first.of_all and any(finding is None or finding.hint != first.hint for finding in findings):
             first = replace(first, hint=first.of_all)
         if isinstance(first, Rounding):
-            first = replace(first, most=max(finding.most for finding in alike if isinstance(finding, Rounding)))
+            first = replace(first, most=max(finding.most for finding in same_rule if isinstance(finding, Rounding)))
         return replace(
             first,
-            count=sum(finding.count for finding in alike),
+            count=sum(finding.count for finding in same_rule),
             size=sum(self._rows) * (first.size // self._rows[at]),
             first=(row + sum(self._rows[:at]), *column),
             # a block that breaks another rule was perhaps not checked for this one
-            at_least=len(alike) < sum(finding is not None for finding in findings),
+            at_least=len(same_rule) < sum(finding is not None for finding in findings),
         )
 
 

@@ -12,7 +12,7 @@ from bayescal.data.files.source import NAMES_SHOWN, FileError, first_line, ident
 from bayescal.data.files.text import Text
 
 #: Maximum number of bytes of a line that a message shows.
-SHOWN = 60
+SHOWN_BYTES = 60
 #: Number of lines in which an error message looks for fields of objects.
 LINES_SHOWN = 1000
 #: An index of a list in brackets, which is written with a dot here.
@@ -53,7 +53,7 @@ class JsonLines(Text):
 
     def has(self, column: str) -> bool:
         """Whether this is a key, or a path that occurs in some line; a `FileError` if it could be several paths."""
-        return column in self.columns or self._found(column) is not None
+        return column in self.columns or self._path_of(column) is not None
 
     def beginning_with(self, prefix: str) -> tuple[str, ...]:
         """Return the keys that begin with a prefix; if there are none, the paths that do."""
@@ -91,17 +91,17 @@ class JsonLines(Text):
         raise FileError(f"{rule}{did_you_mean(column, fields)} Within {quoted(parent)} are {listed(fields)}.")
 
     @property
-    def columns_said(self) -> str:
+    def columns_sentence(self) -> str:
         """The keys, and the fields of objects in the first lines, in a sentence."""
         keys = self.columns[:NAMES_SHOWN]
         nested = [f"{key}.{field}" for key in keys for field in self._fields((key,), lines=LINES_SHOWN)]
-        return super().columns_said + bool(nested) * f" Within them are {listed(nested)}."
+        return super().columns_sentence + bool(nested) * f" Within them are {listed(nested)}."
 
     def _steps(self, column: str) -> Steps:
         """Return the path of a column that exists."""
         return (column,) if column in self.columns else self._nested[column]
 
-    def _found(self, column: str) -> Steps | None:
+    def _path_of(self, column: str) -> Steps | None:
         """Return the path that a name with dots denotes; None if no line has it."""
         if column not in self._nested and "." in column:
             paths = list(self._paths(column.split("."), ()))
@@ -196,7 +196,7 @@ class JsonLines(Text):
         if bad:
             raise FileError(
                 f"'{self.path.name}' must hold one JSON object per line; {bad} of {count} lines {is_or_are(bad)} not, "
-                f"first in line {first[0]}: {first[1][:SHOWN].decode(errors='replace')!r}."
+                f"first in line {first[0]}: {first[1][:SHOWN_BYTES].decode(errors='replace')!r}."
             )
         raise FileError(f"'{self.path.name}' cannot be read as JSON lines: {first_line(problem)}.")
 

@@ -44,7 +44,7 @@ def class_columns(
             near = f" Is `prob_prefix={quoted(prefix + '.')}` meant, with a dot at its end?"
         raise FileError(
             f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {matches}."
-            f"{near} {source.columns_said}"
+            f"{near} {source.columns_sentence}"
         )
     endings = [c.removeprefix(prefix) for c in columns]
     numbers = as_integers(endings)
@@ -97,8 +97,8 @@ def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence
 
 def _require_no_longer_prefix(columns: Sequence[str]) -> None:
     """Refuse an empty prefix if all names begin alike, as in p_0, p_1 or p_cat, p_dog."""
-    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
-    common = "".join(letters[0] for letters in alike).rstrip("0123456789")
+    shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
+    common = "".join(letters[0] for letters in shared).rstrip("0123456789")
     endings = [name.removeprefix(common) for name in columns]
     if common and (common[-1] in "_-.: " or as_integers(endings)):
         raise ValueError(

@@ -163,7 +163,7 @@ class Source(ABC):
         return {"number": self._number, "log": self._number, "label": self._label, "text": self._text}[kind](column)
 
     @property
-    def columns_said(self) -> str:
+    def columns_sentence(self) -> str:
         """The columns, in a sentence."""
         return f"The columns are {listed(self.columns)}."
 
@@ -172,7 +172,7 @@ class Source(ABC):
         for column in columns:
             if times[column] == 0:
                 near = _checks.did_you_mean(column, self.columns)
-                raise FileError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
+                raise FileError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_sentence}")
             if times[column] > 1:
                 raise FileError(f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them.")
 

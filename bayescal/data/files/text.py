@@ -204,10 +204,10 @@ class Delimited(Text):
         )
 
     @property
-    def columns_said(self) -> str:
+    def columns_sentence(self) -> str:
         """The columns, in a sentence, with a question if they look like a row of numbers."""
         numbers = all(re.fullmatch(r"\s*[-+.\deE]+\s*", name) for name in self.columns)
-        return super().columns_said + numbers * " The first line must name the columns: is it missing?"
+        return super().columns_sentence + numbers * " The first line must name the columns: is it missing?"
 
     def _text(self, column: str) -> str:
         return f"c{self._place_of[column]}"

@@ -20,7 +20,7 @@ from bayescal.posterior.shrinkage.compiled.problem import (
     ORDER,
     Dense,
     Drift,
-    Found,
+    Integration,
     Noise,
     Out,
     Scratch,
@@ -142,7 +142,7 @@ class CompiledProblem:
         log_evidence, self.integrated = self._integrate(_room(len(n)))
         self.log_evidence: dict[str, float] = dict(zip(ORDER, log_evidence.tolist(), strict=True))
 
-    def _integrate(self, room: "_Room") -> tuple[Floats, Found]:
+    def _integrate(self, room: "_Room") -> tuple[Floats, Integration]:
         """Integrate all sub-models; the tables then belong to this problem, until another one uses them."""
         room.owner = None
         tables = room.tables(self.problem, self.prior, self.bucket)

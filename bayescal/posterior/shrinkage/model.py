@@ -12,7 +12,7 @@ from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws as ShrinkageDr
 from bayescal.stats.contract import Counts
 
 #: From this number of problems the compiled form pays: it is compiled once, in up to a minute, and stored.
-MANY = 100
+MANY_PROBLEMS = 100
 
 
 @public
@@ -200,8 +200,8 @@ def compiled_form(posterior: Posterior) -> Posterior:
 
 
 def compiled_form_pays(problems: int) -> bool:
-    """Return whether so many problems are solved in compiled form: from `MANY` on, if numba can be imported.
+    """Return whether so many problems are solved in compiled form: from `MANY_PROBLEMS` on, if numba can be imported.
 
     With BAYESCAL_COMPILE=never they are not, with ``always`` from 2 on.
     """
-    return _loops.compiles(problems > 1, problems >= MANY)
+    return _loops.compiles(problems > 1, problems >= MANY_PROBLEMS)

@@ -24,11 +24,11 @@ PARAMETERS = {
     "noise_rate": np.nan,
 }
 #: An importance sample is poor if its effective size is below POOR_SHARE of its draws. Samples of fewer than
-#: FEWEST_JUDGED draws are not judged.
+#: FEWEST_JUDGED_DRAWS draws are not judged.
 POOR_SHARE = 0.1
-FEWEST_JUDGED = 50
+FEWEST_JUDGED_DRAWS = 50
 #: Largest negligible value of the product of a sub-model's probability and the unresolved share of its mass.
-NEGLIGIBLE = 1e-3
+NEGLIGIBLE_MASS = 1e-3
 
 
 class GapSums(NamedTuple):
@@ -84,8 +84,8 @@ class SubModelDraws(NamedTuple):
         `name` and `probability` are those of the sub-model.
         """
         count = len(self.accuracy)
-        poor = count >= FEWEST_JUDGED and self.effective < POOR_SHARE * count
-        if poor or probability * self.unfinished > NEGLIGIBLE:
+        poor = count >= FEWEST_JUDGED_DRAWS and self.effective < POOR_SHARE * count
+        if poor or probability * self.unfinished > NEGLIGIBLE_MASS:
             warnings.warn(
                 f"draws from the sub-model {name!r} (probability {probability:.2g}) are inaccurate: effective size "
                 f"{self.effective:.0f} of {count} draws, {self.unfinished:.2g} of its posterior mass not integrated.",

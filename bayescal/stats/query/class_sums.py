@@ -234,16 +234,16 @@ def _refuse_labels(table: dict[str, list[Any]], query: _ClassQuery, source: Any)
     _checks.not_empty("frame", size)
     if n[1]:
         rule = _rules.COMPLETE
-        raise InvalidRows(_found(query, n[1], size, rule.words, rule.hint, verb=rule.verb))
+        raise InvalidRows(_label_finding(query, n[1], size, rule.words, rule.hint, verb=rule.verb))
     if n[2]:
         unnamed = [v for v in _table(source, query.unnamed, query.used)[LABEL] if v is not None]
         hint = "Name every class with its column in `probabilities`."
         shown = f" {unnamed[0]!r} is none of them." if unnamed else ""
         rule_words = f"must be labels from `probabilities`, {quoted(list(query.columns)[:10])}"
-        raise InvalidRows(_found(query, n[2], size, rule_words, hint + shown))
+        raise InvalidRows(_label_finding(query, n[2], size, rule_words, hint + shown))
 
 
-def _found(query: _ClassQuery, count: int, size: int, rule: str, hint: str, **more: Any) -> Finding:
+def _label_finding(query: _ClassQuery, count: int, size: int, rule: str, hint: str, **more: Any) -> Finding:
     return Finding(argument=LABEL, called=query.called, rule=rule, count=count, size=size, hint=hint, **more)
 
 

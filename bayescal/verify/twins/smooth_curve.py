@@ -54,10 +54,10 @@ def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Flo
             correlation = np.exp(-(distance**2) / (2 * length**2))
             root = np.linalg.cholesky(sigma**2 * correlation + STABLE * np.eye(len(x)))
             curves.append((of_sigma / len(RANGES), root))
-    made = [("drift", p, np.hstack([across, sd * line])) for sd, p in DRIFT_SDS.items()]
-    made += [("curve", p, np.hstack([root, 0 * line])) for p, root in curves]
-    made += [("both", p * q, np.hstack([root, sd * line])) for sd, p in DRIFT_SDS.items() for q, root in curves]
-    names, shares, matrices = zip(*made, strict=True)
+    sub_models = [("drift", p, np.hstack([across, sd * line])) for sd, p in DRIFT_SDS.items()]
+    sub_models += [("curve", p, np.hstack([root, 0 * line])) for p, root in curves]
+    sub_models += [("both", p * q, np.hstack([root, sd * line])) for sd, p in DRIFT_SDS.items() for q, root in curves]
+    names, shares, matrices = zip(*sub_models, strict=True)
     return list(names), np.array(shares), np.array(matrices)
 
 

@@ -15,7 +15,7 @@ from bayescal.analyses.one import evaluate_one
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.shrinkage import many
-from bayescal.posterior.shrinkage.model import MANY, compiled_form, compiled_form_pays
+from bayescal.posterior.shrinkage.model import MANY_PROBLEMS, compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning
 
 pytest.importorskip("numba")
@@ -117,16 +117,16 @@ def test_the_dirichlet_model_has_no_other_form(counts_of_kind):
 
 def test_many_problems_take_the_compiled_form(monkeypatch):
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
-    assert [compiled_form_pays(n) for n in (1, MANY - 1, MANY)] == [False, False, True]
+    assert [compiled_form_pays(n) for n in (1, MANY_PROBLEMS - 1, MANY_PROBLEMS)] == [False, False, True]
     monkeypatch.setenv("BAYESCAL_COMPILE", "never")
-    assert not compiled_form_pays(MANY)
+    assert not compiled_form_pays(MANY_PROBLEMS)
     monkeypatch.setenv("BAYESCAL_COMPILE", "always")
     assert [compiled_form_pays(n) for n in (1, 2)] == [False, True]
 
 
 def test_classes_in_compiled_form(monkeypatch):
     """A class in full has the draws that the mean over classes contains."""
-    monkeypatch.setattr("bayescal.posterior.shrinkage.model.MANY", 3)
+    monkeypatch.setattr("bayescal.posterior.shrinkage.model.MANY_PROBLEMS", 3)
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
     rows = np.random.default_rng(1)
     matrix = rows.dirichlet([1, 1, 1], 300)
@@ -137,13 +137,13 @@ def test_classes_in_compiled_form(monkeypatch):
         assert type(full.posterior).__name__ == "CompiledShrinkagePosterior"
         np.testing.assert_array_equal(np.sort(full.ece.values), np.sort(result.by_class.values[:, i]))
         assert full.parameters.bin_draws.accuracy == pytest.approx(full.bin_draws.accuracy)
-    monkeypatch.setattr("bayescal.posterior.shrinkage.model.MANY", 4)
+    monkeypatch.setattr("bayescal.posterior.shrinkage.model.MANY_PROBLEMS", 4)
     other = evaluate_counts(counts, rng=1, model="shrinkage", draws=400)
     assert result.ece.mean() == pytest.approx(other.ece.mean(), abs=4 * other.ece.sd() / np.sqrt(200))
 
 
 def test_groups_in_compiled_form(monkeypatch):
-    monkeypatch.setattr("bayescal.posterior.shrinkage.model.MANY", 2)
+    monkeypatch.setattr("bayescal.posterior.shrinkage.model.MANY_PROBLEMS", 2)
     rng = np.random.default_rng(1)
     p = rng.random(600)
     y, group = rng.random(600) < p, np.arange(600) % 3

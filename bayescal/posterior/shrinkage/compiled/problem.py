@@ -116,7 +116,7 @@ class Scratch(NamedTuple):
     product: np.ndarray
 
 
-class Found(NamedTuple):
+class Integration(NamedTuple):
     """Results of the integration that are needed for draws.
 
     * `frame`: frame of the drift without residual
@@ -242,7 +242,7 @@ def integrate(p, drift, slab, runs, amounts, grids):
         last = noise.evidence(END, p, end, grids.last, grids.spare, MOST_HALF)
     log_evidence[9] = first[0] + last[0]
     ends = (first[1], first[2], last[1], last[2])
-    found = Found(
+    integration = Integration(
         frame,
         smooth,
         dense,
@@ -257,11 +257,11 @@ def integrate(p, drift, slab, runs, amounts, grids):
         (m_any, width_any),
         ends,
     )
-    return log_evidence, found
+    return log_evidence, integration
 
 
 @outer
-def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, found, v, out):
+def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, integration, v, out):
     """Draw ``counts[z]`` times from each sub-model z (in `ORDER`) into the next rows of `order`.
 
     Return the effective number of draws of each sub-model.
@@ -275,22 +275,22 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, found, v, out
             continue
         if z == 0:
             effective[z] = draw_smooth(
-                rng, count, rows, out, p, drift.sds, found.frame, SMOOTH_STEP, drift.smooth, found.smooth, v
+                rng, count, rows, out, p, drift.sds, integration.frame, SMOOTH_STEP, drift.smooth, integration.smooth, v
             )
         elif z == 1:
             draw_dense(rng, count, rows, out, p, drift.dense.kappa, drift.dense.by_tau, v)
         elif z == 2:
             draw_sparse(rng, count, rows, out, p, slab)
         elif z == 3:
-            effective[z] = _draw_dense(rng, count, rows, out, p, drift.dense, found.dense, v)
+            effective[z] = _draw_dense(rng, count, rows, out, p, drift.dense, integration.dense, v)
         elif z == 4:
             effective[z] = draw_drifting_sparse(
-                rng, count, rows, out, p, drift.sds, found.frame, slab, drift.sparse, found.sparse, v
+                rng, count, rows, out, p, drift.sds, integration.frame, slab, drift.sparse, integration.sparse, v
             )
         elif z == 10:
-            effective[z] = _draw_dense(rng, count, rows, out, p, drift.small, found.small, v)
+            effective[z] = _draw_dense(rng, count, rows, out, p, drift.small, integration.small, v)
         else:
-            effective[z] = _draw_others(rng, z, count, rows, p, runs, amounts, grids, found, v, out)
+            effective[z] = _draw_others(rng, z, count, rows, p, runs, amounts, grids, integration, v, out)
     return effective
 
 
@@ -303,23 +303,25 @@ def _draw_dense(rng, count, rows, out, p, dense, end, v):
 
 
 @_inner
-def _draw_others(rng, z, count, rows, p, runs, amounts, grids, found, v, out):
+def _draw_others(rng, z, count, rows, p, runs, amounts, grids, integration, v, out):
     """Draw from a sub-model of another family; return the effective number of draws."""
     if z == 5:
-        segments.draw(rng, count, rows, out, p, found.cells, found.middle, runs)
+        segments.draw(rng, count, rows, out, p, integration.cells, integration.middle, runs)
     elif z == 6:
-        offsets.draw(rng, count, rows, out, p, amounts, found.low, found.high)
+        offsets.draw(rng, count, rows, out, p, amounts, integration.low, integration.high)
     elif z == 7:
-        return noise.draw(rng, count, rows, out, HALF, p, grids.half, found.half[0], found.half[1], v)
+        return noise.draw(rng, count, rows, out, HALF, p, grids.half, integration.half[0], integration.half[1], v)
     elif z == 8:
-        return noise.draw(rng, count, rows, out, ANY, p, grids.any_rate, found.any_rate[0], found.any_rate[1], v)
+        return noise.draw(
+            rng, count, rows, out, ANY, p, grids.any_rate, integration.any_rate[0], integration.any_rate[1], v
+        )
     else:
         for q in range(count):
             out.accuracy[rows[q]] = p.confidence
         if z == 9:
             end = len(p.n) - 1
-            if found.ends[0] > 0:
-                noise.draw_end(rng, count, rows, out, p, 0, grids.first, found.ends[0], found.ends[1], v)
-            if found.ends[2] > 0:
-                noise.draw_end(rng, count, rows, out, p, end, grids.last, found.ends[2], found.ends[3], v)
+            if integration.ends[0] > 0:
+                noise.draw_end(rng, count, rows, out, p, 0, grids.first, integration.ends[0], integration.ends[1], v)
+            if integration.ends[2] > 0:
+                noise.draw_end(rng, count, rows, out, p, end, grids.last, integration.ends[2], integration.ends[3], v)
     return float(count)
