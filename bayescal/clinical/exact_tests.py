@@ -279,9 +279,10 @@ def calibration_tests(
 
     Examples
     --------
+    >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(500, population="flat", curve="shift", strength=0.3, rng=1)
-    >>> tests = calibration_tests(rows.outcome, rows.confidence)
+    >>> tests = bc.clinical.calibration_tests(rows.outcome, rows.confidence)
     >>> round(tests.z, 2), round(tests.p_spiegelhalter, 2)
     (0.33, 0.74)
     >>> round(tests.hosmer_lemeshow.chi_squared, 1), tests.hosmer_lemeshow.df, round(tests.p_hosmer_lemeshow, 3)

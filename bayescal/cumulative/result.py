@@ -86,7 +86,7 @@ class CumulativeDifference(Cumulative):
 
         >>> import bayescal as bc
         >>> counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2)
-        >>> cd = CumulativeDifference.from_counts(counts)
+        >>> cd = bc.cumulative.CumulativeDifference.from_counts(counts)
         >>> round(cd.kuiper, 3), round(cd.grid_error, 3)
         (0.2, 0.1)
         >>> round(bc.cumulative.difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
@@ -311,8 +311,6 @@ class CumulativeDifference(Cumulative):
 def question_of(target: str) -> str:
     """Return what is compared, with the target unless outcomes and scores are clear without it.
 
-    Examples
-    --------
     >>> question_of("top-label")
     'top-label cumulative difference between outcomes and scores'
     """

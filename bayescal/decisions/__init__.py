@@ -10,8 +10,8 @@ Examples
 --------
 >>> import bayescal as bc
 >>> cancer = bc.datasets.load_breast_cancer()
->>> found = bc.decisions.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
->>> found.difference("random_forest", "naive_bayes").mean().round(3)
+>>> curves = bc.decisions.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
+>>> curves.difference("random_forest", "naive_bayes").mean().round(3)
 array([0.009, 0.016])
 """
 

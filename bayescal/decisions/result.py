@@ -72,10 +72,10 @@ class NetBenefit(_presented.Presented):
     --------
     >>> import bayescal as bc
     >>> cancer = bc.datasets.load_breast_cancer()
-    >>> found = bc.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
-    >>> found.models
+    >>> curves = bc.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
+    >>> curves.models
     ('naive_bayes', 'logistic_regression', 'random_forest')
-    >>> found.difference("random_forest", "naive_bayes").mean().round(3)
+    >>> curves.difference("random_forest", "naive_bayes").mean().round(3)
     array([0.009, 0.016])
     """
 
@@ -279,8 +279,8 @@ class NetBenefit(_presented.Presented):
         Examples
         --------
         >>> import bayescal as bc
-        >>> found = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], 0.5, rng=1)
-        >>> found.difference("model", "treat all").mean().round(1)
+        >>> curves = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], 0.5, rng=1)
+        >>> curves.difference("model", "treat all").mean().round(1)
         array([0.2])
         """
         if first is None and second is None and len(self.models) == 2:

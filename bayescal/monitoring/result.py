@@ -172,7 +172,7 @@ class Evidence(_presented.Presented):
     r"""Evidence against a hypothesis about a stream, after each window, and the alarm that it raises.
 
     Returned by `CalibrationMonitor.evidence`. The values are an e-process: if the hypothesis is true, the probability
-    that they *ever* reach 20 is at most 1/20, however often one looks and whenever one stops. An alarm at 20 is
+    that they *ever* reach 20 is at most 1/20, for any number of looks and any rule for stopping. An alarm at 20 is
     therefore false for at most 5 % of the streams for which the hypothesis is true. Use `raised` in an ``if``: `alarm`
     may be the window 0.
 
@@ -196,6 +196,7 @@ class Evidence(_presented.Presented):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> monitor = bc.CalibrationMonitor(window=1000)
@@ -391,7 +392,7 @@ class Run(NamedTuple):
 @public
 @dataclass(frozen=True, eq=False, repr=False)
 class ConfidenceSequence(_presented.Presented):
-    """Intervals of the ECE of all rows up to each window, valid however often one looks.
+    """Anytime-valid intervals of the ECE of all rows up to each window.
 
     Returned by `CalibrationMonitor.confidence_sequence`. If the accuracies of the bins do not change, all intervals
     contain the ECE of the rows up to their window with probability at least `prob`, all at once. So one may look after
@@ -416,6 +417,7 @@ class ConfidenceSequence(_presented.Presented):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(8000)

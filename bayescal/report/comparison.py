@@ -74,7 +74,7 @@ class ComparisonShapes:
 
 
 def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> ComparisonShapes:
-    """Compute what `plot_comparison` draws; TypeError if `comparison` is not a comparison.
+    """Compute the values that `plot_comparison` draws; TypeError if `comparison` is not a comparison.
 
     >>> import bayescal as bc
     >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.2, 0.4, 0.7, 0.9]}, rng=1)
@@ -323,7 +323,7 @@ def plot_comparison(
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.3, 0.4, 0.6, 0.7]}, rng=1)
-    >>> ax = plot_comparison(comparison, Figure().subplots())
+    >>> ax = bc.plot_comparison(comparison, Figure().subplots())
     >>> len(ax.child_axes)
     2
     """

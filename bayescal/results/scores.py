@@ -254,8 +254,8 @@ class ScoreComparison(Joint):
     --------
     >>> import bayescal as bc
     >>> wine = bc.datasets.load_wine()
-    >>> found = bc.scores.compare(wine.y_true, wine.y_prob, rng=1)
-    >>> found.difference("naive_bayes", "random_forest").interval(0.95)
+    >>> comparison = bc.scores.compare(wine.y_true, wine.y_prob, rng=1)
+    >>> comparison.difference("naive_bayes", "random_forest").interval(0.95)
     (-0.03..., 0.01...)
     """
 

@@ -50,9 +50,10 @@ class ShiftCounts(Sums):
 
     Examples
     --------
-    >>> cells = ShiftCells.predicted_class(2)
-    >>> source = ShiftCounts.of_source([0, 0, 1, 1], [0.1, 0.6, 0.7, 0.9], cells=cells)
-    >>> stream = (ShiftCounts.of_target(batch, cells=cells) for batch in ([0.2, 0.3], [0.4, 0.8]))
+    >>> import bayescal as bc
+    >>> cells = bc.shift.ShiftCells.predicted_class(2)
+    >>> source = bc.shift.ShiftCounts.of_source([0, 0, 1, 1], [0.1, 0.6, 0.7, 0.9], cells=cells)
+    >>> stream = (bc.shift.ShiftCounts.of_target(batch, cells=cells) for batch in ([0.2, 0.3], [0.4, 0.8]))
     >>> counts = sum(stream, start=source)
     >>> counts.source.tolist(), counts.target.tolist()
     ([[1, 1], [0, 2]], [3, 1])

@@ -307,13 +307,15 @@ def evidence(
     --------
     The event has the frequency 1/2 in the source and 1/5 in the target:
 
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
-    >>> found = evidence(y, p, p_target, rng=1)
-    >>> found.total_variation.interval(0.95)
+    >>> evidence = bc.shift.evidence(y, p, p_target, rng=1)
+    >>> evidence.total_variation.interval(0.95)
     (0.1..., 0.2...)
-    >>> found.no_shift.p_value < 0.01, found.label_shift.p_value > 0.05
+    >>> evidence.no_shift.p_value < 0.01, evidence.label_shift.p_value > 0.05
     (True, True)
     """
     rows = ShiftedRows.read(y_true, y_prob, y_prob_target, classes=classes, logits=logits)

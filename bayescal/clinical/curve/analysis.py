@@ -7,7 +7,7 @@ from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
 from bayescal.clinical.curve.result import CalibrationCurve, curve_of
-from bayescal.data.predictions import one_model, read_rows
+from bayescal.data.predictions import one_classifier, read_rows
 from bayescal.stats.ordered import OrderedSums
 
 
@@ -91,9 +91,10 @@ def calibration_curve(
 
     Examples
     --------
+    >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
-    >>> cv = calibration_curve(rows.outcome, rows.confidence, rng=1)
+    >>> cv = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici
     Draws(ici: mean 0.06169, 95 % interval [0.04073, 0.08141], 4000 draws)
     >>> cv.ici < 0.05
@@ -101,7 +102,7 @@ def calibration_curve(
     >>> {family: round(sum(shares.values()), 2) for family, shares in cv.posterior.families.items()}
     {'exact': 0.0, 'smooth': 0.34, 'independent': 0.32, 'shared': 0.13, 'noise': 0.22}
     """
-    one_model("y_prob", y_prob, "calibration_curve(y_true, p)")
+    one_classifier("y_prob", y_prob, "calibration_curve(y_true, p)")
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
     return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, of_rows=remarks_on(rows))

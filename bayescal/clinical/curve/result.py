@@ -538,8 +538,6 @@ def _about_bins(counts: MergedCounts, wanted: int, *, counted: bool) -> list[str
 def _about_gaps(score: Floats) -> list[str]:
     """Name the widest range without rows between knots, where the curve is interpolated.
 
-    Examples
-    --------
     >>> _about_gaps(np.array([0.0, 0.1, 1.0]))
     ['No row has a score between 0.1 and 1: the curve is interpolated there.']
     """
