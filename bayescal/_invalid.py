@@ -19,9 +19,9 @@ DOES_NOT, IS_NOT = ("does not", "do not"), ("is not", "are not")
 class Finding:
     """Values of one argument that break one rule.
 
-    >>> finding = Finding("y_prob", "must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
+    >>> finding = Finding(argument="p", rule="must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
     >>> str(finding)
-    '`y_prob` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7.'
+    '`p` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7.'
     >>> finding.sentence(called="column 'p'", place="in line 6")
     "column 'p' must lie in [0, 1]; 2 of 9 values do not, first in line 6: 7."
     """

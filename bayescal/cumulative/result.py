@@ -43,15 +43,6 @@ class CumulativeDifference(Cumulative):
         Number of rows that were left out because their weight is 0.
     target : {"event", "top-label", "classwise", "confidence"}
         Meaning of outcomes and scores; see `evaluate`.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
-    >>> cd.curve.round(2)
-    array([0.  , 0.12, 0.08, 0.1 ])
-    >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
-    (0.12, (0.2, 0.2), 0.98)
     """
 
     target: str = "confidence"

@@ -67,16 +67,6 @@ class NetBenefit(_presented.Presented):
         Seed of the draws.
     of_rows : tuple of str
         Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> cancer = bc.datasets.load_breast_cancer()
-    >>> curves = bc.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
-    >>> curves.models
-    ('naive_bayes', 'logistic_regression', 'random_forest')
-    >>> curves.difference("random_forest", "naive_bayes").mean().round(3)
-    array([0.009, 0.016])
     """
 
     posterior: ScoreCellsPosterior
@@ -404,18 +394,7 @@ class NetBenefit(_presented.Presented):
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
-
-        Parameters
-        ----------
-        whole : bool, default False
-            Whether the table has all thresholds, instead of about nine.
-
-        Returns
-        -------
-        Sheet
-            The text.
-        """
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
         listed = set(self.thresholds[at].tolist())
         few = np.concatenate([self.few_rows[name] for name in self.models]).tolist()
@@ -486,18 +465,7 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         return f"All rows: {self.overall.sentence(prob)}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
-
-        Parameters
-        ----------
-        whole : bool, default False
-            Whether the table has all thresholds, instead of about nine.
-
-        Returns
-        -------
-        Sheet
-            The text.
-        """
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         every = self.overall.thresholds
         listed = set((every if whole else every[shown(every)]).tolist())
         kept = [

@@ -193,18 +193,6 @@ class Evidence(_presented.Presented):
         Windows, rows, target and bins, in words.
     notes : tuple of str
         Remarks on rows that are not used, and on power.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
-    >>> monitor = bc.CalibrationMonitor(window=1000)
-    >>> confidence = rng.random(8000)
-    >>> truth = np.where(np.arange(8000) < 4000, confidence, confidence**1.5)
-    >>> evidence = monitor.add(rng.random(8000) < truth, confidence, time=np.arange(8000)).evidence()
-    >>> evidence.raised, evidence.alarm, evidence.log_values.round(1)
-    (True, 4000, array([-0.2, -0.3, -0.5, -0.7, 13.7, 37.3, 56.1, 87.1]))
     """
 
     windows: tuple[Start, ...]
@@ -414,18 +402,6 @@ class ConfidenceSequence(_presented.Presented):
         Windows, rows, target and bins, in words.
     notes : tuple of str
         Remarks on rows that are not used.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
-    >>> confidence = rng.random(8000)
-    >>> monitor = bc.CalibrationMonitor(window=1000)
-    >>> monitor = monitor.add(rng.random(8000) < confidence**2, confidence, time=np.arange(8000))
-    >>> sequence = monitor.confidence_sequence()
-    >>> [round(end, 3) for end in sequence.interval], sequence.above(0.1), sequence.below(0.1)
-    ([0.128, 0.194], 0, None)
     """
 
     windows: tuple[Start, ...]

@@ -166,12 +166,6 @@ def labels_needed(
     True
     >>> bc.labels_needed(pilot, width=0.5, rng=1).rows
     0
-
-    Given this pilot, the ECE is below 0.005 with a probability of 0.6, so that no assurance of 0.8 can be promised:
-
-    >>> plan = bc.labels_needed(pilot, below=0.005, rng=1)
-    >>> plan.rows is None, round(plan.reachable, 1)
-    (True, 0.4)
     """
     goals = {"width": width, "below": below, "above": above, "difference": difference}
     goal = checked_goal(pilot_counts, goals, estimand, prob)

@@ -68,13 +68,6 @@ class MultiClassScore(_presented.Presented):
     References
     ----------
     .. [1] D. B. Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> wine = bc.datasets.load_wine()
-    >>> print(bc.scores.multiclass_brier(wine.y_true, wine.y_prob["naive_bayes"]).sentence())
-    The observed multi-class Brier score (sum over 3 classes) is 0.0351 (95 % credible interval 0.0127 to 0.0837).
     """
 
     name: str
