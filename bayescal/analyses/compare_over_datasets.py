@@ -31,7 +31,7 @@ def compare_over_datasets(
     rng: Any = None,
     **options: Any,
 ) -> ComparisonOverDatasets:
-    r"""Compare the same classifiers on several data sets: mean differences, mean ranks, and what they say of others.
+    r"""Compare the same classifiers on several data sets: mean differences, mean ranks, and further data sets.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def hosmer_lemeshow_of(score: Floats, outcome: Floats, groups: int, *, fitted: b
 @public
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTests(_presented.Presented):
-    """Tests of exact calibration; made by `calibration_tests`, which says what they cannot answer.
+    """Tests of exact calibration; made by `calibration_tests`, which states their limits.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class CalibrationTests(_presented.Presented):
         return self.table(**options)
 
     def sentence(self) -> str:
-        """Both statistics in words."""
+        """Return both statistics in words."""
         hl = self.hosmer_lemeshow
         z = "not defined" if self.z != self.z else f"{self.z:.2f} (P {_p(self.p_spiegelhalter)})"
         return (

@@ -425,7 +425,7 @@ class Cumulative(_presented.Presented):
     _step, _counted, _tolerance = "score", "distinct score", 0.0
 
     def sentence(self) -> str:
-        """The largest deviation in words.
+        """Return the largest deviation in words.
 
         Returns
         -------

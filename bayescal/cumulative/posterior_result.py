@@ -269,7 +269,7 @@ class CumulativePosterior(_presented.Presented):
         return self.table(prob, **options)
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The Kuiper statistic of the population in words.
+        """Return the Kuiper statistic of the population in words.
 
         Parameters
         ----------

@@ -365,7 +365,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         )
 
     def sentence(self) -> str:
-        """The number of flagged groups, and the one with the smallest P-value, in words."""
+        """Return the number of flagged groups, and the one with the smallest P-value, in words."""
         first, flagged = self.table()[0], len(self.flagged)
         difference = f"{first['average_difference']:+z.3f}"
         if flagged:

@@ -46,7 +46,7 @@ Ints = NDArray[np.int64]
 @public
 @dataclass(frozen=True, eq=False)
 class ThresholdCounts(Counted):
-    """Numbers of rows by outcome and by the cells between thresholds: all that net benefit needs to know of the rows.
+    """Numbers of rows by outcome and by the cells between thresholds, which are sufficient for net benefit.
 
     Score cell j contains the scores with thresholds[j - 1] <= p < thresholds[j]; the first cell begins at 0, the last
     one ends at 1, which it contains. So a row is treated at thresholds[j], p >= thresholds[j], if its cell is j + 1 or

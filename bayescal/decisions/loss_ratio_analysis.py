@@ -37,7 +37,7 @@ def loss_ratio(
     classes: Sequence[Any] | None = None,
     logits: bool = False,
 ) -> LossRatio:
-    r"""Measure what recalibration on validation rows changes in the loss of decisions on test rows.
+    r"""Estimate the loss of decisions on test rows after recalibration, divided by the loss before.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ class LossRatio(_presented.Presented):
         return self.table(prob, **options)
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------

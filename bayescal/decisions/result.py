@@ -360,7 +360,7 @@ class NetBenefit(_presented.Presented):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------

@@ -71,7 +71,7 @@ class Change(Compared):
     axis = "period"
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words, with its direction.
+        """Return the result in words, with its direction.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Change(Compared):
         return f"{self.verdict(estimand=estimand)} ({numbers}; {shares})."
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words without its numbers, for a title.
+        """Return the result in words without its numbers, for a title.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class Evidence(_presented.Presented):
         return self.table(**options)
 
     def sentence(self) -> str:
-        """The result in words: alarm or no alarm, the evidence and for what, and what the threshold guarantees.
+        """State whether there is an alarm, the evidence, and the guarantee of the threshold.
 
         Returns
         -------
@@ -303,7 +303,7 @@ class Evidence(_presented.Presented):
         )
 
     def _claim(self) -> tuple[str, str]:
-        """Return the evidence and what it is for, and the hypothesis as a condition."""
+        """Return the evidence with its hypothesis, and the hypothesis as a condition."""
         if self.reference is None:
             return (
                 "the evidence that outcomes differ from the predicted probabilities",
@@ -325,7 +325,7 @@ class Evidence(_presented.Presented):
         return (*self.notes, self._meaning()) if len(self) else self.notes
 
     def _meaning(self) -> str:
-        """Return what an alarm, or its absence, does not show, and the method that does."""
+        """Return the limits of an alarm, or of its absence, and the method that goes further."""
         first = self._first_alarm()
         if first is None:
             return NOT_CALIBRATED if self.reference is None else NOT_UNCHANGED
@@ -545,7 +545,7 @@ class ConfidenceSequence(_presented.Presented):
         return [Run("above" if sign > 0 else "below", *ends) for sign, *ends in sides if sign]
 
     def sentence(self) -> str:
-        """The last interval in words.
+        """Return the last interval in words.
 
         Returns
         -------

@@ -130,7 +130,7 @@ class Plan(_presented.Presented):
         return ("simulations", "share", "se", *self.verdicts)
 
     def sentence(self) -> str:
-        """The answer in words."""
+        """Return the answer in words."""
         if self.pilot_verdict is not None:
             return f"No more rows are needed for {self.goal}: {self.pilot_now}."
         if not self.simulated:

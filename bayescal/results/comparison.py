@@ -288,7 +288,7 @@ class Comparison(OfEstimand, Compared):
         return _render.Sheet("", "", (self.axis, *titles), cells)
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words, with its direction: the best classifier and the second best.
+        """Return the result in words, with its direction: the best classifier and the second best.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Comparison(OfEstimand, Compared):
         return self._verdict(estimand).sentence(prob)
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words without its numbers, for a title.
+        """Return the result in words without its numbers, for a title.
 
         Parameters
         ----------

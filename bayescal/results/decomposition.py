@@ -47,7 +47,7 @@ class _Decomposition(_presented.Presented):
         return [*parts, {"part": self.score_name, "sign": "=", "value": self.score}]
 
     def sentence(self) -> str:
-        """The score as the sum of its parts, in words.
+        """Return the score as the sum of its parts, in words.
 
         Returns
         -------

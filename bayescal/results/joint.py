@@ -451,7 +451,7 @@ class Joint(Labelled, _presented.Presented):
 
 
 class OfEstimand(_presented.Presented):
-    """A result that exports what it says about any estimand."""
+    """A result with tables and sentences about any estimand."""
 
     def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
         """Return the result as one HTML page with pictures and sortable tables, or write it to a file.

@@ -312,7 +312,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         )
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words: the two classifiers with the best mean ranks, on these data sets and in a population.
+        """Return the result in words: the two best classifiers by mean rank, on these data sets and in a population.
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         return sentence_of(verdict, len(self.datasets), population, sign, prob)
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """The result on these data sets in words without numbers, for a title.
+        """Return the result on these data sets in words without numbers, for a title.
 
         Parameters
         ----------

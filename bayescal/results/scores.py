@@ -177,7 +177,7 @@ class MultiClassScore(_presented.Presented):
         return f"{self.question}: {self._number(self.observed)}, 95 % interval [{low}, {high}]"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------
@@ -392,7 +392,7 @@ class ScoreComparison(Joint):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words: the best classifier and the second best.
+        """Return the result in words: the best classifier and the second best.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class ScoreComparison(Joint):
         return self._verdict.sentence(prob)
 
     def verdict(self) -> str:
-        """The result in words without its numbers, for a title.
+        """Return the result in words without its numbers, for a title.
 
         Returns
         -------

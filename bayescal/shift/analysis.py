@@ -1,4 +1,4 @@
-"""Calibration in a target population: one function that dispatches on what differs between source and target."""
+"""Calibration in a target population: one function that dispatches on the kind of shift."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, overload

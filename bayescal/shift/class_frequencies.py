@@ -287,7 +287,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------

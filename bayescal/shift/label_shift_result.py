@@ -69,7 +69,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         label: str = "",
         of_adapted: bool = False,
     ) -> "LabelShiftEvaluation":
-        """Return the evaluation of `LabelShiftedCounts` with what belongs to label shift."""
+        """Make the evaluation under label shift from an evaluation of `LabelShiftedCounts`."""
         values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         return cls(**values | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted, of_adapted=of_adapted)
 
@@ -155,7 +155,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Posterior mean and interval in words; see `Evaluation.sentence`."""
+        """Return the posterior mean and interval in words; see `Evaluation.sentence`."""
         return self._headline(prob)
 
     @property
@@ -305,7 +305,7 @@ class LabelShiftClasses(_presented.Presented, Mapping[Any, LabelShiftEvaluation]
         return {"class_frequencies": self.priors.table(prob)}
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The class with the largest posterior mean, in words.
+        """Return the class with the largest posterior mean, in words.
 
         Parameters
         ----------

@@ -169,7 +169,7 @@ class ShiftEvidence(Presented):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Both tests and the total variation in words."""
+        """Return both tests and the total variation in words."""
         low, high = self.total_variation.interval(prob)
         d = max(_render.decimals(high - low), 2)
         mean, low, high = (_render.number(v, d) for v in (self.total_variation.mean(), low, high))

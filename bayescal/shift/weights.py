@@ -89,7 +89,7 @@ class WeightReport(Presented):
         return f"weights, N = {self.n_rows} (effective N = {self.effective_rows:.0f})"
 
     def sentence(self) -> str:
-        """The effective number of rows in words."""
+        """Return the effective number of rows in words."""
         known = f", and the Pareto shape of the largest weights is {self.pareto_k:.2f}"
         shape = "" if np.isnan(self.pareto_k) else known
         largest = _render.percent(self.largest_share)

@@ -366,7 +366,7 @@ class CalibrationCurve(_presented.Presented):
         return self.table(prob, **options)
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The errors in words.
+        """Return the errors in words.
 
         Parameters
         ----------

@@ -242,7 +242,7 @@ class Recalibration(_presented.Presented):
         return f"event intercept and slope, N = {counts.n_rows}{effective}{floor}, {self.posterior.prior}"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Slope and calibration in the large in words.
+        """Return slope and calibration in the large in words.
 
         Parameters
         ----------
