@@ -178,7 +178,7 @@ def plot_forest(
     if len(every) > len(rows):
         words.append(f"the worst {len(rows) - shown.total} of {len(every) - shown.total} rows")
     if step > 1:
-        words.append("for lack of room, not all rows are named")
+        words.append("some rows have no label, for lack of space")
     if beside is not None:
         words.append(f"thin bars below: {'no' if beside.pooling == 'none' else beside.pooling} pooling")
     # the label is centred below the axes, which names at the left make narrower
