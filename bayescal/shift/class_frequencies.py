@@ -73,18 +73,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         How the predictions were used, in words.
     notes : tuple of str
         Warnings about the computation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
-    >>> y, y_target = rng.random(1000) < 0.5, rng.random(1000) < 0.2
-    >>> score = lambda y: 1 / (1 + np.exp(-2 * rng.normal(2 * y - 1.0, 1)))
-    >>> priors = bc.shift.class_priors(y, score(y), score(y_target), rng=1)
-    >>> low, high = priors.interval()
-    >>> bool(low[1] < 0.2 < high[1])
-    True
     """
 
     counts: ShiftCounts

@@ -52,16 +52,6 @@ class ShiftEvidence(Presented):
         Test of equal distributions.
     label_shift : ShiftTest
         Test of label shift: the rows of each class have the same distribution in both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
-    >>> p = rng.random(1000)
-    >>> evidence = bc.shift.evidence(rng.random(1000) < p, p, rng.random(800) ** 2, rng=1)
-    >>> evidence.no_shift.p_value < 0.01
-    True
     """
 
     counts: ShiftCounts

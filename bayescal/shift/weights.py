@@ -41,14 +41,6 @@ class WeightReport(Presented):
     pareto_k : float
         Shape of a generalised Pareto distribution fitted to the largest weights; NaN if there are fewer than about 25
         positive weights, or the largest weights are mostly equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> report = bc.shift.weight_report(np.random.default_rng(1).lognormal(0, 1, 1000))
-    >>> round(report.effective_rows), round(report.effective_share, 2), report.remarks
-    (322, 0.32, ())
     """
 
     n_rows: int
