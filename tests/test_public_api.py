@@ -260,6 +260,15 @@ def test_the_reader_finds_what_is_not_annotated():
     assert len(list(faults("Sums.add", add))) == 3
 
 
+def test_public_docstrings_name_only_what_a_reader_finds():
+    """Classes between backticks are public, in the reference, or in Python."""
+    known = {name.rpartition(":")[2].partition(".")[0] for name in OBJECTS} | {*FORMER, *dir(builtins)}
+    texts = {name: thing.__doc__ or "" for name, thing in (OBJECTS | MEMBERS).items()}
+    named = {name: re.findall(r"(?<!`)`([A-Z][a-z]+[A-Z]\w+)\b[^`]*`(?!`)", text) for name, text in texts.items()}
+    assert sum(map(len, named.values())) > 80
+    assert {name: words for name, words in named.items() if not known.issuperset(words)} == {}
+
+
 def unbound(text):
     """Names that the examples of a docstring use, but neither assign nor import."""
     bound, used = set(dir(builtins)), []

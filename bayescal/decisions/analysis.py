@@ -108,8 +108,8 @@ def net_benefit(
 
     .. math:: NB(t) = P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)
 
-    The posterior is that of a Dirichlet process; see `ScoreCellsPosterior`. Mean and standard deviation have closed
-    forms. The page "Net benefit and decisions" shows how often the intervals contain the truth.
+    The posterior is that of a Dirichlet process. Mean and standard deviation have closed forms. The page "Net benefit
+    and decisions" states the model, and shows how often the intervals contain the truth.
 
     With `cluster`, the Dirichlet process is one of clusters: draws multiply all rows of a cluster by the same number.
     The posterior is then as wide as differences between clusters require, at each threshold and for each difference

@@ -432,7 +432,7 @@ def class_priors(
 
     Notes
     -----
-    `ClassPriorPosterior` and `PriorLikelihoodPosterior` describe the models. With the predicted classes as cells, the
+    The page "When the deployment is not the test set" states the models. With the predicted classes as cells, the
     posterior mean is close to the estimate of [1]_, which inverts the confusion matrix, unless a frequency is near 0.
 
     References

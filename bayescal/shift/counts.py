@@ -185,7 +185,7 @@ class ShiftCounts(Sums):
     def from_target(
         cls, matrix: Floats, event: bool, cells: ShiftCells, bins: Any = None, classes: Sequence[Any] = ()
     ) -> "ShiftCounts":
-        """Count validated rows of the target, shape (n_target, n_classes); see `of_target` and `ShiftedRows`."""
+        """Count validated rows of the target, shape (n_target, n_classes); see `of_target`."""
         target = np.bincount(cells.of_rows(matrix), minlength=len(cells))
         none = np.zeros((cells.n_classes, len(cells)), np.int64)
         binned = _by_bins(matrix, event, bins, partial(ShiftedBins.of_target, n_classes=cells.n_classes))

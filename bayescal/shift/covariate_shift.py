@@ -51,7 +51,7 @@ class CovariateShiftEvaluation(TargetEvaluation):
     Parameters
     ----------
     counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
-        As for `Evaluation`; `counts` are `TargetCounts`.
+        As for `Evaluation`; `counts` have the masses of the target, and accuracies from weighted rows of the source.
     weight_report : WeightReport
         Effective number of rows, largest weight and Pareto shape of the weights.
     """
@@ -63,7 +63,7 @@ class CovariateShiftEvaluation(TargetEvaluation):
 
     @classmethod
     def of(cls, evaluation: Evaluation, weight_report: WeightReport) -> "CovariateShiftEvaluation":
-        """Return the evaluation of `TargetCounts` with the report on its weights."""
+        """Return an evaluation of the target with the report on its weights."""
         known = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         return cls(**known, weight_report=weight_report)
 

@@ -42,7 +42,7 @@ class LabelShiftEvaluation(TargetEvaluation):
     Parameters
     ----------
     counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
-        As for `Evaluation`; `counts` are `LabelShiftedCounts` at the posterior mean of the class frequencies.
+        As for `Evaluation`; `counts` are those of the target at the posterior mean of the class frequencies.
     priors : ClassPriors
         Posterior of the class frequencies.
     evaluate_adapted : callable, optional
@@ -69,7 +69,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         label: str = "",
         of_adapted: bool = False,
     ) -> "LabelShiftEvaluation":
-        """Make the evaluation under label shift from an evaluation of `LabelShiftedCounts`."""
+        """Make the evaluation under label shift from an evaluation of the counts of the target."""
         values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         return cls(**values | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted, of_adapted=of_adapted)
 

@@ -280,8 +280,8 @@ def evidence(
 
     Notes
     -----
-    `CellShiftPosterior` describes the model of the difference, which contains no difference: intervals of the total
-    variation can contain 0. With independent uniform priors of both sides, they could not, however equal the rows are.
+    In the model of the difference, both distributions may be equal, so that intervals of the total variation can
+    contain 0. With independent uniform priors of both sides, they would not contain 0 even for equal distributions.
     The P-value of no shift is exact (permutations of the rows); that of label shift is a posterior predictive check of
     a likelihood ratio. [Covariate shift](../explanation/covariate_shift.md) has their measured levels and power.
 

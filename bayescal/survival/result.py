@@ -88,20 +88,20 @@ class SurvivalEvaluation(Evaluation):
     """The posterior of how well stated risks of an event by a horizon are calibrated.
 
     Returned by `bayescal.survival.evaluate` and `bayescal.survival.evaluate_counts`. It is an `Evaluation` whose
-    outcome is the event by the horizon, and whose counts are `HorizonCounts`: every estimand, plot and table of an
+    outcome is the event by the horizon, with effective numbers of censored rows: every estimand, plot and table of an
     `Evaluation` is available, except for the log score if rows are censored.
 
     Parameters
     ----------
     counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
-        As for `Evaluation`; `counts` are `HorizonCounts`.
+        As for `Evaluation`; `counts` are those of right-censored rows at one horizon.
     """
 
     counts: HorizonCounts
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> "SurvivalEvaluation":
-        """Make the evaluation at a horizon from an evaluation of `HorizonCounts`."""
+        """Make the evaluation at a horizon from an evaluation of censored counts."""
         values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         if evaluation.null_bin_draws is not None:
             values["null_bin_draws"] = _followed_bins(evaluation.null_bin_draws, values["counts"])

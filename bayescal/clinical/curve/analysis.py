@@ -69,14 +69,14 @@ def calibration_curve(
     scores of exactly 0 and 1 have knots of their own (`merge_to_knots`). At these knots, smooth curves (a drift, a
     Gaussian process, or both) compete with the shrinkage model of `evaluate`, which describes errors of single scores,
     of ranges of scores, and noisy labels. The families share the draws in proportion to the tenth powers of their
-    marginal likelihoods, and exact calibration by its posterior probability; `curve_posterior` states the model.
-    Without a positive probability of exact calibration, the absolute value makes every noisy curve look miscalibrated:
-    the intervals of a calibrated classifier would never contain 0. The page "Calibration curve and ICI" shows how often
-    the intervals contain the truth, also for splines and bootstraps.
+    marginal likelihoods, and exact calibration by its posterior probability. Without a positive probability of exact
+    calibration, the absolute value makes every noisy curve look miscalibrated: the intervals of a calibrated classifier
+    would never contain 0. The page "Calibration curve and ICI" states the model, and shows how often the intervals
+    contain the truth, also for splines and bootstraps.
 
-    Weak kinds: where errors are of equal size in most rows, or jump, E90 and Emax are too large, and the band misses
-    scores next to the jump; where the share of rows in error is near 10 % (or 50 %), E90 (or E50) may be far off. A
-    remark names what can be seen of this.
+    Limits: if errors are of equal size in most rows, or jump, E90 and Emax are too large, and the band misses scores
+    next to the jump; if the share of rows in error is near 10 % (or 50 %), E90 (or E50) may be far off. A remark
+    names these cases as far as the rows show them.
 
     The probability of exact calibration has prior odds of 2:3, with which stated probabilities agree with the share of
     calibrated classifiers among random ones; see the page.

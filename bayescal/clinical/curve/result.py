@@ -322,7 +322,7 @@ class CalibrationCurve(_presented.Presented):
         """Shares of exact calibration ("exact") and of the sub-models in the draws; they sum to 1.
 
         Within a family they are posterior probabilities; the families share the draws by powers of their marginal
-        likelihoods, see `curve_posterior`.
+        likelihoods, see `calibration_curve`.
         """
         return self.posterior.probabilities
 

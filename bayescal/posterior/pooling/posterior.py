@@ -255,9 +255,8 @@ class PooledPosterior:
     \mathrm{logit}\,\bar c`. Accuracies are :math:`\mathrm{expit}\,\eta_{gb}`, or vary around it as
     :math:`\mathrm{Beta}(\kappa h, \kappa (1 - h))` with :math:`\kappa = 1 / \tau^2 - 1`. The centre and the standard
     deviations of a, b and the residual form a component of a mixture over a fixed grid [1]_, whose weights all groups
-    share; see `mixture`. If a group has another mean confidence than all rows in a bin, :math:`\delta_b` is replaced by
-    `GroupBins.shifts`. Every draw of the common curve has the same number of draws: the groups do not change its
-    posterior.
+    share; see `mixture`. If a group has another mean confidence than all rows in a bin, :math:`\delta_b` is shifted
+    accordingly. Every draw of the common curve has the same number of draws: the groups do not change its posterior.
 
     A group may also be unlike all others. One component of the mixture is therefore the posterior of the group alone,
     with the marginal likelihood of its own rows: the data decide how often a group has this component, in which its
