@@ -238,6 +238,7 @@ DOCUMENTED = """Add numbers.
         ("add", ">>> ", "", "no example"),
         ("add", "", "", None),
         ("Sums.add", ">>> ", "", None),
+        ("Sums.sample", "Parameters\n    -", "Notes\n    -", "no section of parameters"),
     ],
 )
 def test_the_reader_finds_what_is_missing(name, old, new, fault):
