@@ -41,7 +41,7 @@ class Finding:
     place: str = ""  # position of the first value in words, if not its index: "in line 3"
     span: tuple[float, float] | None = None  # smallest and largest invalid value, shown if `first` is None
     at_least: bool = False  # whether there may be more, as rows that break another rule were not checked for this one
-    context: str = ""  # words before the sentence, as in "model 'a': "
+    context: str = ""  # words before the sentence, as in "classifier 'a': "
     of_all: str = ""  # the hint, if it must be right for all blocks of rows
 
     def __str__(self) -> str:
@@ -188,8 +188,8 @@ def first_of(bad: Array) -> tuple[int, ...]:
 def prefixed(problem: Exception, context: str) -> Exception:
     """Return an exception of the same kind with words before its message.
 
-    >>> prefixed(TypeError("`y_prob` must hold numbers."), "model 'a': ")
-    TypeError("model 'a': `y_prob` must hold numbers.")
+    >>> prefixed(TypeError("`y_prob` must hold numbers."), "classifier 'a': ")
+    TypeError("classifier 'a': `y_prob` must hold numbers.")
     """
     if isinstance(problem, InvalidRows):
         return InvalidRows(replace(problem.finding, context=context + problem.finding.context))

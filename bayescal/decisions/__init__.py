@@ -1,8 +1,8 @@
 """Decisions at thresholds: net benefit, decision curves, and whether recalibration pays.
 
 A patient is treated if the stated risk is at least a threshold, which weighs the harm of treatment against that of a
-missed event. `net_benefit` compares models with treating all and with treating none, as posteriors at each threshold;
-`loss_ratio` is the loss of decisions after recalibration, divided by the loss before.
+missed event. `net_benefit` compares risk models with treating all and with treating none, as posteriors at each
+threshold; `loss_ratio` is the loss of decisions after recalibration, divided by the loss before.
 
 State: settled.
 
