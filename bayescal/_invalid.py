@@ -20,10 +20,10 @@ DOES_NOT, IS_NOT = ("does not", "do not"), ("is not", "are not")
 class Finding:
     """Values of one argument that break one rule.
 
-    >>> found = Finding(argument="y_prob", rule="must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
-    >>> str(found)
-    '`y_prob` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7.'
-    >>> found.sentence(called="column 'p'", place="in line 6")
+    >>> finding = Finding(argument="p", rule="must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
+    >>> str(finding)
+    '`p` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7.'
+    >>> finding.sentence(called="column 'p'", place="in line 6")
     "column 'p' must lie in [0, 1]; 2 of 9 values do not, first in line 6: 7."
     """
 
@@ -42,7 +42,7 @@ class Finding:
     place: str = ""  # position of the first value in words, if not its index: "in line 3"
     span: tuple[float, float] | None = None  # smallest and largest invalid value, shown if `first` is None
     at_least: bool = False  # whether there may be more, as rows that break another rule were not checked for this one
-    context: str = ""  # words before the sentence, as in "model 'a': "
+    context: str = ""  # words before the sentence, as in "classifier 'a': "
     of_all: str = ""  # the hint, if it must be right for all blocks of rows
 
     def __str__(self) -> str:
@@ -189,8 +189,8 @@ def first_of(bad: Array) -> tuple[int, ...]:
 def prefixed(problem: Exception, context: str) -> Exception:
     """Return an exception of the same kind with words before its message.
 
-    >>> prefixed(TypeError("`y_prob` must hold numbers."), "model 'a': ")
-    TypeError("model 'a': `y_prob` must hold numbers.")
+    >>> prefixed(TypeError("`y_prob` must hold numbers."), "classifier 'a': ")
+    TypeError("classifier 'a': `y_prob` must hold numbers.")
     """
     if isinstance(problem, InvalidRows):
         return InvalidRows(replace(problem.finding, context=context + problem.finding.context))

@@ -124,7 +124,7 @@ TABLE = (
           of="evaluate evaluate_counts evaluate_shifted evaluate_shifted_counts shift.label shift.label_counts "
           "shift.covariate survival.evaluate survival.compare compare compare_counts dirichlet_posterior "
           "bin_sensitivity labels_needed"),
-    Meant("prior priors priorrows", "The prior is worth so many rows:", ("pseudo_rows",),
+    Meant("prior priors priorrows", "The prior has the weight of a number of rows:", ("pseudo_rows",),
           of="net_benefit decisions.net_benefit_counts"),
     Meant("prior priors priorsd", "Priors are chosen by", ("prior", "prior_exact"),
           f"{_EVALUATE}, model='dirichlet', alpha='jeffreys')` or "

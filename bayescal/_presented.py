@@ -365,6 +365,7 @@ class Presented:
         Examples
         --------
         >>> import tempfile
+        >>> from pathlib import Path
         >>> import bayescal as bc
         >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -107,7 +107,9 @@ class Draws(NDArrayOperatorsMixin):
 
     Examples
     --------
-    >>> ece = Draws(np.linspace(0.01, 0.03, 2001), "ece")
+    >>> import numpy as np
+    >>> import bayescal as bc
+    >>> ece = bc.Draws(np.linspace(0.01, 0.03, 2001), "ece")
     >>> ece.mean()
     0.02
     >>> ece.interval(0.95)
@@ -373,8 +375,10 @@ class BinDraws:
     --------
     One draw of two bins:
 
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
-    >>> BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass).gap
+    >>> bc.BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass).gap
     array([[ 0.25 , -0.125]])
     """
 

@@ -172,22 +172,23 @@ def evaluate(
     Examples
     --------
     >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p ** 1.3
-    >>> ev = evaluate(y, p, rng=1)
+    >>> ev = bc.evaluate(y, p, rng=1)
     >>> ev.question
     'event ECE, 15 equal-width bins [a, b), N = 1000, shrinkage model'
     >>> ev.ece.interval(0.95)
     (0.0..., 0.1...)
-    >>> list(evaluate(y, p, by=p > 0.5, rng=1))
+    >>> list(bc.evaluate(y, p, by=p > 0.5, rng=1))
     [False, True]
 
     Columns of a data frame name the classes:
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8]})
-    >>> evaluate(["cat", "cat"], frame, target="classwise", rng=1).classes
+    >>> bc.evaluate(["cat", "cat"], frame, target="classwise", rng=1).classes
     ('cat', 'dog')
     """
     settings = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
@@ -284,10 +285,11 @@ def evaluate_counts(
 
     Examples
     --------
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9], bins=5)
-    >>> evaluate_counts(counts, model="dirichlet", alpha="jeffreys", rng=1).plug_in
+    >>> import bayescal as bc
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9], bins=5)
+    >>> bc.evaluate_counts(counts, model="dirichlet", alpha="jeffreys", rng=1).plug_in
     0.233
-    >>> list(evaluate_counts({"north": counts, "south": counts}, rng=1))
+    >>> list(bc.evaluate_counts({"north": counts, "south": counts}, rng=1))
     ['north', 'south']
     """
     checked_pooling(pooling, groups=isinstance(counts, Mapping), model=model)

@@ -155,7 +155,7 @@ def test_a_changed_picture_is_noticed():
 
 
 #: Blocks of pages that are shown and not run: page and number of them.
-NOT_RUN = {"docs/contributing.md": 10, "docs/architecture.md": 6}
+NOT_RUN = {"docs/contributing.md": 9, "docs/architecture.md": 6}
 
 
 def test_no_block_is_skipped_by_a_marker_that_is_written_differently():
@@ -223,7 +223,7 @@ def _object(name):
 def test_everything_in_the_reference_exists_and_is_described():
     parts = [(entry, *entry.rpartition(".")) for entry in reference_entries()]
     found = {entry: getattr(importlib.import_module(module), name) for entry, module, _, name in parts}
-    assert len(found) > 190
+    assert len(found) > 170
     assert [entry for entry, thing in found.items() if not (thing.__doc__ or "").strip()] == []
 
 

@@ -127,6 +127,34 @@ def test_new_things_keep_the_layers(page, request):
             assert layers.violations(path.removeprefix("bayescal/"), source) == []
 
 
+@pytest.mark.parametrize(("page", "start"), [("copy", "compare_halves"), ("topic", "precision:")])
+def test_the_public_names_are_documented_annotated_and_marked(page, start, request):
+    """They keep the rules of `test_public_api.py` and `test_meant.py`."""
+    rules = f"""
+import sys
+sys.path[:0] = [".", {str(ROOT / "tests")!r}]
+import test_public_api as api
+new = {{name: thing for name, thing in (api.OBJECTS | api.MEMBERS).items() if name.startswith({start!r})}}
+assert new
+assert [fault for name, thing in new.items() for fault in api.faults(name, thing)] == []
+assert [name for name, thing in new.items() if api.unbound(thing.__doc__)] == []
+assert [name for name in api.FUNCTIONS if name in new and not hasattr(new[name], "public")] == []
+assert [name for name in api.FUNCTIONS if name in new and new[name].__annotations__["return"] is api.Any] == []
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", rules], cwd=request.getfixturevalue(page)[0], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_examples_print_what_they_show(copy, topic):
+    for folder, files in ((copy[0], ["analyses/halves.py"]), (topic[0], ["precision"])):
+        command = [sys.executable, "-m", "pytest", "-q", "--doctest-modules", *(f"bayescal/{file}" for file in files)]
+        options = ["-p", "no:cacheprovider", "--doctest-continue-on-failure", "-o", "doctest_optionflags=NUMBER"]
+        done = subprocess.run([*command, *options], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
 def test_the_command_line_knows_them(copy):
     folder, _ = copy
     shown = subprocess.run(

@@ -1,6 +1,8 @@
 """The public names: that they are there, documented, and found under one name only."""
 
 import ast
+import builtins
+import doctest
 import importlib
 import inspect
 import pickle
@@ -56,6 +58,15 @@ OBJECTS |= {
     if OBJECTS.get(name) is not (thing := getattr(getattr(bayescal, module), name))
 }
 OBJECTS |= {name: getattr(bayescal, name) for name in set(FORMER) - set(NAMES) if written(name) == f"bayescal.{name}"}
+#: The rest of the reference, such as posteriors that users hold; no name has a point, which members have.
+PAGES = (page.read_text(encoding="utf-8") for page in Path(__file__).parents[1].glob("docs/reference/*.md"))
+ENTRIES = [entry.rpartition(".") for page in PAGES for entry in re.findall(r"^   (bayescal\.[\w.]+)$", page, re.M)]
+KNOWN = {id(thing) for thing in OBJECTS.values()}
+OBJECTS |= {
+    f"{module.replace('.', ':')}:{name}": thing
+    for module, _, name in ENTRIES
+    if id(thing := getattr(importlib.import_module(module), name)) not in KNOWN
+}
 FUNCTIONS = [name for name, thing in OBJECTS.items() if inspect.isfunction(thing)]
 CLASSES = [name for name, thing in OBJECTS.items() if inspect.isclass(thing)]
 
@@ -75,10 +86,15 @@ def test_no_short_name_is_that_of_a_module_of_its_folder():
 
 
 def test_each_public_module_describes_itself_with_an_example():
-    for module in MODULES:
-        text = getattr(bayescal, module).__doc__
-        assert len(text.splitlines()) < 40, module
-        assert ">>> import bayescal as bc" in text, module
+    for module in (bayescal, *(getattr(bayescal, name) for name in MODULES)):
+        assert len(module.__doc__.splitlines()) < 40, module
+        assert ">>> import bayescal as bc" in module.__doc__, module
+
+
+def test_the_package_says_where_to_begin_and_names_its_modules():
+    listed = re.findall(r"^\* `(\w+)`: ", bayescal.__doc__, re.M)
+    assert "Begin with `evaluate`." in bayescal.__doc__
+    assert sorted(listed) == sorted((*MODULES, "datasets"))
 
 
 def test_former_names_still_lead_to_what_they_meant():
@@ -136,8 +152,11 @@ def documented_parameters(body):
     return {name.strip().lstrip("*") for head in heads for name in head.split(" : ")[0].split(",")}
 
 
-def parameters(function):
-    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+def parameters(thing):
+    """Names of the parameters; users do not call warnings and protocols."""
+    if inspect.isclass(thing) and (issubclass(thing, Warning) or getattr(thing, "_is_protocol", False)):
+        return []
+    return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
 
 
 def members():
@@ -168,7 +187,7 @@ def faults(name, thing):
     stated = documented_parameters(found.get("Parameters", ""))
     if not (member and "Parameters" not in found) and set(parameters(thing)) != stated:
         yield f"{name}: documented are {sorted(stated)}, its parameters are {parameters(thing)}"
-    if function and parameters(thing) and "Parameters" not in found:
+    if (function or name.endswith(".sample")) and parameters(thing) and "Parameters" not in found:
         yield f"{name}: no section of parameters"
     if function and not found.get("Returns", "").strip():
         yield f"{name}: it does not say what it returns"
@@ -219,6 +238,7 @@ DOCUMENTED = """Add numbers.
         ("add", ">>> ", "", "no example"),
         ("add", "", "", None),
         ("Sums.add", ">>> ", "", None),
+        ("Sums.sample", "Parameters\n    -", "Notes\n    -", "no section of parameters"),
     ],
 )
 def test_the_reader_finds_what_is_missing(name, old, new, fault):
@@ -239,6 +259,57 @@ def test_the_reader_finds_what_is_not_annotated():
     assert len(list(faults("add", add))) == 2
     del add.__doc__
     assert len(list(faults("Sums.add", add))) == 3
+
+
+def test_public_docstrings_name_only_what_a_reader_finds():
+    """Classes between backticks are public, in the reference, or in Python."""
+    known = {name.rpartition(":")[2].partition(".")[0] for name in OBJECTS} | {*FORMER, *dir(builtins)}
+    texts = {name: thing.__doc__ or "" for name, thing in (OBJECTS | MEMBERS).items()}
+    named = {name: re.findall(r"(?<!`)`([A-Z][a-z]+[A-Z]\w+)\b[^`]*`(?!`)", text) for name, text in texts.items()}
+    assert sum(map(len, named.values())) > 80
+    assert {name: words for name, words in named.items() if not known.issuperset(words)} == {}
+
+
+def unbound(text):
+    """Names that the examples of a docstring use, but neither assign nor import."""
+    bound, used = set(dir(builtins)), []
+    for example in doctest.DocTestParser().get_examples(text):
+        for node in ast.walk(ast.parse(example.source)):
+            if isinstance(node, ast.Name):
+                used.append(node.id) if isinstance(node.ctx, ast.Load) else bound.add(node.id)
+            elif isinstance(node, ast.alias):
+                bound.add((node.asname or node.name).partition(".")[0])
+            elif isinstance(node, ast.arg):
+                bound.add(node.arg)
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
+                bound.add(node.name)
+    return sorted(set(used) - bound)
+
+
+def test_examples_run_in_a_fresh_interpreter():
+    """pytest runs them among the globals of their module, which a reader who pastes them does not have."""
+    modules = {"bayescal": bayescal} | {name: getattr(bayescal, name) for name in (*MODULES, "datasets")}
+    bases = {base for name in CLASSES for base in OBJECTS[name].__mro__ if base.__module__.startswith("bayescal.")}
+    of_bases = {f"{base.__name__}.{name}": part for base in bases for name, part in vars(base).items()}
+    texts = {name: thing.__doc__ for name, thing in (modules | OBJECTS | MEMBERS | of_bases).items()}
+    with_examples = {name: text for name, text in texts.items() if isinstance(text, str) and ">>> " in text}
+    assert len(with_examples) > 150
+    assert {name: names for name, text in with_examples.items() if (names := unbound(text))} == {}
+
+
+@pytest.mark.parametrize(
+    ("example", "names"),
+    [
+        (">>> add(1, 2)", ["add"]),
+        (">>> import bayescal as bc\n>>> bc.ece(x)", ["x"]),
+        (">>> from a import add\n>>> x = [add(i, 2) for i in range(3)]\n>>> x[0]", []),
+        (">>> def twice(x):\n...     return 2 * x\n>>> twice(1), (lambda y: y)(2)", []),
+        (">>> with open(path) as file:\n...     file.read()", ["path"]),
+        (">>> try:\n...     1 / 0\n... except ZeroDivisionError as problem:\n...     print(problem)", []),
+    ],
+)
+def test_the_reader_of_examples_finds_names_without_an_import(example, names):
+    assert unbound(example) == names
 
 
 def test_nothing_public_returns_anything():
@@ -262,7 +333,7 @@ def test_options_are_keywords():
 def test_randomness_is_always_called_rng():
     for name, thing in (OBJECTS | MEMBERS).items():
         if callable(thing):
-            words = set(inspect.signature(thing).parameters)
+            words = set(parameters(thing))
             assert not words & {"seed", "random_state", "key"}, name
 
 

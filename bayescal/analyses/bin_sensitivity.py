@@ -95,9 +95,11 @@ def bin_sensitivity(
     --------
     The outcomes of a calibrated classifier: the plug-in ECE of 50 bins is nearly three times that of 5 bins.
 
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
-    >>> result = bin_sensitivity(rng.random(2000) < p, p, n_bins=(5, 50), rng=1)
+    >>> result = bc.bin_sensitivity(rng.random(2000) < p, p, n_bins=(5, 50), rng=1)
     >>> [(row["binning"], row["n_bins"], round(row["plug_in"], 3)) for row in result.table()]
     [('equal-width', 5, 0.018), ('equal-width', 50, 0.048), ('equal-mass', 5, 0.017), ('equal-mass', 50, 0.05)]
     >>> result.average.interval(0.95)

@@ -122,15 +122,16 @@ def compare(
     Examples
     --------
     >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p
-    >>> comparison = compare(y, {"honest": p, "timid": 0.5 + 0.5 * (p - 0.5)}, rng=1)
+    >>> comparison = bc.compare(y, {"honest": p, "timid": 0.5 + 0.5 * (p - 0.5)}, rng=1)
     >>> comparison.decide("honest", "timid")["p_left"]
     1.0
     >>> comparison.difference("honest", "timid").interval(0.95)
     (-0.13..., -0.08...)
-    >>> sites = compare(y, {"honest": p, "timid": 0.5 + 0.5 * (p - 0.5)}, by=np.arange(2000) % 4, rng=1)
+    >>> sites = bc.compare(y, {"honest": p, "timid": 0.5 + 0.5 * (p - 0.5)}, by=np.arange(2000) % 4, rng=1)
     >>> sites.datasets, sites.difference("honest", "timid").interval(0.95)
     (('group 0', 'group 1', 'group 2', 'group 3'), (-0.12..., -0.07...))
     """
@@ -177,8 +178,9 @@ def compare_counts(
 
     Examples
     --------
-    >>> pair = PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
-    >>> compare_counts({("A", "B"): pair + pair}, rng=1).names
+    >>> import bayescal as bc
+    >>> pair = bc.PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
+    >>> bc.compare_counts({("A", "B"): pair + pair}, rng=1).names
     ('A', 'B')
     """
     width = checked_rope(rope)
@@ -251,10 +253,11 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
 
     Examples
     --------
+    >>> import bayescal as bc
     >>> from bayescal.analyses.one import evaluate_one
-    >>> a = evaluate_one(BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5), rng=1)
-    >>> b = evaluate_one(BinnedCounts.from_arrays([0, 1, 1, 1], [0.4, 0.7, 0.8, 0.9], bins=5), rng=1)
-    >>> sum(compare_independent({"a": a, "b": b}, rng=1).p_best().values())
+    >>> a = evaluate_one(bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5), rng=1)
+    >>> b = evaluate_one(bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.4, 0.7, 0.8, 0.9], bins=5), rng=1)
+    >>> sum(bc.compare_independent({"a": a, "b": b}, rng=1).p_best().values())
     1.0
     """
     names = named_classifiers("evaluations", evaluations)

@@ -31,7 +31,7 @@ def compare_over_datasets(
     rng: Any = None,
     **options: Any,
 ) -> ComparisonOverDatasets:
-    r"""Compare the same classifiers on several data sets: mean differences, mean ranks, and what they say of others.
+    r"""Compare the same classifiers on several data sets: mean differences, mean ranks, and further data sets.
 
     Parameters
     ----------
@@ -88,10 +88,11 @@ def compare_over_datasets(
 
     Examples
     --------
+    >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = {f"hospital {i}": simulate(1000, population="flat", rng=i) for i in range(4)}
-    >>> given = {n: (d.outcome, {"sharp": d.confidence, "timid": 0.25 + d.confidence / 2}) for n, d in rows.items()}
-    >>> result = compare_over_datasets(given, rng=1)
+    >>> hospitals = {n: (d.outcome, {"sharp": d.confidence, "timid": 0.25 + d.confidence / 2}) for n, d in rows.items()}
+    >>> result = bc.compare_over_datasets(hospitals, rng=1)
     >>> result.difference("sharp", "timid").interval(0.95)
     (-0.11..., -0.07...)
     >>> result.population("sharp", "timid").mean.interval(0.95)

@@ -114,7 +114,7 @@ def say_saved(screen: "Console", *paths: Path | None) -> None:
 
 @contextmanager
 def one_clear_message() -> Iterator[None]:
-    """Turn what is wrong with the input into one message on stderr and exit code 2."""
+    """Turn errors about the input into one message on stderr and exit code 2."""
     import typer
 
     try:

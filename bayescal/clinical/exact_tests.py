@@ -92,7 +92,7 @@ def hosmer_lemeshow_of(score: Floats, outcome: Floats, groups: int, *, fitted: b
 @public
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTests(_presented.Presented):
-    """Tests of exact calibration; made by `calibration_tests`, which says what they cannot answer.
+    """Tests of exact calibration; made by `calibration_tests`, which states their limits.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class CalibrationTests(_presented.Presented):
         ]
 
     def sentence(self) -> str:
-        """Both statistics in words."""
+        """Return both statistics in words."""
         hl = self.hosmer_lemeshow
         z = "not defined" if self.z != self.z else f"{self.z:.2f} (P {_p(self.p_spiegelhalter)})"
         return (
@@ -276,9 +276,10 @@ def calibration_tests(
 
     Examples
     --------
+    >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(500, population="flat", curve="shift", strength=0.3, rng=1)
-    >>> tests = calibration_tests(rows.outcome, rows.confidence)
+    >>> tests = bc.clinical.calibration_tests(rows.outcome, rows.confidence)
     >>> round(tests.z, 2), round(tests.p_spiegelhalter, 2)
     (0.33, 0.74)
     >>> round(tests.hosmer_lemeshow.chi_squared, 1), tests.hosmer_lemeshow.df, round(tests.p_hosmer_lemeshow, 3)

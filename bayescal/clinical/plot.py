@@ -62,7 +62,7 @@ class CurvePoints:
 
 
 def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
-    """Compute what `plot_calibration_curve` draws; `prob` is the probability of the interval at each score.
+    """Compute the values that `plot_calibration_curve` draws; `prob` is the probability of the interval at each score.
 
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
@@ -162,7 +162,7 @@ def plot_calibration_curve(
     >>> from matplotlib.figure import Figure
     >>> rows = simulate(1000, population="flat", curve="shift", rng=1)
     >>> curve = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
-    >>> ax = plot_calibration_curve(curve, Figure().subplots())
+    >>> ax = bc.clinical.plot_calibration_curve(curve, Figure().subplots())
     >>> ax.get_ylabel()
     'event rate'
     """
@@ -236,7 +236,7 @@ def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:
 
 
 def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
-    """Compute what `plot_recalibration` draws, from the smallest to the largest stated probability between 0 and 1.
+    """Compute the values that `plot_recalibration` draws, over the range of the probabilities between 0 and 1.
 
     >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
@@ -301,7 +301,8 @@ def plot_recalibration(
     >>> from bayescal.datasets.simulate import simulate
     >>> from matplotlib.figure import Figure
     >>> rows = simulate(1000, population="flat", curve="temperature", rng=1)
-    >>> ax = plot_recalibration(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1), Figure().subplots())
+    >>> rc = bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1)
+    >>> ax = bc.clinical.plot_recalibration(rc, Figure().subplots())
     >>> ax.get_ylabel()
     'event rate'
     """

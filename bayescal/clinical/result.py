@@ -227,7 +227,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         ]
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The main numbers in words, as a paper reports them.
+        """Return the main numbers in words, as a paper reports them.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings of all parts, each once, and what the table leaves out."""
+        """Warnings of all parts, each once, and measures that the table leaves out."""
         of_models = {_render.name(name): parts.remarks for name, parts in self.parts.items()}
         several = len(self.parts) > 1
         texts = of_several(of_models) if several else [text for each in of_models.values() for text in each]

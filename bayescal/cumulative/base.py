@@ -76,8 +76,6 @@ class CumulativeBand(NamedTuple):
 def significant(value: float, places: int) -> str:
     """Format a number with at most `places` decimals, and with at most four significant digits from 1 on.
 
-    Examples
-    --------
     >>> significant(431.2454, 4), significant(0.43125, 4), significant(12345.6, 4)
     ('431.2', '0.4313', '12346')
     """
@@ -424,7 +422,7 @@ class Cumulative(_presented.Presented):
     _step, _counted, _tolerance = "score", "distinct score", 0.0
 
     def sentence(self) -> str:
-        """The largest deviation in words.
+        """Return the largest deviation in words.
 
         Returns
         -------

@@ -159,8 +159,6 @@ def confidence_distributions(
 def curve_of(bins: BinDraws) -> Floats:
     """Compute the cumulative difference of each draw: 0, and the values at the upper ends of the bins.
 
-    Examples
-    --------
     >>> mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
     >>> curve_of(BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass))
     array([[ 0.     ,  0.0625 , -0.03125]])

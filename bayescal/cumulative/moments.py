@@ -190,8 +190,6 @@ class LocalMoments:
     def around(self, low: Indices, high: Indices) -> tuple[Floats, Floats]:
         """Return the second and the third central moment around the rows from `low` to before `high`.
 
-        Examples
-        --------
         Outcomes with the probability 0.1 have the variance 0.09 and the skewness (1 - 0.2) / 0.3 = 2.67.
 
         >>> moments = LocalMoments.of_rows(np.arange(2000.0), (np.arange(2000) % 10 == 0) * 1.0)

@@ -60,7 +60,7 @@ class CumulativePoints:
 
 
 def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
-    """Compute what `plot_cumulative` draws; `prob` is the probability of the band.
+    """Compute the values that `plot_cumulative` draws; `prob` is the probability of the band.
 
     >>> import bayescal as bc
     >>> points = cumulative_points(bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9]))
@@ -149,7 +149,7 @@ def plot_cumulative(
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
-    >>> ax = plot_cumulative(cd, Figure().subplots())
+    >>> ax = bc.cumulative.plot_cumulative(cd, Figure().subplots())
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['0.20', '0.20', '0.20', '0.60', '0.60', '0.90']
     """
@@ -279,8 +279,6 @@ def score_labels(scores: Floats) -> list[str]:
 
     If six are too few, scores near 1 are written as differences from 1. Certain scores are "0" and "1".
 
-    Examples
-    --------
     >>> score_labels(np.array([0.2, 0.9991, 0.9994, 1.0]))
     ['0.2000', '0.9991', '0.9994', '1']
     """

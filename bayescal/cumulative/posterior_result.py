@@ -266,7 +266,7 @@ class CumulativePosterior(_presented.Presented):
         ]
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The Kuiper statistic of the population in words.
+        """Return the Kuiper statistic of the population in words.
 
         Parameters
         ----------

@@ -42,8 +42,6 @@ class Responses:
     def read(cls, response: Any, score: Any, weights: Any, *, others: dict[str, Any]) -> "Responses":
         """Check columns of one length; `others` are further columns of the same rows, to compare their indexes.
 
-        Examples
-        --------
         >>> Responses.read([1, 3], [0.2, 0.7], None, others={}).response
         array([1., 3.])
         """

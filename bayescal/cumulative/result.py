@@ -44,15 +44,6 @@ class CumulativeDifference(Cumulative):
         Number of rows that were left out because their weight is 0.
     target : {"event", "top-label", "classwise", "confidence"}
         Meaning of outcomes and scores; see `evaluate`.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> cd = bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
-    >>> cd.curve.round(2)
-    array([0.  , 0.12, 0.08, 0.1 ])
-    >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
-    (0.12, (0.2, 0.2), 0.98)
     """
 
     target: str = "confidence"
@@ -87,7 +78,7 @@ class CumulativeDifference(Cumulative):
 
         >>> import bayescal as bc
         >>> counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2)
-        >>> cd = CumulativeDifference.from_counts(counts)
+        >>> cd = bc.cumulative.CumulativeDifference.from_counts(counts)
         >>> round(cd.kuiper, 3), round(cd.grid_error, 3)
         (0.2, 0.1)
         >>> round(bc.cumulative.difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
@@ -308,8 +299,6 @@ class CumulativeDifference(Cumulative):
 def question_of(target: str) -> str:
     """Return what is compared, with the target unless outcomes and scores are clear without it.
 
-    Examples
-    --------
     >>> question_of("top-label")
     'top-label cumulative difference between outcomes and scores'
     """

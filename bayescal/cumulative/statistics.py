@@ -370,7 +370,8 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
 
     Examples
     --------
-    >>> rows_for_c_emp(0.05), rows_for_c_emp(0.05, given_scores=True)
+    >>> import bayescal as bc
+    >>> bc.cumulative.rows_for_c_emp(0.05), bc.cumulative.rows_for_c_emp(0.05, given_scores=True)
     (11805, 2952)
     """
     epsilon, prob = _checks.fraction("epsilon", epsilon), _checks.fraction("prob", prob)

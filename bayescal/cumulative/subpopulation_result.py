@@ -110,15 +110,6 @@ class SubpopulationDifference(Cumulative):
         Number of rows that were left out because their weight is 0.
     group : str
         The subpopulation in words, as "ward = 7".
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> sub = bc.cumulative.subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
-    >>> sub.curve
-    array([0.  , 0.25, 0.  ])
-    >>> sub.average_difference
-    0.0
     """
 
     steps: SubpopulationSteps
@@ -362,7 +353,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         )
 
     def sentence(self) -> str:
-        """The number of flagged groups, and the one with the smallest P-value, in words."""
+        """Return the number of flagged groups, and the one with the smallest P-value, in words."""
         first, flagged = self.table()[0], len(self.flagged)
         difference = f"{first['average_difference']:+z.3f}"
         if flagged:

@@ -61,8 +61,6 @@ class Clusters:
 class ClusterCodes:
     """Codes of cluster labels that come in blocks: equal labels have equal codes in all blocks.
 
-    Examples
-    --------
     >>> codes = ClusterCodes()
     >>> codes.of(np.array(["a", "b"], object)), codes.of(np.array(["b", "c"], object)), len(codes)
     (array([0, 1]), array([1, 2]), 3)

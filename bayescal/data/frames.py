@@ -89,8 +89,6 @@ def ordered_categories(values: Any) -> list[Any] | None:
 def labelled(values: Any) -> Any:
     """Return a pandas `Categorical`, as `pandas.cut` makes of an array, as a Series; anything else unchanged.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> labelled(pd.cut([0.1, 0.9], [0, 0.5, 1], labels=["low", "high"])).cat.categories.tolist()
     ['low', 'high']

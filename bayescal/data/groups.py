@@ -101,8 +101,6 @@ class Groups:
 def in_words(label: Any, name: str) -> str:
     """Return the name under which a group is printed; numbers are printed with the name of their column.
 
-    Examples
-    --------
     >>> in_words("north", "site"), in_words(3, "fold"), in_words(("north", 3), "site, fold")
     ('north', 'fold 3', 'north, 3')
     """

@@ -229,8 +229,6 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[An
 def named_by_columns(names: Sequence[Any] | None) -> tuple[Any, ...]:
     """Return the classes that the names of columns state if labels are unknown; empty if they state none.
 
-    Examples
-    --------
     >>> named_by_columns(["cat", "dog"]), named_by_columns(["prob_0", "prob_1"]), named_by_columns(["0", "1"])
     (('cat', 'dog'), (), ())
     """

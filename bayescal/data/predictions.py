@@ -126,7 +126,8 @@ class Predictions:
 
         Examples
         --------
-        >>> Predictions.from_outcomes([0, 1, 1], [0.2, 0.7, 0.9]).confidence
+        >>> import bayescal as bc
+        >>> bc.Predictions.from_outcomes([0, 1, 1], [0.2, 0.7, 0.9]).confidence
         array([0.2, 0.7, 0.9])
         """
         return Columns.read(
@@ -177,7 +178,8 @@ class Predictions:
 
         Examples
         --------
-        >>> p = Predictions.from_labels([2, 0], [[0.1, 0.2, 0.7], [0.3, 0.6, 0.1]])
+        >>> import bayescal as bc
+        >>> p = bc.Predictions.from_labels([2, 0], [[0.1, 0.2, 0.7], [0.3, 0.6, 0.1]])
         >>> p.target, p.confidence, p.outcome
         ('top-label', array([0.7, 0.6]), array([ True, False]))
         """
@@ -207,7 +209,8 @@ class Predictions:
 
         Examples
         --------
-        >>> [p.outcome.tolist() for p in Predictions.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]])]
+        >>> import bayescal as bc
+        >>> [p.outcome.tolist() for p in bc.Predictions.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]])]
         [[False, True], [True, False]]
         """
         return cls.of_classes(ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights))
@@ -312,12 +315,12 @@ class TopLabels:
         return self.columns().checked()
 
 
-def one_model(name: str, values: Any, call: str) -> None:
-    """Refuse a mapping of several models where one column is needed; `call` is the call with a column `p`."""
+def one_classifier(name: str, values: Any, call: str) -> None:
+    """Refuse a mapping of several classifiers where one column is needed; `call` is the call with a column `p`."""
     if isinstance(values, Mapping) and values:
         raise TypeError(
-            f"`{name}` must be one column, not a mapping of {len(values)} (first {next(iter(values))!r}). One model at "
-            f"a time: `{{name: {call} for name, p in models.items()}}`."
+            f"`{name}` must be one column, not a mapping of {len(values)} (first {next(iter(values))!r}). One "
+            f"classifier at a time: `{{name: {call} for name, p in classifiers.items()}}`."
         )
 
 

@@ -284,8 +284,6 @@ def _in_calendar(array: Array) -> NDArray[np.bool_]:
 def in_code(moment: Start) -> str:
     """Return a time as Python code that methods of a monitor accept.
 
-    Examples
-    --------
     >>> in_code(7), in_code(datetime(2026, 3, 1)), in_code(datetime(2026, 3, 1, 6, tzinfo=UTC))
     ('7', "'2026-03-01'", "'2026-03-01T06:00+00:00'")
     """

@@ -55,8 +55,8 @@ class PredictionSet:
     licence: str
 
     def __repr__(self) -> str:
-        models = ", ".join(self.y_prob)
-        return f"PredictionSet({self.name}: {len(self.y_true)} rows, {len(self.classes)} classes, models {models})"
+        names = ", ".join(self.y_prob)
+        return f"PredictionSet({self.name}: {len(self.y_true)} rows, {len(self.classes)} classes, classifiers {names})"
 
 
 def names() -> tuple[str, ...]:
@@ -69,7 +69,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
+    >>> import bayescal as bc
+    >>> bc.datasets.names()
     ('breast_cancer', 'digits', 'wine')
     """
     return tuple(sorted(file.stem for file in Path(__file__).parent.glob("*.parquet")))
@@ -96,7 +97,8 @@ def path(name: str) -> Path:
 
     Examples
     --------
-    >>> path("digits").name
+    >>> import bayescal as bc
+    >>> bc.datasets.path("digits").name
     'digits.parquet'
     """
     from bayescal import _checks
@@ -117,7 +119,8 @@ def load_digits() -> PredictionSet:
 
     Examples
     --------
-    >>> digits = load_digits()
+    >>> import bayescal as bc
+    >>> digits = bc.datasets.load_digits()
     >>> digits.y_true[:5], digits.y_prob["random_forest"].shape
     (array([0, 1, 2, 3, 4]), (1797, 10))
     """
@@ -139,7 +142,8 @@ def load_breast_cancer() -> PredictionSet:
 
     Examples
     --------
-    >>> cancer = load_breast_cancer()
+    >>> import bayescal as bc
+    >>> cancer = bc.datasets.load_breast_cancer()
     >>> int(cancer.y_true.sum()), cancer.y_prob["naive_bayes"].shape
     (357, (569,))
     """
@@ -163,7 +167,8 @@ def load_wine() -> PredictionSet:
 
     Examples
     --------
-    >>> load_wine().y_prob["naive_bayes"].shape
+    >>> import bayescal as bc
+    >>> bc.datasets.load_wine().y_prob["naive_bayes"].shape
     (178, 3)
     """
     return _load(

@@ -88,11 +88,12 @@ def simulate_clusters(
 
     Examples
     --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.clustered import simulate_clusters
     >>> rows = simulate_clusters([10] * 100, dependence=0.5, rng=1)
     >>> rows
     Simulated(1000 rows in 100 clusters, population flat, curve calibrated)
-    >>> from bayescal import evaluate
-    >>> evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, rng=1).counts.clusters.icc
+    >>> bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, rng=1).counts.clusters.icc
     0.2...
     """
     of_cluster = np.asarray(sizes)

@@ -32,6 +32,7 @@ class BetaPopulation:
 
     Examples
     --------
+    >>> from bayescal.datasets.simulate import BetaPopulation
     >>> population = BetaPopulation(1, 1, low=0.5)
     >>> float(population.cdf(0.75)), float(population.quantile(0.5)), population.sample(3, rng=1).shape
     (0.5, 0.75, (3,))
@@ -52,7 +53,20 @@ class BetaPopulation:
         return self.name or f"{self.low:g} + {1 - self.low:g} Beta({self.a:g}, {self.b:g})"
 
     def sample(self, n_rows: int, *, rng: Any = None) -> Floats:
-        """Draw `n_rows` confidences; `rng` is a seed or generator, as for `numpy.random.default_rng`."""
+        """Draw confidences.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows.
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+
+        Returns
+        -------
+        ndarray, shape (n_rows,)
+            Confidences of independent rows.
+        """
         return self.low + (1 - self.low) * _checks.generator(rng).beta(self.a, self.b, n_rows)
 
     def cdf(self, confidence: ArrayLike) -> Floats:
@@ -83,6 +97,7 @@ class Curve:
 
     Examples
     --------
+    >>> from bayescal.datasets.simulate import true_curve
     >>> curve = true_curve("shift", 0.3)
     >>> print(curve, curve([0.5, 0.9]))
     shift 0.3 [0.574 0.924]
@@ -228,6 +243,7 @@ def simulate(
 
     Examples
     --------
+    >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(1000, population="flat", curve="shift", strength=0.3, rng=1)
     >>> rows
     Simulated(1000 rows, population flat, curve shift 0.3)
@@ -276,6 +292,7 @@ def true_curve(curve: Any = "calibrated", strength: float | None = None) -> Curv
 
     Examples
     --------
+    >>> from bayescal.datasets.simulate import true_curve
     >>> print(true_curve("temperature", 2)(0.9))
     0.75
     """
@@ -338,6 +355,7 @@ def true_ece(
     --------
     A shift of the uniform population:
 
+    >>> from bayescal.datasets.simulate import true_ece
     >>> true_ece("flat", "shift", strength=0.3)
     0.0498
     >>> true_ece("flat", lambda p: p**2, bins=[0, 1])  # 1/2 - 1/3
@@ -373,11 +391,12 @@ def true_bins(
     --------
     Accuracies of the curve c^2 on a uniform population: the means of c^2 over both halves are 1/12 and 7/12.
 
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import true_bins
     >>> true = true_bins("flat", lambda p: p**2, bins=2)
     >>> true.mass, true.accuracy, true.confidence
     (array([[0.5, 0.5]]), array([[0.0833, 0.5833]]), array([[0.25, 0.75]]))
-    >>> from bayescal import l2_error
-    >>> l2_error(true)  # ((1/6)^2 / 2 + (1/6)^2 / 2)^(1/2)
+    >>> bc.estimands.l2_error(true)  # ((1/6)^2 / 2 + (1/6)^2 / 2)^(1/2)
     Draws(l2_error: mean 0.1667, 95 % interval [0.1667, 0.1667], 1 draws)
     """
     population, curve = _population(population), true_curve(curve, strength)

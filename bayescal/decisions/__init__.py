@@ -1,8 +1,8 @@
 """Decisions at thresholds: net benefit, decision curves, and whether recalibration pays.
 
 A patient is treated if the stated risk is at least a threshold, which weighs the harm of treatment against that of a
-missed event. `net_benefit` compares models with treating all and with treating none, as posteriors at each threshold;
-`loss_ratio` is the loss of decisions after recalibration, divided by the loss before.
+missed event. `net_benefit` compares risk models with treating all and with treating none, as posteriors at each
+threshold; `loss_ratio` is the loss of decisions after recalibration, divided by the loss before.
 
 State: settled.
 
@@ -10,8 +10,8 @@ Examples
 --------
 >>> import bayescal as bc
 >>> cancer = bc.datasets.load_breast_cancer()
->>> found = bc.decisions.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
->>> found.difference("random_forest", "naive_bayes").mean().round(3)
+>>> curves = bc.decisions.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
+>>> curves.difference("random_forest", "naive_bayes").mean().round(3)
 array([0.009, 0.016])
 """
 

@@ -112,8 +112,8 @@ def net_benefit(
 
     .. math:: NB(t) = P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)
 
-    The posterior is that of a Dirichlet process; see `ScoreCellsPosterior`. Mean and standard deviation have closed
-    forms. The page "Net benefit and decisions" shows how often the intervals contain the truth.
+    The posterior is that of a Dirichlet process. Mean and standard deviation have closed forms. The page "Net benefit
+    and decisions" states the model, and shows how often the intervals contain the truth.
 
     With `cluster`, the Dirichlet process is one of clusters: draws multiply all rows of a cluster by the same number.
     The posterior is then as wide as differences between clusters require, at each threshold and for each difference
@@ -130,13 +130,14 @@ def net_benefit(
     Examples
     --------
     >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p
-    >>> found = net_benefit(y, {"new": p, "old": np.sqrt(p)}, [0.2, 0.5, 0.8], rng=1)
-    >>> found.net_benefit["new"].mean().round(3)
+    >>> curves = bc.net_benefit(y, {"new": p, "old": np.sqrt(p)}, [0.2, 0.5, 0.8], rng=1)
+    >>> curves.net_benefit["new"].mean().round(3)
     array([0.388, 0.234, 0.113])
-    >>> found.p_best["new"].round(2)
+    >>> curves.p_best["new"].round(2)
     array([1.  , 1.  , 0.98])
     """
     named, by_model = probabilities_by_model(y_prob)
@@ -245,14 +246,15 @@ def net_benefit_counts(
 
     Examples
     --------
-    >>> day = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.3, 0.8])
-    >>> net_benefit_counts(day + day, rng=1).observed["model"].round(3)
+    >>> import bayescal as bc
+    >>> day = bc.decisions.ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.3, 0.8])
+    >>> bc.decisions.net_benefit_counts(day + day, rng=1).observed["model"].round(3)
     array([0.667, 0.333])
 
     Bins of equal width on a file, a stream or a database serve as well:
 
-    >>> binned = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=10, target="event")
-    >>> net_benefit_counts(binned, [0.3, 0.8], rng=1).observed["model"].round(3)
+    >>> binned = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=10, target="event")
+    >>> bc.decisions.net_benefit_counts(binned, [0.3, 0.8], rng=1).observed["model"].round(3)
     array([0.667, 0.333])
     """
     options = (pseudo_rows, harm, prevalence, draws)

@@ -46,7 +46,7 @@ Ints = NDArray[np.int64]
 @public
 @dataclass(frozen=True, eq=False)
 class ThresholdCounts(Counted):
-    """Numbers of rows by outcome and by the cells between thresholds: all that net benefit needs to know of the rows.
+    """Numbers of rows by outcome and by the cells between thresholds, which are sufficient for net benefit.
 
     Score cell j contains the scores with thresholds[j - 1] <= p < thresholds[j]; the first cell begins at 0, the last
     one ends at 1, which it contains. So a row is treated at thresholds[j], p >= thresholds[j], if its cell is j + 1 or
@@ -72,7 +72,8 @@ class ThresholdCounts(Counted):
 
     Examples
     --------
-    >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5, 0.8])
+    >>> import bayescal as bc
+    >>> counts = bc.decisions.ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5, 0.8])
     >>> counts.cells.tolist(), counts.n
     ([[0, 0], [1, 1], [2, 1]], array([1, 1, 1]))
     >>> (counts + counts).n
@@ -102,7 +103,8 @@ class ThresholdCounts(Counted):
 
         Examples
         --------
-        >>> ThresholdCounts.empty([0.2, 0.5]).n_rows
+        >>> import bayescal as bc
+        >>> bc.decisions.ThresholdCounts.empty([0.2, 0.5]).n_rows
         0
         """
         names = model_names(models)
@@ -144,7 +146,8 @@ class ThresholdCounts(Counted):
 
         Examples
         --------
-        >>> counts = ThresholdCounts.from_arrays([0, 1], {"new": [0.2, 0.7], "old": [0.6, 0.6]}, 0.5)
+        >>> import bayescal as bc
+        >>> counts = bc.decisions.ThresholdCounts.from_arrays([0, 1], {"new": [0.2, 0.7], "old": [0.6, 0.6]}, 0.5)
         >>> counts.cells.tolist()
         [[0, 1, 0], [1, 1, 1]]
         """
@@ -238,8 +241,9 @@ class ThresholdCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
+        >>> import bayescal as bc
         >>> frame = pa.table({"cancer": [0, 1, 1], "new": [0.2, 0.7, 0.9], "old": [0.6, 0.4, 0.8]})
-        >>> counts = ThresholdCounts.from_frame(frame, 0.5, outcome="cancer", confidence=["new", "old"])
+        >>> counts = bc.decisions.ThresholdCounts.from_frame(frame, 0.5, outcome="cancer", confidence=["new", "old"])
         >>> counts.models, counts.cells.tolist()
         (('new', 'old'), [[0, 1, 0], [1, 0, 1], [1, 1, 1]])
         """
@@ -292,9 +296,9 @@ class ThresholdCounts(Counted):
 
         Examples
         --------
-        >>> from bayescal import BinnedCounts
-        >>> binned = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=10, target="event")
-        >>> ThresholdCounts.from_bins(binned, [0.5, 0.8]).cells.tolist()
+        >>> import bayescal as bc
+        >>> binned = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=10, target="event")
+        >>> bc.decisions.ThresholdCounts.from_bins(binned, [0.5, 0.8]).cells.tolist()
         [[0, 0], [1, 1], [2, 1]]
         """
         margins = event_margins(counts)
@@ -327,7 +331,8 @@ class ThresholdCounts(Counted):
 
         Examples
         --------
-        >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5, 0.8])
+        >>> import bayescal as bc
+        >>> counts = bc.decisions.ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5, 0.8])
         >>> counts.at(0.8).cells.tolist()
         [[0, 0], [0, 1], [1, 1]]
         """

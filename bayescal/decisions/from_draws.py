@@ -21,8 +21,6 @@ def gain_of_treating(thresholds: Floats, prevalence: float | None = None) -> Flo
 
     With a `prevalence`, of rows whose probabilities are given the outcome.
 
-    Examples
-    --------
     >>> gain_of_treating(np.array([0.2, 0.5]))
     array([[-0.25, -1.  ],
            [ 1.  ,  1.  ]])
@@ -34,8 +32,6 @@ def gain_of_treating(thresholds: Floats, prevalence: float | None = None) -> Flo
 def share_treated(mass: Floats) -> Floats:
     """Sum the masses of score cells from each threshold on; the last axis is the cell, and then the threshold.
 
-    Examples
-    --------
     >>> share_treated(np.array([0.5, 0.3, 0.2]))
     array([0.5, 0.2])
     """

@@ -37,7 +37,7 @@ def loss_ratio(
     classes: Sequence[Any] | None = None,
     logits: bool = False,
 ) -> LossRatio:
-    r"""Measure what recalibration on validation rows changes in the loss of decisions on test rows.
+    r"""Estimate the loss of decisions on test rows after recalibration, divided by the loss before.
 
     Parameters
     ----------
@@ -90,10 +90,11 @@ def loss_ratio(
 
     Examples
     --------
+    >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> test, validation = (simulate(2000, population="flat", curve="shift", strength=1.0, rng=i) for i in (1, 2))
-    >>> found = loss_ratio(test.outcome, test.confidence, validation.outcome, validation.confidence, rng=1)
-    >>> found.mean_ratio.interval()
+    >>> ratio = bc.decisions.loss_ratio(test.outcome, test.confidence, validation.outcome, validation.confidence, rng=1)
+    >>> ratio.mean_ratio.interval()
     (0.82..., 0.89...)
     """
     _checks.one_of("recalibration", recalibration, METHODS)

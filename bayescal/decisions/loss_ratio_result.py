@@ -172,7 +172,7 @@ class LossRatio(_presented.Presented):
         return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------
@@ -203,18 +203,7 @@ class LossRatio(_presented.Presented):
         return f"loss ratio of {self.method}, {at}, prior: {PSEUDO_ROWS:g} pseudo-rows, c_emp before {self.c_emp:.4f}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
-
-        Parameters
-        ----------
-        whole : bool, default False
-            Whether the table has all thresholds, instead of about nine.
-
-        Returns
-        -------
-        Sheet
-            The text.
-        """
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         every = self.table()
         rows = every if whole else [every[i] for i in shown(self.thresholds)]
         cells = [

@@ -96,7 +96,7 @@ def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> Cho
 
 
 def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: bool = False) -> DecisionCurvePoints:
-    """Compute what `plot_decision_curve` draws; `standardized` divides net benefits by the prevalence.
+    """Compute the values that `plot_decision_curve` draws; `standardized` divides net benefits by the prevalence.
 
     `prob` is the probability of the bands, and from which a model is marked as useful.
 
@@ -193,7 +193,7 @@ def plot_decision_curve(
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> dc = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], [0.3, 0.5, 0.8], rng=1)
-    >>> ax = plot_decision_curve(dc, Figure().subplots())
+    >>> ax = bc.decisions.plot_decision_curve(dc, Figure().subplots())
     >>> ax.get_xlabel(), len(ax.lines)
     ('threshold probability', 3)
     """
@@ -389,7 +389,7 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     >>> from matplotlib.figure import Figure
     >>> first, second = (simulate(2000, curve="shift", population="flat", strength=1, rng=seed) for seed in (1, 2))
     >>> rows = first.outcome, first.confidence, second.outcome, second.confidence
-    >>> ax = plot_loss_ratio(bc.decisions.loss_ratio(*rows, rng=1), Figure().subplots())
+    >>> ax = bc.decisions.plot_loss_ratio(bc.decisions.loss_ratio(*rows, rng=1), Figure().subplots())
     >>> ax.get_ylabel()
     'loss after / before'
     """

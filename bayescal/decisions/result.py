@@ -67,16 +67,6 @@ class NetBenefit(_presented.Presented):
         Seed of the draws.
     of_rows : tuple of str
         Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> cancer = bc.datasets.load_breast_cancer()
-    >>> found = bc.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
-    >>> found.models
-    ('naive_bayes', 'logistic_regression', 'random_forest')
-    >>> found.difference("random_forest", "naive_bayes").mean().round(3)
-    array([0.009, 0.016])
     """
 
     posterior: ScoreCellsPosterior
@@ -281,8 +271,8 @@ class NetBenefit(_presented.Presented):
         Examples
         --------
         >>> import bayescal as bc
-        >>> found = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], 0.5, rng=1)
-        >>> found.difference("model", "treat all").mean().round(1)
+        >>> curves = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], 0.5, rng=1)
+        >>> curves.difference("model", "treat all").mean().round(1)
         array([0.2])
         """
         if first is None and second is None and len(self.models) == 2:
@@ -369,7 +359,7 @@ class NetBenefit(_presented.Presented):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------
@@ -403,18 +393,7 @@ class NetBenefit(_presented.Presented):
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
-
-        Parameters
-        ----------
-        whole : bool, default False
-            Whether the table has all thresholds, instead of about nine.
-
-        Returns
-        -------
-        Sheet
-            The text.
-        """
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
         listed = set(self.thresholds[at].tolist())
         few = np.concatenate([self.few_rows[name] for name in self.models]).tolist()
@@ -485,18 +464,7 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         return f"All rows: {self.overall.sentence(prob)}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
-
-        Parameters
-        ----------
-        whole : bool, default False
-            Whether the table has all thresholds, instead of about nine.
-
-        Returns
-        -------
-        Sheet
-            The text.
-        """
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds."""
         every = self.overall.thresholds
         listed = set((every if whole else every[shown(every)]).tolist())
         kept = [

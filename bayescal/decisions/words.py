@@ -34,8 +34,6 @@ DECISIVE_SHARE = 0.1
 def shown(thresholds: Floats) -> NDArray[np.intp]:
     """Return the positions of the thresholds that are printed: all, multiples of 0.1, or evenly spread ones.
 
-    Examples
-    --------
     >>> t = np.arange(1, 100) / 100
     >>> t[shown(t)]
     array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
@@ -117,8 +115,6 @@ def counting(counts: ThresholdCounts) -> Floats:
 def of_draws(probability: float) -> str:
     """Format a share of draws, which is not exactly 0 or 1 because no draw, or every draw, has a property.
 
-    Examples
-    --------
     >>> of_draws(1.0), of_draws(0.75), of_draws(0.0)
     ('> 0.99', '0.75', '< 0.01')
     """
@@ -134,8 +130,6 @@ def decimals_of(table: Sequence[Mapping[str, Any]]) -> int:
 def ranges(thresholds: Floats, marked: NDArray[np.bool_]) -> str:
     """Describe marked thresholds as ranges.
 
-    Examples
-    --------
     >>> ranges(np.array([0.1, 0.2, 0.3, 0.5]), np.array([True, True, False, True]))
     '0.1 to 0.2 and 0.5'
     """
@@ -157,12 +151,10 @@ def curve_sentence(
     `prob` a model is called useful.
     """
     named, left_out = list(models.items())[:NAMED_MODELS], len(models) - NAMED_MODELS
+    rest = f" The table has {left_out} more." if left_out > 0 else ""
     if len(thresholds) == 1:
-        texts = [_at_one(name, thresholds[0], *numbers, prob, treat_all[0]) for name, numbers in named]
-        return " ".join([*texts, f"The table has {left_out} more."] if left_out > 0 else texts)
-    where = [f"{_called(name)} {_useful_at(thresholds, numbers[2], prob)}" for name, numbers in named]
-    if left_out > 0:
-        where.append(f"and {left_out} more in the table")
+        return " ".join(_at_one(name, thresholds[0], *numbers, prob, treat_all[0]) for name, numbers in named) + rest
+    where = [f"for {_called(name)} {_useful_at(thresholds, numbers[2], prob)}" for name, numbers in named]
     if len(models) == 1:
         where[0] = _useful_at(thresholds, next(iter(models.values()))[2], prob)
         only = next(iter(models))
@@ -170,7 +162,8 @@ def curve_sentence(
         return (
             f"{name} has a larger net benefit than treating all and treating none (probability >= {prob:g}) {where[0]}."
         )
-    return f"Larger net benefit than treating all and treating none (probability >= {prob:g}): {'; '.join(where)}."
+    larger = f"The net benefit is larger than those of treating all and treating none (probability >= {prob:g})"
+    return f"{larger} {'; '.join(where)}.{rest}"
 
 
 def _useful_at(thresholds: Floats, useful: Floats, prob: float) -> str:
@@ -219,8 +212,6 @@ def question(counts: ThresholdCounts, prior: str, prevalence: float | None, harm
 def thresholds_and_rows(counts: ThresholdCounts) -> str:
     """Return the part of a specification that names thresholds and rows.
 
-    Examples
-    --------
     >>> thresholds_and_rows(ThresholdCounts.from_arrays([0, 1], [0.2, 0.7], [0.1, 0.5]))
     '2 thresholds from 0.1 to 0.5, N = 2'
     """
@@ -251,8 +242,6 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
 
     These are few rows on a side, or few treated rows of an outcome that decide.
 
-    Examples
-    --------
     >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
     >>> for remark in remarks_of(counts):
     ...     print(remark[:75])

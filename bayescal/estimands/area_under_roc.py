@@ -65,10 +65,12 @@ def auc_grid_error(counts: Counts) -> float:
 
     Examples
     --------
-    >>> from bayescal import BinnedCounts, evaluate
+    >>> import bayescal as bc
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.6, 0.7, 0.9]
-    >>> auc_grid_error(BinnedCounts.from_arrays(y, p, bins=2)), auc_grid_error(evaluate(y, p, bins=2, rng=1).counts)
-    (0.222..., 0.0)
+    >>> bc.estimands.auc_grid_error(bc.BinnedCounts.from_arrays(y, p, bins=2))
+    0.222...
+    >>> bc.estimands.auc_grid_error(bc.evaluate(y, p, bins=2, rng=1).counts)
+    0.0
     """
     return ranks_of(counts).grid_error
 
@@ -228,10 +230,11 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     Examples
     --------
-    >>> from bayescal import evaluate
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
-    >>> evaluation = evaluate(rng.random(2000) < p, p, rng=1)
+    >>> evaluation = bc.evaluate(rng.random(2000) < p, p, rng=1)
     >>> evaluation.plug_in_of("auc")
     0.82...
     >>> evaluation.auc.interval(0.95)

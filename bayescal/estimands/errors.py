@@ -79,12 +79,13 @@ def ece(bin_draws: BinDraws) -> Draws:
     Three bins with masses 0.5, 0.3 and 0.2 have gaps of 0.2, -0.1 and 0.4 in the first draw:
     0.5 x 0.2 + 0.3 x 0.1 + 0.2 x 0.4 = 0.21. In the second draw a bin without a gap adds nothing.
 
+    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> EXAMPLE.mass, EXAMPLE.gap
     (array([[0.5 , 0.3 , 0.2 ],
            [0.25, 0.5 , 0.25]]), array([[ 0.2, -0.1,  0.4],
            [-0.3,  0. ,  0.5]]))
-    >>> ece(EXAMPLE).values
+    >>> bc.estimands.ece(EXAMPLE).values
     array([0.21, 0.2 ])
     """
     # Guo et al. (2017), equation 3, for each draw
@@ -126,8 +127,9 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     Higher orders weigh large gaps more. The bins of `ece` with p = 4: 0.5 x 0.2^4 + 0.3 x 0.1^4 + 0.2 x 0.4^4 =
     0.00595, whose fourth root is 0.278. Order 1 is the ECE, and as p grows the error approaches the largest gap, 0.4.
 
+    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
-    >>> [float(lp_error(EXAMPLE, p).values[0]) for p in (1, 4, 1000)]
+    >>> [float(bc.estimands.lp_error(EXAMPLE, p).values[0]) for p in (1, 4, 1000)]
     [0.21, 0.278, 0.399]
     """
     order = float(_checks.positive("p", p))
@@ -174,10 +176,11 @@ def l2_error(bin_draws: BinDraws) -> Draws:
     The bins of `ece`: 0.5 x 0.2^2 + 0.3 x 0.1^2 + 0.2 x 0.4^2 = 0.055, whose square root is 0.2345. Its square exceeds
     that of the ECE by the variance of the absolute gaps, here 0.055 - 0.21^2 = 0.0109.
 
+    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
-    >>> l2_error(EXAMPLE).values
+    >>> bc.estimands.l2_error(EXAMPLE).values
     array([0.2345, 0.2915])
-    >>> l2_error(EXAMPLE).values ** 2 - ece(EXAMPLE).values ** 2
+    >>> bc.estimands.l2_error(EXAMPLE).values ** 2 - bc.estimands.ece(EXAMPLE).values ** 2
     array([0.0109, 0.045 ])
     """
     return Draws(lp_error(bin_draws, 2).values, "l2_error")
@@ -226,12 +229,13 @@ def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
     others, the largest gaps are 0.2 in the first draw and 0.3 in the second, in bins with masses 0.5 and 0.25. At least
     40 % of the population have an error of 0.2 in the first draw, and of 0 in the second.
 
+    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> EXAMPLE.occupied
     array([ True,  True, False])
-    >>> largest_error(EXAMPLE).values
+    >>> bc.estimands.largest_error(EXAMPLE).values
     array([0.2, 0.3])
-    >>> largest_error(EXAMPLE, share=0.4).values
+    >>> bc.estimands.largest_error(EXAMPLE, share=0.4).values
     array([0.2, 0. ])
     """
     gap = np.abs(bin_draws.gap)[:, bin_draws.occupied]
@@ -299,16 +303,18 @@ def e90_bins(bin_draws: BinDraws) -> Draws:
     The third of the bins of `ece` has the largest gap, but no rows. Of the others, the largest gaps are 0.2 in the
     first draw and 0.3 in the second, in bins with masses 0.5 and 0.25.
 
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
-    >>> e90_bins(EXAMPLE).values
+    >>> bc.estimands.e90_bins(EXAMPLE).values
     array([0.2, 0.3])
 
     A bin with 5 % of the population and an error of 0.5 does not count: the error of the others is 0.01, and the ECE is
     0.05 x 0.5 + 0.95 x 0.01 = 0.0345.
 
     >>> mass, accuracy = np.array([[0.05, 0.95]]), np.array([[0.4, 0.51]])
-    >>> bins = BinDraws(mass, accuracy, np.array([[0.9, 0.5]]), np.ones(2, bool), mass)
-    >>> float(e90_bins(bins).values[0]), float(ece(bins).values[0])
+    >>> bins = bc.BinDraws(mass, accuracy, np.array([[0.9, 0.5]]), np.ones(2, bool), mass)
+    >>> float(bc.estimands.e90_bins(bins).values[0]), float(bc.estimands.ece(bins).values[0])
     (0.01, 0.0345)
     """
     return Draws(largest_error(bin_draws, SHARE_OF_E90).values, "e90_bins")
@@ -351,8 +357,9 @@ def signed_error(bin_draws: BinDraws) -> Draws:
     Gaps of opposite sign cancel. The first draw of the bins of `ece`: 0.5 x 0.2 - 0.3 x 0.1 + 0.2 x 0.4 = 0.15. This is
     the mean accuracy, 0.47, less the mean confidence, 0.32.
 
+    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
-    >>> signed_error(EXAMPLE).values
+    >>> bc.estimands.signed_error(EXAMPLE).values
     array([0.15, 0.05])
     >>> [float((EXAMPLE.mass * values).sum(axis=1)[0]) for values in (EXAMPLE.accuracy, EXAMPLE.confidence)]
     [0.47, 0.32]
@@ -383,8 +390,9 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
     --------
     One of the bins of `ece` is over-confident in each draw, not the same one: 0.3 x 0.1 and 0.25 x 0.3.
 
+    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
-    >>> overconfidence(EXAMPLE).values
+    >>> bc.estimands.overconfidence(EXAMPLE).values
     array([0.03 , 0.075])
     """
     return Draws(_weighted(bin_draws, np.maximum(-bin_draws.gap, 0.0)), "overconfidence")
@@ -412,10 +420,11 @@ def underconfidence(bin_draws: BinDraws) -> Draws:
     --------
     The first draw of the bins of `ece`: 0.5 x 0.2 + 0.2 x 0.4 = 0.18. Both parts add up to the ECE within each draw.
 
+    >>> import bayescal as bc
     >>> from bayescal.estimands.errors import EXAMPLE
-    >>> underconfidence(EXAMPLE).values
+    >>> bc.estimands.underconfidence(EXAMPLE).values
     array([0.18 , 0.125])
-    >>> underconfidence(EXAMPLE).values + overconfidence(EXAMPLE).values
+    >>> bc.estimands.underconfidence(EXAMPLE).values + bc.estimands.overconfidence(EXAMPLE).values
     array([0.21, 0.2 ])
     """
     return Draws(_weighted(bin_draws, np.maximum(bin_draws.gap, 0.0)), "underconfidence")

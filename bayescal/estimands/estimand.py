@@ -96,11 +96,11 @@ class Estimand:
 
     Examples
     --------
+    >>> import bayescal as bc
     >>> def mean_accuracy(bin_draws):
     ...     return (bin_draws.mass * bin_draws.accuracy).sum(axis=1)
-    >>> record = Estimand("mean_accuracy", mean_accuracy, "mean accuracy", better="larger")
-    >>> from bayescal import evaluate
-    >>> evaluate([0, 1, 1, 1], [0.3, 0.6, 0.8, 0.9], rng=1).draws(record)
+    >>> record = bc.estimands.Estimand("mean_accuracy", mean_accuracy, "mean accuracy", better="larger")
+    >>> bc.evaluate([0, 1, 1, 1], [0.3, 0.6, 0.8, 0.9], rng=1).draws(record)
     Draws(mean_accuracy: mean 0.65..., 95 % interval [0.41..., 0.87...], 4000 draws)
     """
 

@@ -111,7 +111,8 @@ def register(estimand: Estimand) -> Estimand:
     --------
     Registering the same record again changes nothing.
 
-    >>> register(registered()["ece"]).symbol
+    >>> import bayescal as bc
+    >>> bc.estimands.register(bc.estimands.registered()["ece"]).symbol
     'ECE'
     """
     _load_package()
@@ -174,7 +175,8 @@ def registered() -> dict[str, Estimand]:
 
     Examples
     --------
-    >>> registered()["ece"].bounds
+    >>> import bayescal as bc
+    >>> bc.estimands.registered()["ece"].bounds
     (0.0, 1.0)
     """
     _load_package()

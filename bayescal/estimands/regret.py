@@ -1,4 +1,4 @@
-"""Regret of a threshold: what acting on the scores costs, because they are not calibrated."""
+"""Regret of a threshold: the loss of decisions because scores are miscalibrated."""
 
 import numpy as np
 from numpy.typing import NDArray

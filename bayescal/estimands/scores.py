@@ -101,12 +101,12 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
 
     Examples
     --------
-    >>> from bayescal.posterior.dirichlet import dirichlet_posterior
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays(rng.random(4000) < p, p, bins=1)
-    >>> brier_score(dirichlet_posterior(counts).sample(4000, rng=1), counts, rng=1).interval(0.95)
+    >>> counts = bc.BinnedCounts.from_arrays(rng.random(4000) < p, p, bins=1)
+    >>> bc.estimands.brier_score(bc.dirichlet_posterior(counts).sample(4000, rng=1), counts, rng=1).interval(0.95)
     (0.16..., 0.17...)
     """
     mean, sd, least, most = mean_losses(counts)
@@ -200,10 +200,11 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     --------
     The expected log score of calibrated uniform probabilities is 1/2.
 
-    >>> from bayescal import evaluate
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
-    >>> evaluate(rng.random(4000) < p, p, rng=1).log_score.interval(0.95)
+    >>> bc.evaluate(rng.random(4000) < p, p, rng=1).log_score.interval(0.95)
     (0.48..., 0.51...)
     """
     n_draws, generator = len(bin_draws), _checks.generator(rng)

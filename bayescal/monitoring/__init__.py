@@ -1,4 +1,4 @@
-"""Calibration of a stream: windows of time, changes between periods, and alarms that stay valid.
+"""Calibration of a stream: windows of time, changes between periods, and anytime-valid alarms.
 
 `CalibrationMonitor` counts rows by window. Its methods return the other results of this module: `change` compares two
 periods, `evidence` collects evidence against calibration or against a reference after each window, and

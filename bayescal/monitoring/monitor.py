@@ -62,9 +62,9 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
 
     Notes
     -----
-    *Repeated looks.* `evidence` and `alarm` stay valid however often one looks: the probability of any false alarm over
-    the life of a stream is at most 0.05; likewise for any interval of `confidence_sequence` that misses the ECE. This
-    holds for one stream and one hypothesis; with m of them, pass ``level=0.05 / m``. Each posterior of
+    *Repeated looks.* `evidence` and `alarm` are anytime-valid: the probability of any false alarm over the life of a
+    stream is at most 0.05, for any number of looks; likewise for any interval of `confidence_sequence` that misses the
+    ECE. This holds for one stream and one hypothesis; with m of them, pass ``level=0.05 / m``. Each posterior of
     `change` is valid for its own rows, regardless of earlier looks, and states the size of a change. However, a rule
     that triggers the first time a 95 % interval of the change excludes 0 will eventually trigger on a stream that has
     not changed: if each look is wrong with probability 0.05, thirty independent looks are wrong at least once with
@@ -72,8 +72,10 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
-    >>> monitor = CalibrationMonitor(window="1d", target="event")
+    >>> monitor = bc.CalibrationMonitor(window="1d", target="event")
     >>> for day in ("2026-03-01", "2026-03-02", "2026-03-03"):
     ...     confidence = rng.random(2000)
     ...     truth = confidence if day < "2026-03-03" else confidence**2

@@ -71,7 +71,7 @@ class Change(Compared):
     axis = "period"
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words, with its direction.
+        """Return the result in words, with its direction.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Change(Compared):
         return f"{self.verdict(estimand=estimand)} ({numbers}; {shares})."
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words without its numbers, for a title.
+        """Return the result in words without its numbers, for a title.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class Evidence(_presented.Presented):
     r"""Evidence against a hypothesis about a stream, after each window, and the alarm that it raises.
 
     Returned by `CalibrationMonitor.evidence`. The values are an e-process: if the hypothesis is true, the probability
-    that they *ever* reach 20 is at most 1/20, however often one looks and whenever one stops. An alarm at 20 is
+    that they *ever* reach 20 is at most 1/20, for any number of looks and any rule for stopping. An alarm at 20 is
     therefore false for at most 5 % of the streams for which the hypothesis is true. Use `raised` in an ``if``: `alarm`
     may be the window 0.
 
@@ -193,17 +193,6 @@ class Evidence(_presented.Presented):
         Windows, rows, target and bins, in words.
     notes : tuple of str
         Remarks on rows that are not used, and on power.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
-    >>> monitor = bc.CalibrationMonitor(window=1000)
-    >>> confidence = rng.random(8000)
-    >>> truth = np.where(np.arange(8000) < 4000, confidence, confidence**1.5)
-    >>> evidence = monitor.add(rng.random(8000) < truth, confidence, time=np.arange(8000)).evidence()
-    >>> evidence.raised, evidence.alarm, evidence.log_values.round(1)
-    (True, 4000, array([-0.2, -0.3, -0.5, -0.7, 13.7, 37.3, 56.1, 87.1]))
     """
 
     windows: tuple[Start, ...]
@@ -287,7 +276,7 @@ class Evidence(_presented.Presented):
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def sentence(self) -> str:
-        """The result in words: alarm or no alarm, the evidence and for what, and what the threshold guarantees.
+        """State whether there is an alarm, the evidence, and the guarantee of the threshold.
 
         Returns
         -------
@@ -311,7 +300,7 @@ class Evidence(_presented.Presented):
         )
 
     def _claim(self) -> tuple[str, str]:
-        """Return the evidence and what it is for, and the hypothesis as a condition."""
+        """Return the evidence with its hypothesis, and the hypothesis as a condition."""
         if self.reference is None:
             return (
                 "the evidence that outcomes differ from the predicted probabilities",
@@ -333,7 +322,7 @@ class Evidence(_presented.Presented):
         return (*self.notes, self._meaning()) if len(self) else self.notes
 
     def _meaning(self) -> str:
-        """Return what an alarm, or its absence, does not show, and the method that does."""
+        """Return the limits of an alarm, or of its absence, and the method that goes further."""
         first = self._first_alarm()
         if first is None:
             return NOT_CALIBRATED if self.reference is None else NOT_UNCHANGED
@@ -388,7 +377,7 @@ class Run(NamedTuple):
 @public
 @dataclass(frozen=True, eq=False, repr=False)
 class ConfidenceSequence(_presented.Presented):
-    """Intervals of the ECE of all rows up to each window, valid however often one looks.
+    """Anytime-valid intervals of the ECE of all rows up to each window.
 
     Returned by `CalibrationMonitor.confidence_sequence`. If the accuracies of the bins do not change, all intervals
     contain the ECE of the rows up to their window with probability at least `prob`, all at once. So one may look after
@@ -410,17 +399,6 @@ class ConfidenceSequence(_presented.Presented):
         Windows, rows, target and bins, in words.
     notes : tuple of str
         Remarks on rows that are not used.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
-    >>> confidence = rng.random(8000)
-    >>> monitor = bc.CalibrationMonitor(window=1000)
-    >>> monitor = monitor.add(rng.random(8000) < confidence**2, confidence, time=np.arange(8000))
-    >>> sequence = monitor.confidence_sequence()
-    >>> [round(end, 3) for end in sequence.interval], sequence.above(0.1), sequence.below(0.1)
-    ([0.128, 0.194], 0, None)
     """
 
     windows: tuple[Start, ...]
@@ -553,7 +531,7 @@ class ConfidenceSequence(_presented.Presented):
         return [Run("above" if sign > 0 else "below", *ends) for sign, *ends in sides if sign]
 
     def sentence(self) -> str:
-        """The last interval in words.
+        """Return the last interval in words.
 
         Returns
         -------

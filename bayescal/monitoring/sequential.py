@@ -28,11 +28,11 @@ Floats = NDArray[np.float64]
 #: Hints of errors about arguments.
 BOUNDS = "`start` and `end` are bounds of the windows that are tested; a reference is `reference=(start, end)`."
 LEVEL = "`level` is the probability of a false alarm, such as 0.05: an alarm is raised at 1 / `level`."
-PROB = "`prob` is the probability that all intervals hold: 0.95 for one of 0.05 that any of them does not."
+PROB = "`prob` is the probability that all intervals contain the ECE, such as 0.95."
 
 
 class SequentialTests:
-    """Methods of a monitor that stay valid however often one looks.
+    """Anytime-valid methods of a monitor, which may be called after every window.
 
     The results are functions of the counts by window, so that no state is stored: the order in which batches arrive
     within a window, workers whose monitors are added, and restarts do not matter.
@@ -90,6 +90,7 @@ class SequentialTests:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import bayescal as bc
         >>> rng = np.random.default_rng(1)
         >>> confidence, time = rng.random(8000), np.arange(8000)
@@ -124,7 +125,7 @@ class SequentialTests:
         return self.evidence().alarm
 
     def confidence_sequence(self, start: Any = None, end: Any = None, *, prob: float = 0.95) -> ConfidenceSequence:
-        """Intervals of the ECE of all rows up to each window, valid however often one looks.
+        """Compute anytime-valid intervals of the ECE of all rows up to each window.
 
         Parameters
         ----------
@@ -150,6 +151,7 @@ class SequentialTests:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import bayescal as bc
         >>> rng = np.random.default_rng(1)
         >>> confidence = rng.random(8000)

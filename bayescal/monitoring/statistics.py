@@ -1,4 +1,4 @@
-r"""Sequential statistics of windows: e-processes and a confidence sequence, valid however often one looks.
+r"""Sequential statistics of windows: e-processes and a confidence sequence, both anytime-valid.
 
 A window is one row of arrays: numbers of rows, numbers of outcomes 1 and mean confidences by bin.
 

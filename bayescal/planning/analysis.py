@@ -157,20 +157,16 @@ def labels_needed(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(300)
-    >>> pilot = BinnedCounts.from_arrays(rng.random(300) < confidence, confidence, bins=5)
-    >>> plan = labels_needed(pilot, width=0.03, simulations=20, draws=200, rng=1)
+    >>> pilot = bc.BinnedCounts.from_arrays(rng.random(300) < confidence, confidence, bins=5)
+    >>> plan = bc.labels_needed(pilot, width=0.03, simulations=20, draws=200, rng=1)
     >>> plan.rows > 300
     True
-    >>> labels_needed(pilot, width=0.5, rng=1).rows
+    >>> bc.labels_needed(pilot, width=0.5, rng=1).rows
     0
-
-    Given this pilot, the ECE is below 0.005 with a probability of 0.6, so that no assurance of 0.8 can be promised:
-
-    >>> plan = labels_needed(pilot, below=0.005, rng=1)
-    >>> plan.rows is None, round(plan.reachable, 1)
-    (True, 0.4)
     """
     goals = {"width": width, "below": below, "above": above, "difference": difference}
     goal = checked_goal(pilot_counts, goals, estimand, prob)

@@ -1,4 +1,4 @@
-"""Goals of a plan: what is asked for, checked and in words."""
+"""Goals of a plan: checks of the arguments, and the goal in words."""
 
 import math
 from dataclasses import dataclass

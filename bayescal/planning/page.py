@@ -29,8 +29,8 @@ def _(result: Plan, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
 def _(result: Plan) -> Content:
     sheet = result.sheet(whole=True)
     note = (
-        "share: fraction of the simulated studies with this number of rows that meet the goal; se: its standard error. "
-        "The answer is the number of rows at which the share is the assurance."
+        "P(goal met): share of the simulated studies with this number of rows that meet the goal, with its standard "
+        "error. The answer is the number of rows at which this probability is the assurance."
     )
     shown = [Table("Simulated numbers of rows", sheet.header, sheet.rows, note)] if sheet.header else []
     return Content("How many labels are needed", sheet, shown, {})

@@ -130,7 +130,7 @@ class Plan(_presented.Presented):
         return ("simulations", "share", "se", *self.verdicts)
 
     def sentence(self) -> str:
-        """The answer in words."""
+        """Return the answer in words."""
         if self.pilot_verdict is not None:
             return f"No more rows are needed for {self.goal}: {self.pilot_now}."
         if not self.simulated:
@@ -169,7 +169,7 @@ class Plan(_presented.Presented):
             + [f"{row[name]:.2f}" for name in named]
             for row in self.curve()
         ]
-        header = ("rows", "share", "se", "simulations", *named)
+        header = ("rows to label", "P(goal met)", "standard error", "simulations", *named)
         return _render.Sheet(self.sentence(), self.spec, header, rows, self._remarks())
 
     def _remarks(self) -> list[str]:

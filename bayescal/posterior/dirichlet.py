@@ -171,9 +171,9 @@ class DirichletPosterior:
 
         Examples
         --------
-        >>> from bayescal import BinnedCounts
-        >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
-        >>> dirichlet_posterior(counts).ece_mean()
+        >>> import bayescal as bc
+        >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+        >>> bc.dirichlet_posterior(counts).ece_mean()
         0.217658
         """
         return float(self.mass_mean() @ self._gap_moments()[0])
@@ -300,9 +300,9 @@ def dirichlet_posterior(
 
     Examples
     --------
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
-    >>> posterior = dirichlet_posterior(counts, alpha="jeffreys")
+    >>> import bayescal as bc
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> posterior = bc.dirichlet_posterior(counts, alpha="jeffreys")
     >>> posterior.accuracy_mean()
     array([0.25 , 0.625])
     """

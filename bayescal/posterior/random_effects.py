@@ -44,8 +44,10 @@ class RandomEffectsPosterior:
     --------
     Three data sets with the same difference: the mean is 0.02, and little is known about its spread.
 
-    >>> found = RandomEffectsPosterior(np.array([[0.02, 0.02, 0.02]]), np.array([[0.01, 0.01, 0.01]]), 0.05)
-    >>> found.mean_moments
+    >>> import numpy as np
+    >>> from bayescal.posterior.random_effects import RandomEffectsPosterior
+    >>> posterior = RandomEffectsPosterior(np.array([[0.02, 0.02, 0.02]]), np.array([[0.01, 0.01, 0.01]]), 0.05)
+    >>> posterior.mean_moments
     (array([0.02]), array([0.01...]))
     """
 
@@ -98,8 +100,19 @@ class RandomEffectsPosterior:
     def sample(self, n_draws: int, rng: np.random.Generator, *, common: bool = False) -> tuple[Floats, Floats, Floats]:
         """Draw the mean, the standard deviation between data sets, and the difference on a new data set.
 
-        Each has shape (n_draws, n_problems); draws are joint. If `common`, all problems use the same random numbers, so
-        that draws of one do not depend on the others.
+        Parameters
+        ----------
+        n_draws : int
+            Number of draws.
+        rng : Generator
+            Generator of random numbers.
+        common : bool, default False
+            Whether all problems use the same random numbers, so that draws of one do not depend on the others.
+
+        Returns
+        -------
+        mean, spread, new : ndarray, shape (n_draws, n_problems)
+            Joint draws.
         """
         n_problems = len(self.estimate)
         between = (self.probabilities[:, 1:] + self.probabilities[:, :-1]) / 2

@@ -49,7 +49,7 @@ class Series:
 
 
 def series(result: BinSensitivity, prob: float = 0.95) -> tuple[list[int], list[Series]]:
-    """Return the numbers of bins in increasing order, and what `plot_bin_sensitivity` draws for each way of binning."""
+    """Return the numbers of bins in increasing order, and the values that are drawn for each way of binning."""
     rows, inner = result.table(prob), result.table(INNER)
     numbers = sorted({row["n_bins"] for row in rows})
     ways = list(dict.fromkeys(row["binning"] for row in rows))
@@ -98,7 +98,7 @@ def plot_bin_sensitivity(
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> result = bc.bin_sensitivity([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=(1, 2), rng=1)
-    >>> ax = plot_bin_sensitivity(result, Figure().subplots())
+    >>> ax = bc.plot_bin_sensitivity(result, Figure().subplots())
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['1', '2']
     """

@@ -74,7 +74,7 @@ class ComparisonShapes:
 
 
 def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> ComparisonShapes:
-    """Compute what `plot_comparison` draws; TypeError if `comparison` is not a comparison.
+    """Compute the values that `plot_comparison` draws; TypeError if `comparison` is not a comparison.
 
     >>> import bayescal as bc
     >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.2, 0.4, 0.7, 0.9]}, rng=1)
@@ -227,7 +227,7 @@ def draw_curve(ax: "Axes", shapes: ComparisonShapes, color: str) -> None:
         clip_on=False,
     )
     ax.set(xlim=(0, shapes.ropes[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
-    ax.set_xlabel("difference that still counts as equal", fontsize=SMALL)
+    ax.set_xlabel("largest difference that counts as equal", fontsize=SMALL)
     ax.set_ylabel("P(equal)", fontsize=SMALL)
     calm(ax)
     ax.tick_params(axis="y", labelsize=SMALL)
@@ -323,7 +323,7 @@ def plot_comparison(
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.3, 0.4, 0.6, 0.7]}, rng=1)
-    >>> ax = plot_comparison(comparison, Figure().subplots())
+    >>> ax = bc.plot_comparison(comparison, Figure().subplots())
     >>> len(ax.child_axes)
     2
     """
@@ -451,14 +451,14 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     draw_forest(below, rows, [colors.reference] * len(rows))
     write_above(below, ((0.0, "left", sides[0], sided.main), (1.0, "right", sides[1], sided.other)))
     below.set_xlabel(
-        f"{what} of {wrapped(best, 40)} minus that of each\ngrey: equal within {shapes.rope:g}",
+        f"{what} of {wrapped(best, 40)} minus that of the row\ngrey: differences of at most {shapes.rope:g}",
         fontsize=SMALL,
         parse_math=False,
     )
     draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [colors.main] * n)
     empty = f"empty: < {EMPTY:g}"
     ranks.set_xlabel(
-        f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'the darker, the more probable'})",
+        f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'darker: more probable'})",
         fontsize=SMALL,
     )
     draw_probabilities(beside, shapes.decided, ["P(1st)", "P(equal)", "P(2nd)"], list(colors.three))

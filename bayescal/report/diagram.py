@@ -78,7 +78,7 @@ class ReliabilityPoints:
 
 
 def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> ReliabilityPoints:
-    """Compute what `plot_reliability` draws: one entry for each bin with rows.
+    """Compute the values that `plot_reliability` draws, one entry per bin with rows.
 
     Raise TypeError if `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
 

@@ -85,11 +85,12 @@ class CalibrationDisplay:
     Examples
     --------
     >>> import numpy as np
+    >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = np.where(rng.random(1000) < p, "yes", "no")
-    >>> display = CalibrationDisplay.from_predictions(
+    >>> display = bc.CalibrationDisplay.from_predictions(
     ...     y, p, n_bins=5, pos_label="yes", name="forest", rng=1, ax=Figure().subplots()
     ... )
     >>> display
@@ -267,12 +268,13 @@ class CalibrationDisplay:
 
         Examples
         --------
+        >>> import bayescal as bc
         >>> from matplotlib.figure import Figure
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.naive_bayes import GaussianNB
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> classifier = GaussianNB().fit(X[::2], y[::2])
-        >>> display = CalibrationDisplay.from_estimator(classifier, X[1::2], y[1::2], rng=1, ax=Figure().subplots())
+        >>> display = bc.CalibrationDisplay.from_estimator(classifier, X[1::2], y[1::2], rng=1, ax=Figure().subplots())
         >>> display.estimator_name, display.pos_label, round(display.evaluation.ece.mean(), 2)
         ('GaussianNB', 1, 0.06)
         """
@@ -341,8 +343,9 @@ class CalibrationDisplay:
 
         Examples
         --------
+        >>> import bayescal as bc
         >>> from matplotlib.figure import Figure
-        >>> display = CalibrationDisplay.from_predictions(
+        >>> display = bc.CalibrationDisplay.from_predictions(
         ...     [-1, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=2, rng=1, ax=Figure().subplots()
         ... )
         >>> display.prob_true, display.prob_pred

@@ -187,7 +187,7 @@ def _(
 
 
 def with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:
-    """Return what the document of a result with one table contains."""
+    """Return the document of a result with one table."""
     sheet = result.sheet(whole=True)
     return {
         **head(RESULT_SCHEMA, sheet, parameters),
@@ -200,7 +200,7 @@ def with_table(result: _presented.Presented, parameters: Parameters, **options: 
 
 
 def head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str, Any]:
-    """Return what every document begins with: schema, version, specification, sentence and parameters."""
+    """Return the first entries of every document: schema, version, specification, sentence and parameters."""
     fields = {"schema": schema, "bayescal": __version__, "spec": sheet.spec, "sentence": sheet.sentence}
     return {**fields, "parameters": dict(parameters)}
 

@@ -75,7 +75,7 @@ class Forest:
 
 
 def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
-    """Compute what a forest plot shows of draws of shape (n_draws, n_rows).
+    """Compute the means and intervals of a forest plot from draws of shape (n_draws, n_rows).
 
     >>> rows = forest(["a"], np.linspace(0, 1, 1001)[:, None])
     >>> rows.low, rows.inner_low, rows.mean
@@ -150,7 +150,7 @@ def plot_forest(
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1)
-    >>> ax = plot_forest(grouped, Figure().subplots())
+    >>> ax = bc.plot_forest(grouped, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['f (n = 2)', 'm (n = 2)', 'all rows (n = 4)']
     """
@@ -178,7 +178,7 @@ def plot_forest(
     if len(every) > len(rows):
         words.append(f"the worst {len(rows) - shown.total} of {len(every) - shown.total} rows")
     if step > 1:
-        words.append("for lack of room, not all rows are named")
+        words.append("some rows have no label, for lack of space")
     if beside is not None:
         words.append(f"thin bars below: {'no' if beside.pooling == 'none' else beside.pooling} pooling")
     write_label(ax, rows, (axis_label(estimand, shown.target), *words, key(prob)), small=small)

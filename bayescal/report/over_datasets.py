@@ -93,7 +93,7 @@ def plot_over_datasets(
     >>> from matplotlib.figure import Figure
     >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
     >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
-    >>> ax = plot_over_datasets(bc.compare_over_datasets(rows, bins=2, rng=1), Figure().subplots())
+    >>> ax = bc.plot_over_datasets(bc.compare_over_datasets(rows, bins=2, rng=1), Figure().subplots())
     >>> [" ".join(label.get_text().split()) for label in ax.get_yticklabels()]
     ['one (n = 3)', 'other (n = 3)', 'mean of these data sets', 'population mean', 'new data set']
     """

@@ -96,7 +96,7 @@ class PosteriorShapes:
 
 
 def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float = 0.95) -> PosteriorShapes:
-    """Compute what `plot_posterior` draws; TypeError if `evaluation` is something else.
+    """Compute the values that `plot_posterior` draws; TypeError if `evaluation` is something else.
 
     >>> import bayescal as bc
     >>> shapes = posterior_shapes(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
@@ -170,7 +170,7 @@ def plot_posterior(
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, model="dirichlet", rng=1)
-    >>> ax = plot_posterior(ev, Figure().subplots())
+    >>> ax = bc.plot_posterior(ev, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['posterior', 'if calibrated']
     """

@@ -148,21 +148,21 @@ def plot_reliability(
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
-    >>> ax = plot_reliability(ev, Figure().subplots())
+    >>> ax = bc.plot_reliability(ev, Figure().subplots())
     >>> ax.get_ylabel()
     'event rate'
 
     Two classifiers in one diagram:
 
     >>> other = bc.evaluate([0, 1, 1, 1], [0.1, 0.3, 0.8, 0.9], bins=2, rng=1)
-    >>> ax = plot_reliability({"A": ev, "B": other}, Figure().subplots())
+    >>> ax = bc.plot_reliability({"A": ev, "B": other}, Figure().subplots())
     >>> [line.get_label()[:5] for line in ax.get_lines() if line.get_gid() == "observed"]
     ['A: EC', 'B: EC']
 
     Two choices of bins for the same rows, side by side:
 
     >>> both = bc.bin_sensitivity([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=2, rng=1)
-    >>> axes = plot_reliability(both, Figure().subplots(1, 2))
+    >>> axes = bc.plot_reliability(both, Figure().subplots(1, 2))
     >>> [ax.get_title("left").splitlines()[0] for ax in axes]
     ['2 equal-width bins', '2 equal-mass bins']
     """

@@ -109,7 +109,7 @@ class BinSensitivity(_presented.Presented):
         return rows
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The range of answers in words, and how it compares with the width of one interval.
+        """Return the range of answers in words, and how it compares with the width of one interval.
 
         Parameters
         ----------

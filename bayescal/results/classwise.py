@@ -208,7 +208,7 @@ class ClasswiseEvaluation(Evaluations):
         return wording.specification(self.question, self.ece, self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words."""
+        """Return the result in words."""
         return wording.sentence(self._headline(prob), self.ece, prob, self.plug_in, self.null)
 
     def _headline(self, prob: float) -> str:

@@ -285,7 +285,7 @@ class Comparison(OfEstimand, Compared):
         return _render.Sheet("", "", (self.axis, *titles), cells)
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words, with its direction: the best classifier and the second best.
+        """Return the result in words, with its direction: the best classifier and the second best.
 
         Parameters
         ----------

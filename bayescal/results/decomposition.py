@@ -47,7 +47,7 @@ class _Decomposition(_presented.Presented):
         return [*parts, {"part": self.score_name, "sign": "=", "value": self.score}]
 
     def sentence(self) -> str:
-        """The score as the sum of its parts, in words.
+        """Return the score as the sum of its parts, in words.
 
         Returns
         -------
@@ -162,13 +162,6 @@ class CorpDecomposition(_Decomposition):
         Score of the constant forecast, whose probability is the observed share of outcome 1.
     of_rows : tuple of str
         Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> parts = bc.scores.brier_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
-    >>> print(parts.sentence())
-    The observed Brier score is 0.2250 = miscalibration 0.1000 - discrimination 0.1250 + uncertainty 0.2500.
     """
 
     miscalibration: float

@@ -347,7 +347,7 @@ class Evaluation(_presented.Presented):
         return wording.specification(self.question, self.ece, None if self.null_bin_draws is None else self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------

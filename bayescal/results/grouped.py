@@ -320,6 +320,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import bayescal as bc
         >>> p, site = np.tile([0.2, 0.4, 0.6, 0.8], 100), np.arange(400) // 80
         >>> y = np.arange(400) % 10 < 10 * p

@@ -497,10 +497,10 @@ class Judged(Joint):
 
 
 class OfEstimand(Judged):
-    """A result that states and exports what it says about any estimand."""
+    """A result with tables and sentences about any estimand."""
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words without its numbers, for a title.
+        """Return the result in words without its numbers, for a title.
 
         Parameters
         ----------
@@ -516,7 +516,7 @@ class OfEstimand(Judged):
 
     @property
     def spec(self) -> str:
-        """The comparison on one line, for the ECE; see `specification` for other estimands."""
+        """Return the comparison on one line, for the ECE; see `specification` for other estimands."""
         return self.specification()
 
     @abstractmethod

@@ -308,7 +308,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         )
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The result in words: the two classifiers with the best mean ranks, on these data sets and in a population.
+        """Return the result in words: the two best classifiers by mean rank, on these data sets and in a population.
 
         Parameters
         ----------

@@ -67,13 +67,6 @@ class MultiClassScore(_presented.Presented):
     References
     ----------
     .. [1] D. B. Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> wine = bc.datasets.load_wine()
-    >>> print(bc.scores.multiclass_brier(wine.y_true, wine.y_prob["naive_bayes"]).sentence())
-    The observed multi-class Brier score (sum over 3 classes) is 0.0351 (95 % credible interval 0.0127 to 0.0837).
     """
 
     name: str
@@ -183,7 +176,7 @@ class MultiClassScore(_presented.Presented):
         return f"{self.question}: {self._number(self.observed)}, 95 % interval [{low}, {high}]"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------
@@ -253,8 +246,8 @@ class ScoreComparison(Judged):
     --------
     >>> import bayescal as bc
     >>> wine = bc.datasets.load_wine()
-    >>> found = bc.scores.compare(wine.y_true, wine.y_prob, rng=1)
-    >>> found.difference("naive_bayes", "random_forest").interval(0.95)
+    >>> comparison = bc.scores.compare(wine.y_true, wine.y_prob, rng=1)
+    >>> comparison.difference("naive_bayes", "random_forest").interval(0.95)
     (-0.03..., 0.01...)
     """
 
@@ -397,7 +390,7 @@ class ScoreComparison(Judged):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words: the best classifier and the second best.
+        """Return the result in words: the best classifier and the second best.
 
         Parameters
         ----------
@@ -413,7 +406,7 @@ class ScoreComparison(Judged):
         return self._verdict(None).sentence(prob)
 
     def verdict(self) -> str:
-        """The result in words without its numbers, for a title.
+        """Return the result in words without its numbers, for a title.
 
         Returns
         -------

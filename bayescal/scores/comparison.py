@@ -93,13 +93,14 @@ def compare(
     Labels are drawn from known probabilities. The other classifier states 1/3 for every class.
 
     >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> true = rng.dirichlet(np.ones(3), 2000)
     >>> y = (true.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
-    >>> found = compare(y, {"true": true, "constant": np.full((2000, 3), 1 / 3)}, rng=1)
-    >>> found.decide("true", "constant")["p_left"]
+    >>> comparison = bc.scores.compare(y, {"true": true, "constant": np.full((2000, 3), 1 / 3)}, rng=1)
+    >>> comparison.decide("true", "constant")["p_left"]
     1.0
-    >>> found.difference("true", "constant").interval(0.95)
+    >>> comparison.difference("true", "constant").interval(0.95)
     (-0.18..., -0.15...)
     """
     names = named_classifiers("y_prob", y_prob)

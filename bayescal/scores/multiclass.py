@@ -134,8 +134,9 @@ def multiclass_brier(
     --------
     The first row has the loss 0.2^2 + 0.1^2 + 0.1^2 = 0.06, the second 0.3^2 + 0.5^2 + 0.2^2 = 0.38.
 
+    >>> import bayescal as bc
     >>> y, p = [0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]
-    >>> {name: round(multiclass_brier(y, p, convention=name).observed, 4) for name in ("sum", "mean", "half")}
+    >>> {name: round(bc.scores.multiclass_brier(y, p, convention=name).observed, 4) for name in ("sum", "mean", "half")}
     {'sum': 0.22, 'mean': 0.0733, 'half': 0.11}
     """
     _checks.one_of("convention", convention, CONVENTIONS)
@@ -183,7 +184,8 @@ def multiclass_log(
     --------
     The score is -(log 0.8 + log 0.5) / 2.
 
-    >>> round(multiclass_log([0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]).observed, 4)
+    >>> import bayescal as bc
+    >>> round(bc.scores.multiclass_log([0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]).observed, 4)
     0.4581
     """
     rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights).checked()

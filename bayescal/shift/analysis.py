@@ -1,4 +1,4 @@
-"""Calibration in a target population: one function that dispatches on what differs between source and target."""
+"""Calibration in a target population: one function that dispatches on the kind of shift."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, overload
@@ -78,10 +78,11 @@ def evaluate_shifted(
     Examples
     --------
     >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(2000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
-    >>> evaluate_shifted(y, p, p_target, shift="label", rng=1).ece.interval(0.95)
+    >>> bc.evaluate_shifted(y, p, p_target, shift="label", rng=1).ece.interval(0.95)
     (0.1..., 0.1...)
     """
     _checks.one_of("shift", shift, ("label", "covariate"), CALLED)

@@ -37,7 +37,9 @@ class ShiftCells:
 
     Examples
     --------
-    >>> cells = ShiftCells(np.array([[0.8], [0.7]]))
+    >>> import numpy as np
+    >>> import bayescal as bc
+    >>> cells = bc.shift.ShiftCells(np.array([[0.8], [0.7]]))
     >>> cells.of_rows(np.array([[0.9, 0.1], [0.6, 0.4], [0.4, 0.6], [0.3, 0.7]]))
     array([1, 0, 2, 3])
     """
@@ -84,7 +86,8 @@ class ShiftCells:
 
         Examples
         --------
-        >>> ShiftCells.of_confidences([0.1, 0.2, 0.3, 0.6, 0.7, 0.8], 2).cuts
+        >>> import bayescal as bc
+        >>> bc.shift.ShiftCells.of_confidences([0.1, 0.2, 0.3, 0.6, 0.7, 0.8], 2).cuts
         array([[0.8],
                [0.7]])
         """

@@ -74,17 +74,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         How the predictions were used, in words.
     notes : tuple of str
         Warnings about the computation.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
-    >>> y, y_target = rng.random(1000) < 0.5, rng.random(1000) < 0.2
-    >>> score = lambda y: 1 / (1 + np.exp(-2 * rng.normal(2 * y - 1.0, 1)))
-    >>> priors = bc.shift.class_priors(y, score(y), score(y_target), rng=1)
-    >>> low, high = priors.interval()
-    >>> bool(low[1] < 0.2 < high[1])
-    True
     """
 
     counts: ShiftCounts
@@ -284,7 +273,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words.
+        """Return the result in words.
 
         Parameters
         ----------
@@ -441,7 +430,7 @@ def class_priors(
 
     Notes
     -----
-    `ClassPriorPosterior` and `PriorLikelihoodPosterior` describe the models. With the predicted classes as cells, the
+    The page "When the deployment is not the test set" states the models. With the predicted classes as cells, the
     posterior mean is close to the estimate of [1]_, which inverts the confusion matrix, unless a frequency is near 0.
 
     References
@@ -451,10 +440,12 @@ def class_priors(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(1000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-rng.normal(4 * each - 2.0, 2))) for each in (y, y_target))
-    >>> print(class_priors(y, p, p_target, rng=1).sentence())
+    >>> print(bc.shift.class_priors(y, p, p_target, rng=1).sentence())
     The frequency of class 1 in the target is 0.2... (95 % credible interval 0.1... to 0.2...); in the source it is ...
     """
     rows = ShiftedRows.read(y_true, y_prob, y_prob_target, classes=classes, logits=logits)
@@ -517,10 +508,11 @@ def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = No
 
     Examples
     --------
-    >>> cells = ShiftCells.predicted_class(2)
-    >>> source = ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.2, 0.7, 0.9] * 50, cells=cells)
-    >>> target = ShiftCounts.of_target([0.1, 0.2, 0.4, 0.9] * 50, cells=cells)
-    >>> class_priors_counts(source + target, rng=1).mean().round(2)
+    >>> import bayescal as bc
+    >>> cells = bc.shift.ShiftCells.predicted_class(2)
+    >>> source = bc.shift.ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.2, 0.7, 0.9] * 50, cells=cells)
+    >>> target = bc.shift.ShiftCounts.of_target([0.1, 0.2, 0.4, 0.9] * 50, cells=cells)
+    >>> bc.shift.class_priors_counts(source + target, rng=1).mean().round(2)
     array([0.75, 0.25])
     """
     remedy = "; add `ShiftCounts.of_source(y, p, cells=cells)` and `ShiftCounts.of_target(p_target, cells=cells)`."

@@ -6,7 +6,7 @@ from bayescal.shift.options import ShiftColumnOptions, ShiftQuestionOptions, Sou
 
 EXAMPLES = """\b
 [bold]Examples[/]
-[dim]a model tested in a hospital, used in screening, where the disease is rarer[/]
+[dim]a classifier tested in a hospital, used in screening, where the disease is rarer[/]
   bayescal shift hospital.csv screening.csv --label ill --prob p \\
       --shift label
 [dim]do the scores differ, and do different class frequencies explain this?[/]

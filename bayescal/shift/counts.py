@@ -50,9 +50,10 @@ class ShiftCounts(Sums):
 
     Examples
     --------
-    >>> cells = ShiftCells.predicted_class(2)
-    >>> source = ShiftCounts.of_source([0, 0, 1, 1], [0.1, 0.6, 0.7, 0.9], cells=cells)
-    >>> stream = (ShiftCounts.of_target(batch, cells=cells) for batch in ([0.2, 0.3], [0.4, 0.8]))
+    >>> import bayescal as bc
+    >>> cells = bc.shift.ShiftCells.predicted_class(2)
+    >>> source = bc.shift.ShiftCounts.of_source([0, 0, 1, 1], [0.1, 0.6, 0.7, 0.9], cells=cells)
+    >>> stream = (bc.shift.ShiftCounts.of_target(batch, cells=cells) for batch in ([0.2, 0.3], [0.4, 0.8]))
     >>> counts = sum(stream, start=source)
     >>> counts.source.tolist(), counts.target.tolist()
     ([[1, 1], [0, 2]], [3, 1])
@@ -184,7 +185,7 @@ class ShiftCounts(Sums):
     def from_target(
         cls, matrix: Floats, event: bool, cells: ShiftCells, bins: Any = None, classes: Sequence[Any] = ()
     ) -> "ShiftCounts":
-        """Count validated rows of the target, shape (n_target, n_classes); see `of_target` and `ShiftedRows`."""
+        """Count validated rows of the target, shape (n_target, n_classes); see `of_target`."""
         target = np.bincount(cells.of_rows(matrix), minlength=len(cells))
         none = np.zeros((cells.n_classes, len(cells)), np.int64)
         binned = _by_bins(matrix, event, bins, partial(ShiftedBins.of_target, n_classes=cells.n_classes))

@@ -51,7 +51,7 @@ class CovariateShiftEvaluation(TargetEvaluation):
     Parameters
     ----------
     counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
-        As for `Evaluation`; `counts` are `TargetCounts`.
+        As for `Evaluation`; `counts` have the masses of the target, and accuracies from weighted rows of the source.
     weight_report : WeightReport
         Effective number of rows, largest weight and Pareto shape of the weights.
     """
@@ -63,7 +63,7 @@ class CovariateShiftEvaluation(TargetEvaluation):
 
     @classmethod
     def of(cls, evaluation: Evaluation, weight_report: WeightReport) -> "CovariateShiftEvaluation":
-        """Return the evaluation of `TargetCounts` with the report on its weights."""
+        """Return an evaluation of the target with the report on its weights."""
         known = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         return cls(**known, weight_report=weight_report)
 
@@ -193,11 +193,13 @@ def covariate(
     --------
     A feature has the mean 0 in the source and 1 in the target, and the classifier ignores half of its effect:
 
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> x, x_target = rng.standard_normal(2000), rng.standard_normal(5000) + 1
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * x))
     >>> p, p_target = (1 / (1 + np.exp(-each)) for each in (x, x_target))
-    >>> covariate(y, p, p_target, weights=np.exp(x), rng=1).ece.interval(0.95)
+    >>> bc.shift.covariate(y, p, p_target, weights=np.exp(x), rng=1).ece.interval(0.95)
     (0.0..., 0.1...)
     """
     if weights is None:

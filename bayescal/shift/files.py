@@ -114,11 +114,13 @@ def count_files(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> import bayescal as bc
     >>> with TemporaryDirectory() as folder:
     ...     hospital, screening = Path(folder, "hospital.csv"), Path(folder, "screening.csv")
     ...     _ = hospital.write_text("ill,p\n0,0.2\n1,0.7\n1,0.9\n")
     ...     _ = screening.write_text("p\n0.1\n0.3\n0.6\n")
-    ...     counts = count_files(hospital, screening, label="ill", prob="p", bins=2)
+    ...     counts = bc.shift.count_files(hospital, screening, label="ill", prob="p", bins=2)
     >>> counts.n_source, counts.n_target, counts.cells
     (3, 3, 2 predicted classes x 3 ranges of confidence)
     """

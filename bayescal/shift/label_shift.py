@@ -124,10 +124,12 @@ def label(
     --------
     Half of the source has the event, and a sixth of the target:
 
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(2000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
-    >>> evaluation = label(y, p, p_target, rng=1)
+    >>> evaluation = bc.shift.label(y, p, p_target, rng=1)
     >>> evaluation.ece.interval(0.95)
     (0.1..., 0.1...)
     >>> evaluation.adapted.ece.interval(0.95)
@@ -188,13 +190,15 @@ def label_counts(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(100_000) < 1 / 6
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
-    >>> how = {"cells": ShiftCells.predicted_class(2), "bins": 10}
-    >>> batches = (ShiftCounts.of_target(batch, **how) for batch in np.array_split(p_target, 10))
-    >>> counts = sum(batches, start=ShiftCounts.of_source(y, p, **how))
-    >>> label_counts(counts, rng=1).ece.interval(0.95)
+    >>> options = {"cells": bc.shift.ShiftCells.predicted_class(2), "bins": 10}
+    >>> batches = (bc.shift.ShiftCounts.of_target(batch, **options) for batch in np.array_split(p_target, 10))
+    >>> counts = sum(batches, start=bc.shift.ShiftCounts.of_source(y, p, **options))
+    >>> bc.shift.label_counts(counts, rng=1).ece.interval(0.95)
     (0.14..., 0.2...)
     """
     problem = _Problem.of(model, draws, options)
@@ -237,10 +241,11 @@ def evaluate_shifted_counts(
 
     Examples
     --------
-    >>> how = {"cells": ShiftCells.predicted_class(2), "bins": 2}
-    >>> source = ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, **how)
-    >>> counts = source + ShiftCounts.of_target([0.1, 0.3, 0.1, 0.9] * 50, **how)
-    >>> evaluate_shifted_counts(counts, shift="label", rng=1).table() == label_counts(counts, rng=1).table()
+    >>> import bayescal as bc
+    >>> options = {"cells": bc.shift.ShiftCells.predicted_class(2), "bins": 2}
+    >>> source = bc.shift.ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, **options)
+    >>> counts = source + bc.shift.ShiftCounts.of_target([0.1, 0.3, 0.1, 0.9] * 50, **options)
+    >>> bc.evaluate_shifted_counts(counts, shift="label", rng=1).table() == bc.shift.label_counts(counts, rng=1).table()
     True
     """
     _checks.one_of("shift", shift, ["label", "covariate"])

@@ -43,7 +43,7 @@ class LabelShiftEvaluation(TargetEvaluation):
     Parameters
     ----------
     counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
-        As for `Evaluation`; `counts` are `LabelShiftedCounts` at the posterior mean of the class frequencies.
+        As for `Evaluation`; `counts` are those of the target at the posterior mean of the class frequencies.
     priors : ClassPriors
         Posterior of the class frequencies.
     evaluate_adapted : callable, optional
@@ -70,7 +70,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         label: str = "",
         of_adapted: bool = False,
     ) -> "LabelShiftEvaluation":
-        """Return the evaluation of `LabelShiftedCounts` with what belongs to label shift."""
+        """Make the evaluation under label shift from an evaluation of the counts of the target."""
         values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         return cls(**values | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted, of_adapted=of_adapted)
 
@@ -156,7 +156,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Posterior mean and interval in words; see `Evaluation.sentence`."""
+        """Return the posterior mean and interval in words; see `Evaluation.sentence`."""
         return self._headline(prob)
 
     @property
@@ -294,7 +294,7 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
         return {"class_frequencies": self.priors.table(prob)}
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """The class with the largest posterior mean, in words.
+        """Return the class with the largest posterior mean, in words.
 
         Parameters
         ----------

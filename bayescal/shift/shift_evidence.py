@@ -52,16 +52,6 @@ class ShiftEvidence(Presented):
         Test of equal distributions.
     label_shift : ShiftTest
         Test of label shift: the rows of each class have the same distribution in both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> rng = np.random.default_rng(1)
-    >>> p = rng.random(1000)
-    >>> evidence = bc.shift.evidence(rng.random(1000) < p, p, rng.random(800) ** 2, rng=1)
-    >>> evidence.no_shift.p_value < 0.01
-    True
     """
 
     counts: ShiftCounts
@@ -166,7 +156,7 @@ class ShiftEvidence(Presented):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Both tests and the total variation in words."""
+        """Return both tests and the total variation in words."""
         low, high = self.total_variation.interval(prob)
         d = max(_render.decimals(high - low), 2)
         mean, low, high = (_render.number(v, d) for v in (self.total_variation.mean(), low, high))
@@ -278,8 +268,8 @@ def evidence(
 
     Notes
     -----
-    `CellShiftPosterior` describes the model of the difference, which contains no difference: intervals of the total
-    variation can contain 0. With independent uniform priors of both sides, they could not, however equal the rows are.
+    In the model of the difference, both distributions may be equal, so that intervals of the total variation can
+    contain 0. With independent uniform priors of both sides, they would not contain 0 even for equal distributions.
     The P-value of no shift is exact (permutations of the rows); that of label shift is a posterior predictive check of
     a likelihood ratio. [Covariate shift](../explanation/covariate_shift.md) has their measured levels and power.
 
@@ -295,13 +285,15 @@ def evidence(
     --------
     The event has the frequency 1/2 in the source and 1/5 in the target:
 
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> y, y_target = rng.random(2000) < 1 / 2, rng.random(1000) < 1 / 5
     >>> p, p_target = (1 / (1 + np.exp(-2 * rng.normal(2 * each - 1.0, 1))) for each in (y, y_target))
-    >>> found = evidence(y, p, p_target, rng=1)
-    >>> found.total_variation.interval(0.95)
+    >>> evidence = bc.shift.evidence(y, p, p_target, rng=1)
+    >>> evidence.total_variation.interval(0.95)
     (0.1..., 0.2...)
-    >>> found.no_shift.p_value < 0.01, found.label_shift.p_value > 0.05
+    >>> evidence.no_shift.p_value < 0.01, evidence.label_shift.p_value > 0.05
     (True, True)
     """
     rows = ShiftedRows.read(y_true, y_prob, y_prob_target, classes=classes, logits=logits)

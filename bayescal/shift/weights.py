@@ -41,14 +41,6 @@ class WeightReport(Presented):
     pareto_k : float
         Shape of a generalised Pareto distribution fitted to the largest weights; NaN if there are fewer than about 25
         positive weights, or the largest weights are mostly equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bayescal as bc
-    >>> report = bc.shift.weight_report(np.random.default_rng(1).lognormal(0, 1, 1000))
-    >>> round(report.effective_rows), round(report.effective_share, 2), report.remarks
-    (322, 0.32, ())
     """
 
     n_rows: int
@@ -89,7 +81,7 @@ class WeightReport(Presented):
         return f"weights, N = {self.n_rows} (effective N = {self.effective_rows:.0f})"
 
     def sentence(self) -> str:
-        """The effective number of rows in words."""
+        """Return the effective number of rows in words."""
         known = f", and the Pareto shape of the largest weights is {self.pareto_k:.2f}"
         shape = "" if np.isnan(self.pareto_k) else known
         largest = _render.percent(self.largest_share)
@@ -157,8 +149,10 @@ def weight_report(weights: Any) -> WeightReport:
     --------
     Weights of a Normal distribution with mean 1 relative to one with mean 0 have the expected share exp(-1).
 
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> x = np.random.default_rng(1).standard_normal(2000)
-    >>> report = weight_report(np.exp(x - 0.5))
+    >>> report = bc.shift.weight_report(np.exp(x - 0.5))
     >>> round(report.effective_share, 2), round(report.pareto_k, 1)
     (0.4, 0.3)
     >>> report.sentence()

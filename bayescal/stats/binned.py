@@ -72,7 +72,8 @@ class BinnedCounts(Counted):
 
     Examples
     --------
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.3, 0.8, 1.0], bins=2)
+    >>> import bayescal as bc
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.3, 0.8, 1.0], bins=2)
     >>> counts.n, counts.k, counts.mean_confidence
     (array([2, 2]), array([1, 2]), array([0.25, 0.9 ]))
     >>> (counts + counts).n
@@ -111,7 +112,8 @@ class BinnedCounts(Counted):
 
         Examples
         --------
-        >>> BinnedCounts.empty(3).n
+        >>> import bayescal as bc
+        >>> bc.BinnedCounts.empty(3).n
         array([0, 0, 0])
         """
         edges = make_bins(bins)
@@ -164,7 +166,8 @@ class BinnedCounts(Counted):
 
         Examples
         --------
-        >>> BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
+        >>> import bayescal as bc
+        >>> bc.BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
         array([0., 1.])
         """
         with own_hints():
@@ -230,10 +233,11 @@ class BinnedCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
+        >>> import bayescal as bc
         >>> frame = pa.table({"hit": [0, 1, 1], "p": [0.2, 0.7, 0.9], "site": ["a", "b", "a"]})
-        >>> BinnedCounts.from_frame(frame, outcome="hit", confidence="p", bins=2).n
+        >>> bc.BinnedCounts.from_frame(frame, outcome="hit", confidence="p", bins=2).n
         array([1, 2])
-        >>> BinnedCounts.from_frame(frame, outcome="hit", confidence="p", by="site", bins=2)["a"].n
+        >>> bc.BinnedCounts.from_frame(frame, outcome="hit", confidence="p", by="site", bins=2)["a"].n
         array([1, 1])
         """
         edges = bins_before_rows(bins, binning)
@@ -330,7 +334,8 @@ class BinnedCounts(Counted):
 
         Examples
         --------
-        >>> [c.k.tolist() for c in BinnedCounts.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=2)]
+        >>> import bayescal as bc
+        >>> [c.k.tolist() for c in bc.BinnedCounts.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=2)]
         [[0, 1], [0, 1]]
         """
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
@@ -482,7 +487,8 @@ class BinnedCounts(Counted):
 
         Examples
         --------
-        >>> fine = BinnedCounts.from_arrays([0, 1, 1], [0.1, 0.3, 0.9], bins=4)
+        >>> import bayescal as bc
+        >>> fine = bc.BinnedCounts.from_arrays([0, 1, 1], [0.1, 0.3, 0.9], bins=4)
         >>> fine.coarsen([0, 0.5, 1]).n
         array([2, 1])
         """

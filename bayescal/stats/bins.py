@@ -43,7 +43,8 @@ class Bins:
 
     Examples
     --------
-    >>> bins = make_bins(4)
+    >>> import bayescal as bc
+    >>> bins = bc.make_bins(4)
     >>> len(bins), bins.midpoints
     (4, array([0.125, 0.375, 0.625, 0.875]))
     """
@@ -158,9 +159,10 @@ def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15, *, closed: str = "
 
     Examples
     --------
-    >>> equal_mass_edges([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 3)
+    >>> import bayescal as bc
+    >>> bc.equal_mass_edges([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 3)
     array([0.  , 0.25, 0.45, 1.  ])
-    >>> equal_mass_edges([0.2, 0.2, 0.2, 0.2, 0.8], 2)
+    >>> bc.equal_mass_edges([0.2, 0.2, 0.2, 0.2, 0.8], 2)
     array([0. , 0.5, 1. ])
     """
     n_bins, values = _requested(confidence, n_bins, closed)
@@ -229,10 +231,11 @@ def equal_effective_mass_edges(
     In the upper half, weights of 1 and 3 alternate: two such rows count as 1.6 effective rows, ``(1 + 3)**2 / 10``.
     Each bin contains about 40 effective rows:
 
-    >>> from bayescal import BinnedCounts
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> i = np.arange(180)
     >>> p, w = (i + 0.5) / 180, np.where((i >= 80) & (i % 2 == 1), 3.0, 1.0)
-    >>> counts = BinnedCounts.from_arrays(i % 2, p, weights=w, bins=equal_effective_mass_edges(p, w, 4))
+    >>> counts = bc.BinnedCounts.from_arrays(i % 2, p, weights=w, bins=bc.equal_effective_mass_edges(p, w, 4))
     >>> counts.n, counts.effective_n
     (array([39, 43, 49, 49]), array([39.  , 39.71, 39.04, 39.36]))
     """
@@ -327,15 +330,15 @@ def make_bins(
 
     Examples
     --------
-    >>> print(make_bins(10))
+    >>> import bayescal as bc
+    >>> print(bc.make_bins(10))
     10 equal-width bins [a, b)
 
     A confidence of 0.5 is in the upper bin, or in the lower one:
 
-    >>> from bayescal import BinnedCounts
-    >>> BinnedCounts.from_arrays([1], [0.5], bins=make_bins(2)).n
+    >>> bc.BinnedCounts.from_arrays([1], [0.5], bins=bc.make_bins(2)).n
     array([0, 1])
-    >>> BinnedCounts.from_arrays([1], [0.5], bins=make_bins(2, closed="right")).n
+    >>> bc.BinnedCounts.from_arrays([1], [0.5], bins=bc.make_bins(2, closed="right")).n
     array([1, 0])
     """
     if closed is not None:

@@ -57,7 +57,8 @@ class ClasswiseCounts(Sums):
 
     Examples
     --------
-    >>> counts = ClasswiseCounts.from_arrays(["b", "a"], [[0.2, 0.8], [0.6, 0.4]], classes=["a", "b"], bins=2)
+    >>> import bayescal as bc
+    >>> counts = bc.ClasswiseCounts.from_arrays(["b", "a"], [[0.2, 0.8], [0.6, 0.4]], classes=["a", "b"], bins=2)
     >>> counts["b"].k
     array([0, 1])
     >>> (counts + counts).n_rows
@@ -120,7 +121,8 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> ClasswiseCounts.empty(["a", "b"]).n_rows
+        >>> import bayescal as bc
+        >>> bc.ClasswiseCounts.empty(["a", "b"]).n_rows
         0
         """
         each = BinnedCounts.empty(bins, target="classwise")
@@ -171,7 +173,8 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> counts = ClasswiseCounts.from_arrays([1, 0, 0], [[0.2, 0.8], [0.6, 0.4], [0.7, 0.3]], bins=2)
+        >>> import bayescal as bc
+        >>> counts = bc.ClasswiseCounts.from_arrays([1, 0, 0], [[0.2, 0.8], [0.6, 0.4], [0.7, 0.3]], bins=2)
         >>> [each.k.tolist() for each in counts.by_class]
         [[0, 2], [0, 1]]
         """
@@ -244,9 +247,10 @@ class ClasswiseCounts(Sums):
         Examples
         --------
         >>> import pyarrow as pa
+        >>> import bayescal as bc
         >>> frame = pa.table({"pet": ["cat", "dog"], "p_cat": [0.7, 0.4], "p_dog": [0.3, 0.6]})
         >>> columns = {"cat": "p_cat", "dog": "p_dog"}
-        >>> ClasswiseCounts.from_frame(frame, label="pet", probabilities=columns, bins=2)["dog"].k
+        >>> bc.ClasswiseCounts.from_frame(frame, label="pet", probabilities=columns, bins=2)["dog"].k
         array([0, 1])
         """
         edges = bins_before_rows(bins, binning)
@@ -317,7 +321,8 @@ class ClasswiseCounts(Sums):
 
         Examples
         --------
-        >>> counts = ClasswiseCounts.from_arrays([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=4)
+        >>> import bayescal as bc
+        >>> counts = bc.ClasswiseCounts.from_arrays([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=4)
         >>> counts.coarsen(2)
         ClasswiseCounts(2 classes, 2 equal-width bins [a, b), 2 rows)
         """

@@ -152,11 +152,10 @@ class ClusterSums(Sums):
     --------
     Ten rows, each of which occurs three times:
 
-    >>> from bayescal.data.clusters import Clusters
-    >>> from bayescal.stats.bins import make_bins
-    >>> rows = Columns.read([0, 1, 1, 0, 1, 0, 0, 1, 1, 0] * 3, [0.5] * 30)
-    >>> sums = ClusterSums.from_rows(rows, Clusters.from_column(list(range(10)) * 3, 30).of_row, make_bins(1))
-    >>> sums, sums.icc, sums.total_effect
+    >>> import bayescal as bc
+    >>> outcome, patient = [0, 1, 1, 0, 1, 0, 0, 1, 1, 0] * 3, list(range(10)) * 3
+    >>> clusters = bc.BinnedCounts.from_arrays(outcome, [0.5] * 30, bins=1, cluster=patient).clusters
+    >>> clusters, clusters.icc, clusters.total_effect
     (ClusterSums(10 clusters, 1 bins), 1.0, 3.0)
     """
 

@@ -150,7 +150,7 @@ class Paired(Protocol):
 
     @property
     def loss_covariance(self) -> Floats | None:
-        """Covariance over rows of what they add to the two Brier scores; None if their losses say it."""
+        """Covariance over rows of the losses of the two Brier scores; None if the sums of losses contain it."""
 
     @property
     def area_correlation(self) -> float | None:

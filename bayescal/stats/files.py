@@ -159,10 +159,11 @@ def count_file(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> import bayescal as bc
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "forecasts.csv")
     ...     _ = path.write_text("rain,p\n0,0.2\n1,0.7\n1,0.9\n")
-    ...     counts = count_file(path, label="rain", prob="p", bins=2)
+    ...     counts = bc.count_file(path, label="rain", prob="p", bins=2)
     >>> counts
     BinnedCounts(2 equal-width bins [a, b), 3 rows, 2 with outcome 1)
     >>> counts.target, counts.n

@@ -20,8 +20,6 @@ def common_refinement(choices: Iterable[Bins]) -> Bins:
 def can_merge(counts: BinnedCounts, n_bins: int) -> bool:
     """Return whether the edges of this number of equal-width bins are among those of the counts.
 
-    Examples
-    --------
     >>> [can_merge(BinnedCounts.empty(12), n) for n in (3, 5)]
     [True, False]
     """
@@ -80,8 +78,6 @@ def equal_effective_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
 def largest_share(counts: BinnedCounts, n_bins: int) -> float:
     """Return the rows of the largest bin as a multiple of 1 / n_bins; effective rows for equal effective mass.
 
-    Examples
-    --------
     >>> largest_share(BinnedCounts.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.3, 0.9], bins=2), 2)
     1.5
     """

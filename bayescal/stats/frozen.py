@@ -27,7 +27,7 @@ def read_only(values: Any, dtype: Any = None) -> np.ndarray:
 class Frozen:
     """Base of frozen dataclasses whose arrays are read-only and of the annotated type, also after unpickling."""
 
-    #: For counts of one model that cannot be compared with those of another: why, and what to use.
+    #: For counts of one classifier that cannot be compared with those of another: why, and what to use.
     not_paired: ClassVar[str] = ""
 
     def __post_init__(self) -> None:

@@ -67,7 +67,8 @@ class PairedCounts(Counted):
 
     Examples
     --------
-    >>> pair = PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
+    >>> import bayescal as bc
+    >>> pair = bc.PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
     >>> pair.cells.tolist(), pair.n
     ([[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1]], array([1, 1, 1]))
     >>> (pair + pair).n
@@ -199,9 +200,10 @@ class PairedCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
+        >>> import bayescal as bc
         >>> frame = pa.table({"rain": [0, 1, 1], "old": [0.2, 0.7, 0.9], "new": [0.4, 0.3, 0.8]})
         >>> names = {"outcome": "rain", "first_confidence": "old", "second_confidence": "new"}
-        >>> PairedCounts.from_frame(frame, **names, bins=2, target="event").cells.tolist()
+        >>> bc.PairedCounts.from_frame(frame, **names, bins=2, target="event").cells.tolist()
         [[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1]]
         """
         edges = bins_before_rows(bins, binning)

@@ -148,11 +148,12 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     Examples
     --------
     >>> import tempfile
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5)
+    >>> from pathlib import Path
+    >>> import bayescal as bc
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_counts(counts, Path(folder) / "counts.json")
-    ...     load_counts(path) == counts
+    ...     path = bc.save_counts(counts, Path(folder) / "counts.json")
+    ...     bc.load_counts(path) == counts
     True
     """
     return _files.write_atomically(path, _files.document_text(counts_document(counts)))
@@ -187,13 +188,14 @@ def load_counts(path: str | Path) -> SavedCounts:
     Examples
     --------
     >>> import tempfile
-    >>> from bayescal import BinnedCounts
+    >>> from pathlib import Path
+    >>> import bayescal as bc
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     workers = [
-    ...         save_counts(BinnedCounts.from_arrays([0, 1], [0.2, c], bins=2), Path(folder) / f"{c}.json")
+    ...         bc.save_counts(bc.BinnedCounts.from_arrays([0, 1], [0.2, c], bins=2), Path(folder) / f"{c}.json")
     ...         for c in (0.7, 0.9)
     ...     ]
-    ...     sum(map(load_counts, workers)).n
+    ...     sum(map(bc.load_counts, workers)).n
     array([2, 2])
     """
     document = _files.read_document(path, SCHEMA)

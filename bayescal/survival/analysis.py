@@ -164,11 +164,13 @@ def evaluate(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> risk = rng.beta(1.2, 2.4, 2000)
     >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
     >>> lost = rng.exponential(1.5, 2000)
-    >>> ev = evaluate(np.minimum(died, lost), died <= lost, risk, horizon=1, rng=1)
+    >>> ev = bc.survival.evaluate(np.minimum(died, lost), died <= lost, risk, horizon=1, rng=1)
     >>> ev.question
     'ECE at horizon 1, 10 equal-width bins [a, b), N = 2000, ... events by the horizon, ... censored before, ... model'
     >>> ev.ece.interval(0.95)
@@ -244,10 +246,12 @@ def evaluate_counts(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> week, risk = rng.integers(1, 53, 1000), rng.random(1000)
-    >>> counts = SurvivalCounts.from_arrays(week, rng.random(1000) < risk, risk, times=np.arange(1, 53))
-    >>> evaluate_counts(counts, horizon=26, rng=1).counts
+    >>> counts = bc.survival.SurvivalCounts.from_arrays(week, rng.random(1000) < risk, risk, times=np.arange(1, 53))
+    >>> bc.survival.evaluate_counts(counts, horizon=26, rng=1).counts
     HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
     """
     if isinstance(counts, Mapping):

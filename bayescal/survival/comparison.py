@@ -400,15 +400,16 @@ def compare(
     Examples
     --------
     >>> import numpy as np
+    >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> risk = rng.beta(1.2, 2.4, 2000)
     >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
     >>> lost = rng.exponential(1.5, 2000)
     >>> models = {"honest": risk, "too high": risk**0.7}
-    >>> found = compare(np.minimum(died, lost), died <= lost, models, horizon=1, rng=1)
-    >>> found.difference("honest", "too high").interval(0.95)
+    >>> comparison = bc.survival.compare(np.minimum(died, lost), died <= lost, models, horizon=1, rng=1)
+    >>> comparison.difference("honest", "too high").interval(0.95)
     (-0.1..., -0.0...)
-    >>> found.observed_expected_difference("honest", "too high").interval(0.95)
+    >>> comparison.observed_expected_difference("honest", "too high").interval(0.95)
     (0.2..., 0.2...)
     """
     risk = by_column(risk) or risk

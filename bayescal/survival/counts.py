@@ -66,8 +66,9 @@ class SurvivalCounts(Counted):
 
     Examples
     --------
-    >>> counts = SurvivalCounts.from_arrays([3, 5, 5], [1, 0, 1], [0.6, 0.2, 0.7], times=[3, 5], bins=2)
-    >>> counts.exits[EVENT].tolist()
+    >>> import bayescal as bc
+    >>> counts = bc.survival.SurvivalCounts.from_arrays([3, 5, 5], [1, 0, 1], [0.6, 0.2, 0.7], times=[3, 5], bins=2)
+    >>> counts.exits[0].tolist()  # events by bin and cell of time
     [[0, 0, 0], [1, 1, 0]]
     >>> (counts + counts).n_rows
     6
@@ -100,7 +101,8 @@ class SurvivalCounts(Counted):
 
         Examples
         --------
-        >>> SurvivalCounts.empty(times=[1, 2]).n_rows
+        >>> import bayescal as bc
+        >>> bc.survival.SurvivalCounts.empty(times=[1, 2]).n_rows
         0
         """
         grid, edges = checked_times(times), make_bins(bins)
@@ -138,7 +140,8 @@ class SurvivalCounts(Counted):
 
         Examples
         --------
-        >>> SurvivalCounts.from_arrays([1, 2], [1, 0], [0.2, 0.7], times=[1, 2])
+        >>> import bayescal as bc
+        >>> bc.survival.SurvivalCounts.from_arrays([1, 2], [1, 0], [0.2, 0.7], times=[1, 2])
         SurvivalCounts(10 equal-width bins [a, b), 2 times from 1 to 2, 2 rows)
         """
         grid, edges = checked_times(times), make_bins(bins)
@@ -208,8 +211,9 @@ class SurvivalCounts(Counted):
         Examples
         --------
         >>> import pyarrow as pa
+        >>> import bayescal as bc
         >>> frame = pa.table({"week": [3, 5, 5], "event": [1, 0, 1], "risk": [0.6, 0.2, 0.7]})
-        >>> SurvivalCounts.from_frame(frame, time="week", times=[3, 5], bins=2).exits[EVENT].tolist()
+        >>> bc.survival.SurvivalCounts.from_frame(frame, time="week", times=[3, 5], bins=2).exits[0].tolist()
         [[0, 0, 0], [1, 1, 0]]
         """
         grid, edges, cause = checked_times(times), make_bins(bins), _checks.whole_number("cause", cause)
@@ -292,7 +296,8 @@ class SurvivalCounts(Counted):
 
         Examples
         --------
-        >>> counts = SurvivalCounts.from_arrays([3, 5, 5], [1, 0, 1], [0.6, 0.2, 0.7], times=[3, 5], bins=2)
+        >>> import bayescal as bc
+        >>> counts = bc.survival.SurvivalCounts.from_arrays([3, 5, 5], [1, 0, 1], [0.6, 0.2, 0.7], times=[3, 5], bins=2)
         >>> counts.at(3).accuracy
         array([0. , 0.5])
         """

@@ -1,4 +1,4 @@
-"""Product-limit curves in bins (Kaplan-Meier, Aalen-Johansen), and how many uncensored rows the rows are worth."""
+"""Product-limit curves in bins (Kaplan-Meier, Aalen-Johansen), and effective numbers of uncensored rows."""
 
 from dataclasses import dataclass
 from functools import cached_property

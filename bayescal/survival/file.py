@@ -84,10 +84,12 @@ def count_file(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> import bayescal as bc
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "patients.csv")
     ...     _ = path.write_text("week,died,p\n3,1,0.6\n5,0,0.2\n5,1,0.7\n")
-    ...     counts = count_file(path, time="week", event="died", risk="p", times=[3, 5], bins=2)
+    ...     counts = bc.survival.count_file(path, time="week", event="died", risk="p", times=[3, 5], bins=2)
     >>> counts
     SurvivalCounts(2 equal-width bins [a, b), 2 times from 3 to 5, 3 rows)
     """

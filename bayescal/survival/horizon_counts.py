@@ -1,4 +1,4 @@
-"""Right-censored rows at one horizon: what each row adds to a total, and counts that a posterior of bins needs."""
+"""Right-censored rows at one horizon: influences of rows on totals, and the counts that a posterior of bins needs."""
 
 from dataclasses import dataclass, replace
 from operator import attrgetter

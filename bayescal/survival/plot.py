@@ -54,12 +54,13 @@ def plot_horizons(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
     >>> risk = np.linspace(0.05, 0.9, 200)
     >>> risks = np.stack([risk / 2, risk], axis=1)
-    >>> found = bc.survival.evaluate(1 / risk, np.ones(200), risks, horizon=[2, 4], rng=1)
-    >>> ax = plot_horizons(found, Figure().subplots())
+    >>> horizons = bc.survival.evaluate(1 / risk, np.ones(200), risks, horizon=[2, 4], rng=1)
+    >>> ax = bc.survival.plot_horizons(horizons, Figure().subplots())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('horizon', 'ECE')
     """

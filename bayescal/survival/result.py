@@ -88,20 +88,20 @@ class SurvivalEvaluation(Evaluation):
     """The posterior of how well stated risks of an event by a horizon are calibrated.
 
     Returned by `bayescal.survival.evaluate` and `bayescal.survival.evaluate_counts`. It is an `Evaluation` whose
-    outcome is the event by the horizon, and whose counts are `HorizonCounts`: every estimand, plot and table of an
+    outcome is the event by the horizon, with effective numbers of censored rows: every estimand, plot and table of an
     `Evaluation` is available, except for the log score if rows are censored.
 
     Parameters
     ----------
     counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
-        As for `Evaluation`; `counts` are `HorizonCounts`.
+        As for `Evaluation`; `counts` are those of right-censored rows at one horizon.
     """
 
     counts: HorizonCounts
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> "SurvivalEvaluation":
-        """Return the evaluation of `HorizonCounts` with what belongs to a horizon."""
+        """Make the evaluation at a horizon from an evaluation of censored counts."""
         values = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
         if evaluation.null_bin_draws is not None:
             values["null_bin_draws"] = _followed_bins(evaluation.null_bin_draws, values["counts"])
@@ -262,7 +262,7 @@ def _followed_bins(bins: BinDraws, counts: HorizonCounts) -> BinDraws:
 
 
 def _doubts(counts: HorizonCounts) -> list[str]:
-    """Return what looks like a mistake in the input: risks that fall with the events, or no event by the horizon."""
+    """Return remarks on probable mistakes: risks that are lower for rows with events, or no event by the horizon."""
     used = counts.occupied & counts.followed
     n, k, risk = counts.effective_n[used], counts.effective_k[used], counts.mean_confidence[used]
     if not k.any() and n @ risk > MANY_EXPECTED_EVENTS:
@@ -290,7 +290,7 @@ def _trend(n: Floats, k: Floats, risk: Floats) -> float:
 
 
 def _censoring_remarks(counts: HorizonCounts) -> list[str]:
-    """Return what censoring does to the evidence, and how many rows are not followed."""
+    """State the effective number of rows under censoring, and how many rows are not followed."""
     if not counts.n_censored.any():
         return []
     independent = "" if counts.clusters is None else "independent "
@@ -387,7 +387,7 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
         }
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The horizon with the largest posterior mean, in words."""
+        """Return the horizon with the largest posterior mean, in words."""
         horizon, worst = max(self.items(), key=lambda item: item[1].ece.mean())
         return (
             f"Of {len(self)} horizons, the Expected Calibration Error is largest at {horizon:g}: "

@@ -375,8 +375,10 @@ def agreement(
     --------
     This takes tens of seconds, most of them for compiling the PyMC model:
 
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)   # doctest: +SKIP
-    >>> agreement(dirichlet_posterior(counts), rng=1).agrees                            # doctest: +SKIP
+    >>> import bayescal as bc
+    >>> from bayescal.verify.agreement import agreement
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> agreement(bc.dirichlet_posterior(counts), rng=1).agrees  # doctest: +SKIP
     True
     """
     for_chains, for_draws = _checks.generator(rng).spawn(2)
@@ -414,6 +416,17 @@ def agreement_with_reference(
     ------
     ValueError
         If the reference is of other quantities: of another model, or of other bins.
+
+    Examples
+    --------
+    Chains of one model serve for several closed forms:
+
+    >>> import bayescal as bc
+    >>> from bayescal.verify.agreement import agreement, agreement_with_reference
+    >>> posterior = bc.dirichlet_posterior(bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2))
+    >>> chains = agreement(posterior, rng=1).reference  # doctest: +SKIP
+    >>> agreement_with_reference(posterior, chains, rng=2).agrees  # doctest: +SKIP
+    True
     """
     closed = of_closed_form(posterior, reference.thresholds, draws, rng=_checks.generator(rng))
     if CALIBRATED not in reference.rows:

@@ -321,6 +321,7 @@ def coverage_study(
 
     Examples
     --------
+    >>> from bayescal.verify.coverage import coverage_study
     >>> study = coverage_study(sizes=[300], populations=["flat"], curves=["calibrated"], methods=["dirichlet"],
     ...                        repeats=20, draws=200, rng=1)
     >>> study.rows[0]["coverage"]

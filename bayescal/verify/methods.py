@@ -56,6 +56,7 @@ def methods_of(estimand: EstimandLike) -> dict[str, Method]:
 
     Examples
     --------
+    >>> from bayescal.verify.methods import methods_of
     >>> list(methods_of("l2_error"))
     ['shrinkage', 'dirichlet', 'percentile bootstrap', 'basic bootstrap', 'sun']
     >>> list(methods_of("brier_score"))
@@ -128,7 +129,9 @@ def bootstrap_ece(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None)
     With one bin the plug-in ECE is the absolute mean of outcome minus confidence. Here it is 0.1 with standard error
     sqrt(0.24 / 100) = 0.049, apart from resamples in which the sign changes.
 
-    >>> counts = BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
+    >>> import bayescal as bc
+    >>> from bayescal.verify.methods import bootstrap_ece
+    >>> counts = bc.BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
     >>> resampled = bootstrap_ece(counts, 10_000, rng=1)
     >>> resampled.mean(), float(resampled.values.std())
     (0.10, 0.048)
@@ -151,9 +154,12 @@ def bootstrap_bins(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None
 
     Examples
     --------
-    >>> from bayescal import l2_error
-    >>> counts = BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
-    >>> l2_error(bootstrap_bins(counts, 10_000, rng=1)).mean()  # with one bin, all orders agree with the ECE
+    With one bin, errors of all orders equal the ECE:
+
+    >>> import bayescal as bc
+    >>> from bayescal.verify.methods import bootstrap_bins
+    >>> counts = bc.BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
+    >>> bc.estimands.l2_error(bootstrap_bins(counts, 10_000, rng=1)).mean()
     0.10
     """
     rng = _checks.generator(rng)
@@ -217,9 +223,11 @@ def l2_interval(counts: BinnedCounts, prob: float) -> Interval:
 
     Examples
     --------
+    >>> import bayescal as bc
+    >>> from bayescal.verify.methods import l2_interval
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", rng=1)
-    >>> l2_interval(BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
+    >>> l2_interval(bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
     (0.0435, 0.0847, 0.0656)
     """
     low, high, estimate = (float(np.sqrt(value)) for value in squared_l2_interval(counts, prob))
@@ -267,6 +275,15 @@ def squared_l2_interval(counts: BinnedCounts, prob: float) -> Interval:
     .. [1] Y. Sun, P. Chaudhari, I. J. Barnett and E. Dobriban (2024), "A confidence interval for the l_2 expected
        calibration error", arXiv:2408.08998.
     .. [2] https://github.com/sylydya/CI-ECE, files ``experiments/estimator.py`` and ``experiments/plot.ipynb``.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.verify.methods import squared_l2_interval
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="temperature", rng=1)
+    >>> squared_l2_interval(bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
+    (0.0019, 0.0072, 0.0043)
     """
     sums = _Sums.of(counts)
     z_one, z_two = _normal_quantiles(1 - prob)

@@ -104,8 +104,9 @@ def dirichlet_model(
 
     Examples
     --------
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> import bayescal as bc
+    >>> from bayescal.verify.pymc_models import dirichlet_model
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> model = dirichlet_model(counts, alpha="jeffreys")
     >>> model.named_vars_to_dims["q"], [v.name for v in model.free_RVs]
     (('outcome', 'bin'), ['rate', 'mu'])
@@ -211,8 +212,9 @@ def shrinkage_model(
 
     Examples
     --------
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> import bayescal as bc
+    >>> from bayescal.verify.pymc_models import shrinkage_model
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> model = shrinkage_model(counts, "logistic", intercept_sd=1.0)
     >>> [v.name for v in model.free_RVs]
     ['rate', 'intercept', 'log_slope']
@@ -243,8 +245,9 @@ def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
 
     Examples
     --------
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> import bayescal as bc
+    >>> from bayescal.verify.pymc_models import calibrated_model
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> [v.name for v in calibrated_model(counts).free_RVs]
     ['rate']
     """

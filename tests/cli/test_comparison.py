@@ -306,7 +306,7 @@ def test_keys_that_are_missing_on_both_sides(two):
 def test_keys_that_are_written_differently(two):
     lines = two[1].read_text().splitlines()
     two[1].write_text("\n".join([lines[0], *("0" + line for line in lines[1:])]) + "\n")
-    assert "Not one key is in both: are they written alike" in refused(*two, *TWO_FILES)
+    assert "No key is in both: are keys written in the same way" in refused(*two, *TWO_FILES)
 
 
 def test_a_row_without_a_key_is_refused(two):

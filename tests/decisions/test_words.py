@@ -20,10 +20,11 @@ def test_sentence_of_one_threshold(data):
 def test_sentence_of_several_thresholds(pair, single, data):
     np.testing.assert_array_equal(pair.p_useful["new"] >= 0.95, [False, True, True])
     np.testing.assert_array_equal(pair.p_useful["old"] >= 0.95, [False, False, True])
-    assert pair.sentence().endswith(
-        "(probability >= 0.95): new at the thresholds 0.2 to 0.5; old at the threshold 0.5."
+    assert pair.sentence() == (
+        "The net benefit is larger than those of treating all and treating none (probability >= 0.95) for new at the "
+        "thresholds 0.2 to 0.5; for old at the threshold 0.5."
     )
-    assert "(probability >= 0.9): new at all 3 thresholds, 0.1 to 0.5; old at" in pair.sentence(0.9)
+    assert "(probability >= 0.9) for new at all 3 thresholds, 0.1 to 0.5; for old at" in pair.sentence(0.9)
     assert single.sentence() == (
         "The model has a larger net benefit than treating all and treating none (probability >= 0.95) at the "
         "thresholds 0.2 to 0.5."
@@ -31,7 +32,7 @@ def test_sentence_of_several_thresholds(pair, single, data):
     useless = bc.net_benefit([0, 1] * 50, [0.9, 0.1] * 50, [0.3, 0.6], rng=1)
     assert useless.sentence().endswith("(probability >= 0.95) at no threshold.")
     many = bc.net_benefit(data.y, {f"model {i}": data.p["new"] for i in range(7)}, T, draws=100, rng=1)
-    assert many.sentence().endswith("; and 2 more in the table.")
+    assert many.sentence().endswith(". The table has 2 more.")
 
 
 def test_a_model_that_treats_nobody_is_not_called_useful():

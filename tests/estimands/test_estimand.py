@@ -82,7 +82,7 @@ def test_pictures_point_to_the_larger_value(net_benefit, rows):
     assert right == "honest better \N{RIGHTWARDS ARROW}\nP = 1.00"
     three = bc.compare(y, {"honest": p, "reversed": 1 - p, "useless": np.full(len(p), 0.5)}, draws=500, rng=1)
     labels = [ax.get_xlabel().splitlines()[0] for ax in plotted(three).child_axes]
-    assert "net benefit of honest minus that of each" in labels
+    assert "net benefit of honest minus that of the row" in labels
 
 
 def test_a_larger_value_has_risen(net_benefit, rows):

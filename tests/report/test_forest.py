@@ -105,7 +105,7 @@ def test_a_forest_of_sixty_rows_names_all_of_them(page, assert_words_apart):
     assert_words_apart(ax.figure)
     ax = plot_forest(grouped(60), page((6, 4)).subplots())
     assert len(ax.get_yticklabels()) < 62
-    assert "for lack of room, not all rows are named" in ax.get_xlabel()
+    assert "some rows have no label, for lack of space" in ax.get_xlabel()
 
 
 def test_the_worst_rows_of_a_forest(page):

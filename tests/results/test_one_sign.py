@@ -153,7 +153,7 @@ def test_the_picture_subtracts_as_the_table_and_says_so(case):
             assert shapes.density.mean == row["mean"]
             sides = (f"{first} better", f"{second} better")
         else:
-            assert label.endswith(f"of {first} minus that of each")
+            assert label.endswith(f"of {first} minus that of the row")
             sides = (f"{first} better", f"better than {first}")
         assert (left, right) == (sides if estimand != "auc" else sides[::-1])
         if abs(mean) > 0.05:  # where almost all draws lie, the side names the classifier with the better values

@@ -7,7 +7,7 @@ from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
 from bayescal.clinical.curve.result import CalibrationCurve, curve_of
-from bayescal.data.predictions import one_model, read_rows
+from bayescal.data.predictions import one_classifier, read_rows
 from bayescal.stats.ordered import OrderedSums
 
 
@@ -69,14 +69,14 @@ def calibration_curve(
     scores of exactly 0 and 1 have knots of their own (`merge_to_knots`). At these knots, smooth curves (a drift, a
     Gaussian process, or both) compete with the shrinkage model of `evaluate`, which describes errors of single scores,
     of ranges of scores, and noisy labels. The families share the draws in proportion to the tenth powers of their
-    marginal likelihoods, and exact calibration by its posterior probability; `curve_posterior` states the model.
-    Without a positive probability of exact calibration, the absolute value makes every noisy curve look miscalibrated:
-    the intervals of a calibrated classifier would never contain 0. The page "Calibration curve and ICI" shows how often
-    the intervals contain the truth, also for splines and bootstraps.
+    marginal likelihoods, and exact calibration by its posterior probability. Without a positive probability of exact
+    calibration, the absolute value makes every noisy curve look miscalibrated: the intervals of a calibrated classifier
+    would never contain 0. The page "Calibration curve and ICI" states the model, and shows how often the intervals
+    contain the truth, also for splines and bootstraps.
 
-    Weak kinds: where errors are of equal size in most rows, or jump, E90 and Emax are too large, and the band misses
-    scores next to the jump; where the share of rows in error is near 10 % (or 50 %), E90 (or E50) may be far off. A
-    remark names what can be seen of this.
+    Limits: if errors are of equal size in most rows, or jump, E90 and Emax are too large, and the band misses scores
+    next to the jump; if the share of rows in error is near 10 % (or 50 %), E90 (or E50) may be far off. A remark
+    names these cases as far as the rows show them.
 
     The probability of exact calibration has prior odds of 2:3, with which stated probabilities agree with the share of
     calibrated classifiers among random ones; see the page.
@@ -91,9 +91,10 @@ def calibration_curve(
 
     Examples
     --------
+    >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
-    >>> cv = calibration_curve(rows.outcome, rows.confidence, rng=1)
+    >>> cv = bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici
     Draws(ici: mean 0.06169, 95 % interval [0.04073, 0.08141], 4000 draws)
     >>> cv.ici < 0.05
@@ -101,7 +102,7 @@ def calibration_curve(
     >>> {family: round(sum(shares.values()), 2) for family, shares in cv.posterior.families.items()}
     {'exact': 0.0, 'smooth': 0.34, 'independent': 0.32, 'shared': 0.13, 'noise': 0.22}
     """
-    one_model("y_prob", y_prob, "calibration_curve(y_true, p)")
+    one_classifier("y_prob", y_prob, "calibration_curve(y_true, p)")
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
     return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, of_rows=remarks_on(rows))

@@ -320,7 +320,7 @@ class CalibrationCurve(_presented.Presented):
         """Shares of exact calibration ("exact") and of the sub-models in the draws; they sum to 1.
 
         Within a family they are posterior probabilities; the families share the draws by powers of their marginal
-        likelihoods, see `curve_posterior`.
+        likelihoods, see `calibration_curve`.
         """
         return self.posterior.probabilities
 
@@ -361,7 +361,7 @@ class CalibrationCurve(_presented.Presented):
         return rows
 
     def sentence(self, prob: float = 0.95) -> str:
-        """The errors in words.
+        """Return the errors in words.
 
         Parameters
         ----------
@@ -533,8 +533,6 @@ def _about_bins(counts: MergedCounts, wanted: int, *, counted: bool) -> list[str
 def _about_gaps(score: Floats) -> list[str]:
     """Name the widest range without rows between knots, where the curve is interpolated.
 
-    Examples
-    --------
     >>> _about_gaps(np.array([0.0, 0.1, 1.0]))
     ['No row has a score between 0.1 and 1: the curve is interpolated there.']
     """

@@ -13,7 +13,7 @@ from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
-from bayescal.data.predictions import Columns, Predictions, one_model, read_rows
+from bayescal.data.predictions import Columns, Predictions, one_classifier, read_rows
 from bayescal.results.of_groups import of_each_group
 from bayescal.stats.contract import require_kind, total_of
 
@@ -97,13 +97,14 @@ def recalibration(
     --------
     Probabilities that are too extreme by a factor of 2 on the logit scale:
 
+    >>> import bayescal as bc
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(5000, population="flat", curve="temperature", strength=2, rng=1)
-    >>> rc = recalibration(rows.outcome, rows.confidence, rng=1)
+    >>> rc = bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1)
     >>> [round(end, 2) for end in rc.exact_interval("slope")]
     [0.47, 0.55]
     """
-    one_model("y_prob", y_prob, "recalibration(y_true, p)")
+    one_classifier("y_prob", y_prob, "recalibration(y_true, p)")
     columns = read_rows(y_true, y_prob, target="event", weights=weights, classes=classes, logits=logits)
     assert isinstance(columns, Columns)  # the target `event` has one column
     options = {"prior": prior, "floor": floor, "draws": draws, "rng": rng}
@@ -192,8 +193,9 @@ def recalibration_counts(
 
     Examples
     --------
-    >>> counts = LogitCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
-    >>> round(recalibration_counts(counts + counts, rng=1).slope.mean(), 1)
+    >>> import bayescal as bc
+    >>> counts = bc.clinical.LogitCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    >>> round(bc.clinical.recalibration_counts(counts + counts, rng=1).slope.mean(), 1)
     1.3
     """
     draws = _checks.whole_number("draws", draws, at_least=2)

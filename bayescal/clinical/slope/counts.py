@@ -73,7 +73,8 @@ def logit_bins(step: float = STEP) -> LogitBins:
 
     Examples
     --------
-    >>> bins = logit_bins(0.5)
+    >>> import bayescal as bc
+    >>> bins = bc.clinical.logit_bins(0.5)
     >>> bins, bins.edges[[0, -3, -2, -1]]
     (Bins(cells of 0.5 in logit), array([0., 1., 1., 1.]))
     """
@@ -106,7 +107,8 @@ class LogitCounts(Sums):
 
     Examples
     --------
-    >>> counts = LogitCounts.from_arrays([0, 1, 1, 0, 1], [0.2, 0.2, 0.7, 0.0, 1.0])
+    >>> import bayescal as bc
+    >>> counts = bc.clinical.LogitCounts.from_arrays([0, 1, 1, 0, 1], [0.2, 0.2, 0.7, 0.0, 1.0])
     >>> counts
     LogitCounts(5 rows, 2 cells of 0.05 in logit, 2 rows at 0 or 1)
     >>> counts.logit.round(3), counts.n, counts.k
@@ -164,7 +166,8 @@ class LogitCounts(Sums):
 
         Examples
         --------
-        >>> LogitCounts.from_arrays([1, 0, 1], [0.9, 0.4, 0.5], weights=[1, 1, 2]).n_rows
+        >>> import bayescal as bc
+        >>> bc.clinical.LogitCounts.from_arrays([1, 0, 1], [0.9, 0.4, 0.5], weights=[1, 1, 2]).n_rows
         3
         """
         columns = Columns.read(y_true, y_prob, weights, names=("y_true", "y_prob"), target="event")
@@ -225,8 +228,9 @@ class LogitCounts(Sums):
         Examples
         --------
         >>> import pyarrow as pa
+        >>> import bayescal as bc
         >>> frame = pa.table({"died": [0, 1, 1], "risk": [0.2, 0.7, 1.0], "site": ["a", "b", "a"]})
-        >>> LogitCounts.from_frame(frame, y_true="died", y_prob="risk", by="site")["a"]
+        >>> bc.clinical.LogitCounts.from_frame(frame, y_true="died", y_prob="risk", by="site")["a"]
         LogitCounts(2 rows, 1 cell of 0.05 in logit, 1 row at 0 or 1)
         """
         options: dict[str, Any] = {"weights": weights, "by": by, "bins": logit_bins(step), "target": "event"}
@@ -337,7 +341,8 @@ class LogitCounts(Sums):
 
         Examples
         --------
-        >>> counts = LogitCounts.from_arrays([1, 0, 1], [0.0, 0.3, 1.0]).floored(0.001)
+        >>> import bayescal as bc
+        >>> counts = bc.clinical.LogitCounts.from_arrays([1, 0, 1], [0.0, 0.3, 1.0]).floored(0.001)
         >>> counts.logit.round(2), counts.k
         (array([-6.91, -0.85,  6.91]), array([1., 0., 1.]))
         """

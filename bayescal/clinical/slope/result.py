@@ -46,15 +46,6 @@ class Recalibration(_presented.Presented):
         Seed of the draws of the calibration in the large.
     floor : float or None
         Distance that probabilities keep from 0 and 1.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> rows = simulate(2000, population="flat", curve="temperature", strength=2, rng=1)
-    >>> rc = bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1)
-    >>> rc.slope
-    Draws(slope: mean 0.5..., 95 % interval [0.4..., 0.5...], 4000 draws)
     """
 
     counts: LogitCounts
@@ -239,7 +230,7 @@ class Recalibration(_presented.Presented):
         return f"event intercept and slope, N = {counts.n_rows}{effective}{floor}, {self.posterior.prior}"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Slope and calibration in the large in words.
+        """Return slope and calibration in the large in words.
 
         Parameters
         ----------

@@ -147,7 +147,7 @@ def _refuse_unmatched(
         if len(rows)
     )
     hint = (
-        "Not one key is in both: are they written alike ('7', '07' and '7.0' are three keys)?"
+        "No key is in both: are keys written in the same way ('7', '07' and '7.0' differ)?"
         if len(alone[0]) == len(keys[pair[0]])
         else "Rows are never dropped for you: if a classifier has no prediction for a row, remove it from both files."
     )

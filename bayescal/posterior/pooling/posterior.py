@@ -255,9 +255,8 @@ class PooledPosterior:
     \mathrm{logit}\,\bar c`. Accuracies are :math:`\mathrm{expit}\,\eta_{gb}`, or vary around it as
     :math:`\mathrm{Beta}(\kappa h, \kappa (1 - h))` with :math:`\kappa = 1 / \tau^2 - 1`. The centre and the standard
     deviations of a, b and the residual form a component of a mixture over a fixed grid [1]_, whose weights all groups
-    share; see `mixture`. If a group has another mean confidence than all rows in a bin, :math:`\delta_b` is replaced by
-    `GroupBins.shifts`. Every draw of the common curve has the same number of draws: the groups do not change its
-    posterior.
+    share; see `mixture`. If a group has another mean confidence than all rows in a bin, :math:`\delta_b` is shifted
+    accordingly. Every draw of the common curve has the same number of draws: the groups do not change its posterior.
 
     A group may also be unlike all others. One component of the mixture is therefore the posterior of the group alone,
     with the marginal likelihood of its own rows: the data decide how often a group has this component, in which its
@@ -339,7 +338,20 @@ class PooledPosterior:
         return [mixture(of, self.prior, rng, n_centres=n_centres) for of, rng in each]
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> PooledDraws:
-        """Draw all groups jointly: draw i of all groups has the same draw of the common curve and the same weights."""
+        """Draw all groups jointly: draw i of all groups has the same draw of the common curve and the same weights.
+
+        Parameters
+        ----------
+        n_draws : int, default 4000
+            Number of draws, at least 1.
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+
+        Returns
+        -------
+        PooledDraws
+            Masses and accuracies, each of shape (n_groups, n_draws, n_used).
+        """
         n_draws = _checks.whole_number("draws", n_draws)
         for_choice, for_deviations, for_accuracies, for_masses, for_alone = _checks.generator(rng).spawn(5)
         chosen = self._choose(n_draws, for_choice)
@@ -405,7 +417,20 @@ class GroupPosterior:
         return f"GroupPosterior({self.counts!r}, one of {len(self.pooled.bins)} groups)"
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Draw the bins of this group; the other groups, which are drawn too, are left out."""
+        """Draw the bins of this group; the other groups are drawn jointly with it.
+
+        Parameters
+        ----------
+        n_draws : int, default 4000
+            Number of draws, at least 1.
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+
+        Returns
+        -------
+        BinDraws
+            Mass and accuracy of shape (n_draws, n_bins), confidence of shape (1, n_bins).
+        """
         return self.of_draws(self.pooled.sample(n_draws, rng=rng))
 
     def of_draws(self, joint: PooledDraws) -> BinDraws:

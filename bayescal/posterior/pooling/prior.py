@@ -73,6 +73,7 @@ class PoolingPrior:
 
     Examples
     --------
+    >>> from bayescal.posterior.pooling.prior import PoolingPrior
     >>> prior = PoolingPrior()
     >>> len(prior.components), prior.components[0]
     (72, Component(centre='common', intercept_sd=0.0, slope_sd=0.0, tau=0.0))

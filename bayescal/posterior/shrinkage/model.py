@@ -162,9 +162,9 @@ def shrinkage_posterior(
 
     Examples
     --------
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
-    >>> posterior = shrinkage_posterior(counts)
+    >>> import bayescal as bc
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> posterior = bc.shrinkage_posterior(counts)
     >>> posterior.ece_mean(), posterior.p_calibrated
     (0.053..., 0.524...)
     """

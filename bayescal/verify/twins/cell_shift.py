@@ -104,8 +104,6 @@ def quantities(sides: Floats) -> dict[str, Floats]:
 def four_cells() -> CellShiftTwin:
     """Make the twin of four cells with few rows, for which no concentration is certain.
 
-    Examples
-    --------
     >>> four_cells().posterior.source.tolist()
     [30, 22, 6, 2]
     """

@@ -49,8 +49,6 @@ def beta_stacy_moments(time: Any, event: Any, horizon: float) -> tuple[float, fl
 def risk_sets(time: Any, event: Any, horizon: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the numbers of events, and of rows at risk, at each distinct time of an event up to the horizon.
 
-    Examples
-    --------
     >>> risk_sets([1, 1, 2, 3, 5], [1, 1, 0, 1, 0], 4)
     (array([2, 1]), array([5, 2]))
     """
@@ -135,8 +133,6 @@ def piecewise_model(rows: SurvivalRows, horizon: float, bins: Bins, pieces: int 
 def simulated_rows(n_rows: int = 132, seed: int = 1) -> SurvivalTwin:
     """Simulate the rows of one bin, about a third of them censored before the horizon, as a `SurvivalTwin`.
 
-    Examples
-    --------
     >>> simulated_rows().horizon
     1.0
     """

@@ -45,7 +45,7 @@ def test_rows_of_a_second_file_are_put_in_the_order_of_the_first(first, tmp_path
             "id,y,p\nx,0,0.2\ny,0,0.6\nz,1,0.7\n",
             "'y' must be the same in both files; 1 of 3 rows differ, first key 'y'",
         ),
-        ("id,y,p\n7,0,0.2\n8,1,0.6\n9,1,0.7\n", "Not one key is in both"),
+        ("id,y,p\n7,0,0.2\n8,1,0.6\n9,1,0.7\n", "No key is in both"),
     ],
 )
 def test_rows_that_do_not_match_are_refused(first, tmp_path, text, message):
