@@ -284,7 +284,7 @@ class ScoreComparison(Joint):
             return ""
         return (
             f" This result has one score, in `result[{self.axis}].mean` and `difference(a, b)`. Errors of calibration, "
-            "such as the ECE, come from `compare`; the other score from `bayescal.scores.compare(..., score=)`."
+            "such as the ECE, come from `compare`; the other score from `bayescal.scores.compare(labels, matrices, score='log')`."
         )
 
     @property
