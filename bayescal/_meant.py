@@ -8,6 +8,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
+from difflib import get_close_matches
 from types import FunctionType, UnionType
 from typing import Any, NamedTuple, NoReturn
 
@@ -38,6 +39,8 @@ _PROBABILITIES = (
     "yproba ypred yscore yhat probs probas proba probability probabilities prob prediction predictions preds pred "
     "predicted score scores confidence confidences forecast p pr modelnames psource yprobsource"
 )
+#: Words for columns of rows, without `prob`, which is also the probability of an interval.
+_COLUMNS = f"ytrue yprob {_LABELS} {_PROBABILITIES}".replace(" prob ", " ")
 _RECALIBRATION = "bayescal.clinical.recalibration(y_true, y_prob)"
 _CURVE = "bayescal.clinical.calibration_curve(y_true, y_prob)"
 _CUMULATIVE = "bayescal.cumulative.difference(y_true, y_prob)"
@@ -100,12 +103,12 @@ TABLE = (
           "shift.count_files:label", "ClasswiseCounts.from_frame:label")),
     Meant(_PROBABILITIES, "Probabilities are", ("y_prob", "confidence", "risk", "y_prob_target",
           "cumulative.subpopulation:score", "cumulative.screen:score", "count_file:prob", "shift.count_files:prob")),
-    Meant(f"ytrue yprob {_LABELS} {_PROBABILITIES}", "Labels and probabilities are evaluated by", (), f"{_EVALUATE})"),
+    Meant(_COLUMNS, "Labels and probabilities are evaluated by", (), f"{_EVALUATE})"),
     Meant(f"ytrue {_LABELS}", "Rows are added by", ("y_true",), "monitor.add(y_true, y_prob, time=12)",
           of="monitoring"),
-    Meant(f"yprob {_PROBABILITIES}", "Rows are added by", ("y_prob",), "monitor.add(y_true, y_prob, time=12)",
+    Meant(_COLUMNS, "Rows are added by", ("y_prob",), "monitor.add(y_true, y_prob, time=12)",
           of="monitoring"),
-    Meant(f"ytrue yprob {_LABELS} {_PROBABILITIES}", "Labels and probabilities of a pilot become counts by", (),
+    Meant(_COLUMNS, "Labels and probabilities of a pilot become counts by", (),
           f"{_COUNTS})", of="planning"),
     Meant("correct correctness iscorrect hits", "Whether predictions are right is counted by", (),
           "bayescal.count_file(path, label='correct', prob='confidence', target='confidence')", of="count_file"),
@@ -285,7 +288,7 @@ TABLE = (
     Meant("predict predictproba transform recalibrate fitted", "Recalibrated probabilities are",
           ("at(score)", "recalibrated(y_prob)", "transform(y_prob)"),
           "bayescal.LogisticRecalibration().fit(y_prob, y_true).transform(y_prob)"),
-    Meant("confint confidenceinterval ci interval intervals lower upper", "Intervals are",
+    Meant("confint confidenceinterval ci hdi hpd interval intervals lower upper", "Intervals are",
           ("exact_interval('slope')", "interval()", "low` and `high", "table(prob=0.95)")),
     Meant("values intervals lower upper", "Intervals after each window are `low` and `high`, the last one is",
           ("interval",), of="ConfidenceSequence"),
@@ -314,8 +317,13 @@ TABLE = (
     Meant("all treatall nball", "The net benefit of treating all is", ("treat_all", "net_benefit.treat_all")),
     Meant("none treatnone nbnone", "The net benefit of treating none is 0 at every threshold, that of treating all is",
           ("treat_all", "net_benefit.treat_all"), of="NetBenefit ClinicalSummary"),
-    Meant("delta diff differences compare difference", "Differences between periods are", (), "monitor.change((0, 4))",
-          of="CalibrationMonitor"),
+    Meant("delta diff differences compare difference", "Differences between periods are",
+          ("difference(first, second)",), "monitor.change((0, 4))", of="monitoring"),
+    Meant("delta diff differences compare difference", "Several models are compared by", ("difference(first, second)",),
+          "bayescal.net_benefit(y_true, models, [0.1, 0.2])", of="decisions"),
+    Meant("delta diff differences compare difference", "Several models are compared by",
+          ("net_benefit.difference(first, second)",), "bayescal.clinical.summary(y_true, models, [0.1, 0.2])",
+          of="clinical"),
     Meant("delta diff differences compare difference", "Differences are",
           ("difference(first, second)", "net_benefit.difference(first, second)"), f"{_COMPARE})"),
     Meant("puseful useful probuseful", "The probability that a model is useful is",
@@ -467,7 +475,8 @@ def _places(meant: Meant, owners: Collection[str], where: str, made: type | None
             named = meant.of and (topic not in _OTHER_ROWS or topic in meant.of.split())
             of_package = code.startswith(("bayescal.", "monitor."))
             right = named or not topic or not of_package or _topic(code) == topic
-            quantity = topic not in _OTHER_ROWS and not re.search(r", \w+=", code)  # another one of the same rows
+            # another quantity of the same rows
+            quantity = topic not in _OTHER_ROWS and code != f"{_COMPARE})" and not re.search(r", \w+=", code)
             found += [code] if right or quantity else []
     return list(dict.fromkeys(found))[:2]
 
@@ -577,7 +586,9 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     names = {each: f"{module}.{each}" for each in listed}
     if module == _lazy.PACKAGE:
         names = {each: _lazy.written(each) for each in _lazy.former_names()} | names
-    near = [names[each] for each in _checks.nearest(name, names) if not each.startswith("_")]
+    # a verb of another topic is no misspelled function of this one
+    similar = _checks.nearest(name, names) if module == _lazy.PACKAGE else get_close_matches(name, names, cutoff=0.7)
+    near = [names[each] for each in similar if not each.startswith("_")]
     if near:
         return f" Did you mean {' or '.join(f'`{each}`' for each in dict.fromkeys(near))}?"
     functions = [f"`{names[each]}`" for each in listed if each.islower()]
@@ -682,7 +693,7 @@ def unknown_keyword(
             hint = " It is deterministic: the same arguments give the same result."
     hint = hint or _elsewhere(rows, owners, where, made)
     if not hint:
-        hint = _checks.did_you_mean(word, known) + rest
+        hint = ("" if rows else _checks.did_you_mean(word, known)) + rest  # a word of the table is not misspelled
         hint = hint or (f" Its keywords are {list(known)}." if known else " It takes no keywords.")
     error = UnknownKeywordError(f"`{where}` takes no {quoted(word)}.{hint}")
     error.word, error.known, error.rest = word, tuple(each for each in known if each not in passed), rest
