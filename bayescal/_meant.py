@@ -818,15 +818,15 @@ def _refused(
     function: Callable[..., Any], problem: TypeError, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> TypeError | None:
     """Return the error about a call that Python or a model refused, with what may be meant; None for other errors."""
+    several = isinstance(problem, SeveralClassifiersError) and bool(problem.said)
+    named = isinstance(problem, UnknownKeywordError) and problem.word in keywords
+    if not (several or named or _is_from_call(function, problem)):
+        return None
     name, kind = _public_name(function, args), _kind(function, args)
     owners = _owners(name, kind or function)
-    if isinstance(problem, SeveralClassifiersError) and problem.said:
+    if isinstance(problem, SeveralClassifiersError):
         where = {"where": name, "topic": _topic_of(owners)}
         return several_classifiers(problem.said, problem.name, problem.labels, in_frame=problem.in_frame, **where)
-    from_call = _is_from_call(function, problem)
-    named = isinstance(problem, UnknownKeywordError) and problem.word in keywords
-    if not from_call and not named:
-        return None
     import inspect
 
     parameters = {each.name: each for each in inspect.signature(function).parameters.values()}
@@ -837,7 +837,7 @@ def _refused(
     needed = [each for each in accepted.values() if each.default is each.empty and each.name in known]
     call = ", ".join(each.name if each.kind is not each.KEYWORD_ONLY else f"{each.name}=..." for each in needed)
     made = made_by(function)
-    given = {
+    given: dict[str, Any] = {
         "owners": owners,
         "passed": passed,
         "made": made if kind is None or made.__module__.startswith(_lazy.PACKAGE) else kind,
