@@ -25,8 +25,14 @@ def public_names(module: str, file: str) -> tuple[Callable[[str], object], Calla
         except AttributeError as problem:
             from importlib.util import find_spec
 
-            if name.startswith("_") or find_spec(f"{module}.{name}") is not None:
-                raise  # a module is imported after this error
+            if name.startswith("_"):
+                raise
+            if find_spec(f"{module}.{name}") is not None:  # it may be imported after this error, which must be cheap
+                picture = f" The picture of a result is drawn by `{PACKAGE}.plot(result)`." if name == "plot" else ""
+                raise AttributeError(
+                    f"module {module!r} has no attribute {name!r}, the name of a module inside it that is not public."
+                    f"{picture or f' Public names are those of `dir({module})`.'}"
+                ) from None
             if module == PACKAGE and name in former_names():
                 return former(name)
             from importlib import import_module

@@ -8,7 +8,8 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from types import FunctionType
+from difflib import get_close_matches
+from types import FunctionType, UnionType
 from typing import Any, NamedTuple, NoReturn
 
 from bayescal import _checks, _lazy
@@ -20,7 +21,8 @@ class Meant(NamedTuple):
 
     `here` are keywords or attributes, as they are written; the first one that exists is the answer.
     ``function:keyword`` is a keyword of one function only, ``keyword=value`` no attribute. Otherwise the answer is the
-    code `elsewhere`, with names of the reader: `y_true`, `result`, ...
+    code `elsewhere`, with names of the reader: `y_true`, `result`, ... In a topic that has its own call (`CALLS`), it
+    takes the place of the code. A row without a place is a whole sentence.
     """
 
     words: str  # other names, separated by spaces, in small letters and without underscores
@@ -32,21 +34,67 @@ class Meant(NamedTuple):
 
 _EVALUATE = "bayescal.evaluate(y_true, y_prob"
 _COUNTS = "bayescal.BinnedCounts.from_arrays(y_true, y_prob"
-#: What right-censored rows do not have.
-_OF_LABELS = "y_true|classes=|target=|pooling=|log_score"
 _LABELS = "ytest truth outcome outcomes response actual actuals obs labels label y data ysource targets"
 _PROBABILITIES = (
     "yproba ypred yscore yhat probs probas proba probability probabilities prob prediction predictions preds pred "
     "predicted score scores confidence confidences forecast p pr modelnames psource yprobsource"
 )
-#: The same calls for right-censored rows.
-_CENSORED = {
-    _EVALUATE: "bayescal.survival.evaluate(time, event, risk, horizon=5",
-    _COUNTS: "bayescal.survival.SurvivalCounts.from_arrays(time, event, risk, times=[5]",
-}
+#: Words for columns of rows, without `prob`, which is also the probability of an interval.
+_COLUMNS = f"ytrue yprob {_LABELS} {_PROBABILITIES}".replace(" prob ", " ")
 _RECALIBRATION = "bayescal.clinical.recalibration(y_true, y_prob)"
 _CURVE = "bayescal.clinical.calibration_curve(y_true, y_prob)"
 _CUMULATIVE = "bayescal.cumulative.difference(y_true, y_prob)"
+_COMPARE, _PLAN = "bayescal.compare(y_true, models", "bayescal.labels_needed(counts, width=0.1"
+_SHIFTED = "(y_true, y_prob, y_prob_target"
+#: Calls of each topic, in the names of the reader. Where the table names `evaluate`, `compare`, `labels_needed` or
+#: counts, messages of a topic name its first call that takes the keyword, or whose result has the attribute.
+TOPIC_CALLS = {
+    "": (_EVALUATE, _COMPARE, "bayescal.evaluate_counts(counts", "bayescal.compare_counts(pairs",
+         "bayescal.bin_sensitivity(y_true, y_prob"),
+    "clinical": (_RECALIBRATION[:-1], _CURVE[:-1], "bayescal.clinical.summary(y_true, y_prob, [0.1, 0.2]",
+                 "bayescal.clinical.LogitCounts.from_arrays(y_true, y_prob"),
+    "cumulative": (_CUMULATIVE[:-1], "bayescal.cumulative.screen(y_true, y_prob, by=site", f"{_CUMULATIVE}.posterior("),
+    "decisions": ("bayescal.net_benefit(y_true, y_prob, [0.1, 0.2]",
+                  "bayescal.decisions.ThresholdCounts.from_arrays(y_true, y_prob, thresholds=[0.1, 0.2]"),
+    "monitoring": ("monitor.evaluate(", "monitor.change((0, 4)", "monitor.evidence(", "monitor.confidence_sequence(",
+                   "bayescal.CalibrationMonitor(window=4", "monitor.add(y_true, y_prob, time=12"),
+    "planning": (_PLAN, _COUNTS),  # of a pilot
+    "scores": ("bayescal.scores.log_decomposition(y_true, y_prob", "bayescal.scores.compare(labels, matrices",
+               "bayescal.scores.brier_decomposition(y_true, y_prob, method='murphy'", _COUNTS),
+    "shift": (f"bayescal.shift.label{_SHIFTED}", f"bayescal.shift.evidence{_SHIFTED}",
+              f"bayescal.shift.covariate{_SHIFTED}, weights=weights"),
+    "survival": ("bayescal.survival.evaluate(time, event, risk, horizon=5",
+                 "bayescal.survival.compare(time, event, models, horizon=5",
+                 "bayescal.survival.SurvivalCounts.from_arrays(time, event, risk, times=[5]"),
+}  # fmt: skip
+#: Topics with rows for which other functions give wrong numbers: a target without labels, and right-censored rows.
+_OTHER_ROWS = ("shift", "survival")
+#: What functions take as options of a model.
+_OPTIONS = {"model", "alpha", "draws", "rng"}
+#: Draws of the main quantity of results, and statistics of draws with their names elsewhere.
+_DRAWS = {
+    "Evaluation": "result.ece", "ClasswiseEvaluation": "result.ece", "GroupedEvaluation": "result.overall.ece",
+    "Comparison Change ScoreComparison SurvivalComparison": "result.difference(first, second)",
+    "ComparisonOverDatasets": "result.difference(first, second)", "BinSensitivity": "result.average",
+    "Recalibration": "result.slope", "GroupedRecalibration": "result.overall.slope", "CalibrationCurve": "result.ici",
+    "ClinicalSummary": "result.evaluation.ece", "NetBenefit": "result.net_benefit[model]",
+    "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
+    "CumulativePosterior": "result.kuiper", "CumulativeDifference": "result.posterior().kuiper",
+    "ClassPriors": "result.draws", "ShiftEvidence": "result.total_variation", "LabelShiftClasses": "result[label].ece",
+    "SurvivalHorizons": "result[horizon].ece", "CalibrationMonitor": "monitor.evaluate().ece",
+}  # fmt: skip
+_STATISTICS = {
+    "mean average avg expectation estimate": "mean()", "std sd stdev se stderr bse standarddeviation": "sd()",
+    "median": "median()", "quantile quantiles percentile ppf": "quantile([0.05, 0.95])", "hdi hpd": "hdi(0.95)",
+    "ci eti interval intervals confint confidenceinterval credibleinterval lower upper low high": "interval(0.95)",
+    "samples draws values trace chain array": "values",
+}  # fmt: skip
+_NO_PICTURE = (
+    "CalibrationMonitor CalibrationTests ClassPriors CorpDecomposition GroupedNetBenefit GroupedRecalibration "
+    "ModelParts MurphyDecomposition Plan ShiftEvidence WeightReport"
+)
+_SEEDS = "randomstate seed randomseed key generator"
+_PROBS = "prob level conflevel confidencelevel ciprob ci hdiprob interval credible"
 
 # fmt: off
 TABLE = (
@@ -55,7 +103,13 @@ TABLE = (
           "shift.count_files:label", "ClasswiseCounts.from_frame:label")),
     Meant(_PROBABILITIES, "Probabilities are", ("y_prob", "confidence", "risk", "y_prob_target",
           "cumulative.subpopulation:score", "cumulative.screen:score", "count_file:prob", "shift.count_files:prob")),
-    Meant(f"ytrue yprob {_LABELS} {_PROBABILITIES}", "Labels and probabilities are evaluated by", (), f"{_EVALUATE})"),
+    Meant(_COLUMNS, "Labels and probabilities are evaluated by", (), f"{_EVALUATE})"),
+    Meant(f"ytrue {_LABELS}", "Rows are added by", ("y_true",), "monitor.add(y_true, y_prob, time=12)",
+          of="monitoring"),
+    Meant(_COLUMNS, "Rows are added by", ("y_prob",), "monitor.add(y_true, y_prob, time=12)",
+          of="monitoring"),
+    Meant(_COLUMNS, "Labels and probabilities of a pilot become counts by", (),
+          f"{_COUNTS})", of="planning"),
     Meant("correct correctness iscorrect hits", "Whether predictions are right is counted by", (),
           "bayescal.count_file(path, label='correct', prob='confidence', target='confidence')", of="count_file"),
     Meant("correct correctness iscorrect hits", "Whether predictions are right is evaluated by", (),
@@ -64,7 +118,9 @@ TABLE = (
           ("y_prob_target",), "bayescal.shift.class_priors(y_true, y_prob, y_prob_target)"),
     Meant("ytarget ytruetarget labelstarget targetlabels",
           "Labels of the target are not used. If they are known, the evaluation needs no shift:",
-          (), "bayescal.evaluate(y_target, y_prob_target)"),
+          (), "bayescal.evaluate(y_target, y_prob_target)", of="shift"),
+    Meant("sampleweight sampleweights weight weights w importanceweights", "Under covariate shift, ratios of "
+          "densities are", ("weights",), f"bayescal.shift.covariate{_SHIFTED}, weights=weights)", of="shift"),
     Meant("sampleweight sampleweights weight weights w importanceweights", "The statistics are defined for rows of "
           "equal weight; weighted rows are evaluated by", (), f"{_EVALUATE}, weights=weights)",
           of="clinical.calibration_tests"),
@@ -75,8 +131,8 @@ TABLE = (
           of="cumulative.difference cumulative.subpopulation"),
     Meant("sensitivefeatures groups group groupby by subgroup subgroups protected strata mask",
           "Groups of rows are evaluated by", ("by", "member"), f"{_EVALUATE}, by=site)"),
-    Meant("cluster clusters clusterid subject subjects", "Rows in clusters are evaluated by", ("cluster",),
-          "bayescal.survival.evaluate(time, event, risk, horizon=5, cluster=patient)", of="survival"),
+    Meant("cluster clusters clusterid subject subjects", "Intervals are those of independent rows.",
+          of="clinical cumulative monitoring planning scores shift"),
     Meant("cluster clusters clusterid subject subjects",
           "Intervals are those of independent rows; rows in clusters are evaluated by", ("cluster",),
           f"{_EVALUATE}, cluster=patient)"),
@@ -90,16 +146,17 @@ TABLE = (
           f"{_EVALUATE}, classes=[0, 1])"),
     Meant("logits fromlogits logit", "Logits must become probabilities:", ("logits",),
           "scipy.special.expit(logits)` or, for a matrix, `scipy.special.softmax(logits, axis=1)"),
-    Meant("target task multiclass average", "The outcome is chosen by", (), f"{_EVALUATE}, target='event')"),
-    Meant("time times timestamp", "Times are", ("time", "times"), "bayescal.CalibrationMonitor(window='1d')",
+    Meant("target task multiclass average", "It is about one event, for two classes with the probabilities "
+          "`y_prob[:, 1]`.", of="clinical.recalibration clinical.summary cumulative decisions"),
+    Meant("target task multiclass average", "It follows from `y_prob`: a column is about an event, a matrix about all "
+          "classes.", of="shift"),
+    Meant("target task multiclass average", "The outcome is chosen by", ("target",), f"{_EVALUATE}, target='event')"),
+    Meant("time times timestamp", "Windows of time are made by", ("time",), "bayescal.CalibrationMonitor(window='1d')",
           of="CalibrationMonitor CalibrationMonitor.add CalibrationMonitor.add_counts"),
     # --- bins
     Meant("bins nbins numbins binning strategy", "There are no bins to choose; counts are evaluated by",
           (), "bayescal.cumulative.difference.from_counts(counts)", of="cumulative.difference"),
     Meant("bins nbins numbins", "Several numbers of bins are", ("n_bins=(10, 20)",), of="bin_sensitivity"),
-    Meant("bins nbins numbins nbin bincount binedges edges", "Bins are chosen when rows are counted:", (),
-          "bayescal.shift.label(y_true, y_prob, y_prob_target, bins=10)",
-          of="evaluate_shifted_counts shift.label_counts"),
     Meant("bins nbins numbins nbin bincount binedges edges", "Bins are chosen when rows are counted:",
           ("clinical.calibration_tests:groups", "bins", "n_bins"), f"{_EVALUATE}, bins=10)` or `{_COUNTS}, bins=10)"),
     Meant("ngroups g", "Groups of probabilities are", ("clinical.calibration_tests:groups",)),
@@ -108,22 +165,21 @@ TABLE = (
     Meant("closed", "The side on which bins are closed belongs to the bins:", (),
           f"{_EVALUATE}, bins=bayescal.make_bins(15, closed='right'))"),
     # --- what is drawn, and how often
-    Meant("randomstate seed randomseed key generator", "The seed is", (), "monitor.evaluate(rng=1)",
-          of="CalibrationMonitor.evaluate"),
-    Meant("randomstate seed randomseed key generator", "The seed is", ("rng",), f"{_EVALUATE}, rng=1)"),
+    Meant(_SEEDS, "The seed is", (), "monitor.evaluate(rng=1)", of="CalibrationMonitor.evaluate"),
+    Meant(_SEEDS, "The seed is", ("rng",), f"{_EVALUATE}, rng=1)"),
     Meant("ndraws nsamples numsamples samples niter nboot bootstrap", "The number of draws is", (),
           "monitor.evaluate(draws=4000)", of="CalibrationMonitor.evaluate"),
     Meant("ndraws nsamples numsamples samples niter nboot bootstrap", "The number of draws is",
           ("draws", "simulations"), f"{_EVALUATE}, draws=4000)"),
     Meant("nsimulations nsim", "The number of simulated data sets is", ("simulations", "draws"),
-          "bayescal.labels_needed(counts, width=0.1, simulations=400)"),
+          f"{_PLAN}, simulations=400)"),
     Meant("chains tune cores njobs ncores", "There are no chains: draws are independent, and their number is",
           (), f"{_EVALUATE}, draws=4000)"),
     Meant("prior alpha", "The prior of the Dirichlet model is", ("alpha",),
           f"{_EVALUATE}, model='dirichlet', alpha='jeffreys')",
           of="evaluate evaluate_counts evaluate_shifted evaluate_shifted_counts shift.label shift.label_counts "
-          "shift.covariate survival.evaluate survival.compare compare compare_counts dirichlet_posterior "
-          "bin_sensitivity labels_needed"),
+          "shift.covariate survival.evaluate survival.evaluate_counts survival.compare compare compare_counts "
+          "dirichlet_posterior bin_sensitivity labels_needed CalibrationMonitor"),
     Meant("prior priors priorrows", "The prior has the weight of a number of rows:", ("pseudo_rows",),
           of="net_benefit decisions.net_benefit_counts"),
     Meant("prior priors priorsd", "Priors are chosen by", ("prior", "prior_exact"),
@@ -141,12 +197,17 @@ TABLE = (
           of="CalibrationMonitor.confidence_sequence"),
     Meant("baseline reference", "The earlier windows are", ("reference", "baseline"), "monitor.change(baseline=(0, 4))",
           of="CalibrationMonitor.evidence CalibrationMonitor.change"),
-    Meant("prob level conflevel confidencelevel ciprob ci hdiprob interval credible",
-          "The probability of an interval is given to the result:", ("prob=0.95",),
-          "result.ece.interval(0.9)` or `result.table(prob=0.9)"),
+    Meant(f"{_PROBS} alpha significance", "The result has no intervals.", of="CalibrationTests CorpDecomposition "
+          "Evidence MurphyDecomposition SubpopulationScreen WeightReport"),
+    Meant(_PROBS, "The probability that all intervals hold is", ("prob=0.95",),
+          "monitor.confidence_sequence(prob=0.9)", of="ConfidenceSequence CalibrationMonitor.confidence_sequence"),
+    Meant(_PROBS, "The probability that intervals are as narrow as planned for is", ("prob=0.95",),
+          f"{_PLAN}, prob=0.9)", of="Plan"),
+    Meant(_PROBS, "The probability of an interval is given to the result:", ("prob=0.95",), "result.ece.interval(0.9)` "
+          "or `result.interval(prob=0.9)` or `result.table(prob=0.9)` or `result.band(prob=0.9)"),
     # --- quantities
     Meant("power assurance", "The probability that the goal is met is", ("assurance",),
-          "bayescal.labels_needed(counts, width=0.1, assurance=0.8)"),
+          f"{_PLAN}, assurance=0.8)"),
     Meant("norm ord order", "The norm is chosen by its order, which is 1 for the ECE:",
           ("plug_in_error:order", "estimands.lp_error:p"),
           f"{_EVALUATE}).lp_error(2)` or `bayescal.plug_in_error(y_true, y_prob, order=2)"),
@@ -155,17 +216,15 @@ TABLE = (
     Meant("estimand estimands metric metrics scoring", "The score is `score='brier'` or `score='log'`; errors of "
           "calibration are compared by", (), "bayescal.compare(labels, matrices)", of="scores.compare"),
     Meant("estimand estimands metric metrics scoring", "Methods of the result take it:", (),
-          "bayescal.compare(y_true, models).table(estimand='auc')",
-          of="compare compare_counts compare_independent compare_over_datasets"),
-    Meant("estimand estimands metric metrics scoring", "Methods of the result take it:", (),
-          "bayescal.survival.compare(time, event, models, horizon=5).table(estimand='auc')", of="survival.compare"),
+          f"{_COMPARE}).table(estimand='auc')",
+          of="compare compare_counts compare_independent compare_over_datasets survival.compare"),
     Meant("estimand estimands metric metrics scoring", "Results have all estimands:",
           ("estimand", "estimands"), f"{_EVALUATE}).auc"),
     Meant("score scoring", "The score is chosen by", (), "bayescal.scores.compare(labels, matrices, score='log')"),
     Meant("rope margin equivalence", "The region of practical equivalence is", ("rope",),
-          "bayescal.compare(y_true, models, rope=0.01)"),
+          f"{_COMPARE}, rope=0.01)"),
     Meant("share", "The share of rows with larger errors is", (),
-          "bayescal.estimands.largest_error(result.bin_draws, share=0.05)"),
+          f"bayescal.estimands.largest_error({_EVALUATE}).bin_draws, share=0.05)"),
     Meant("nb netbenefit decisioncurve threshold thresholds difference delta puseful treatall",
           "The net benefit belongs to all models:", (), "summary.net_benefit", of="ModelParts"),
     Meant("threshold thresholds pt cutoff thresholdprobability", "Thresholds of decisions are",
@@ -181,6 +240,7 @@ TABLE = (
           f"{_EVALUATE}).auc"),
     Meant("brier brierscore", "The Brier score is", ("brier_score", "evaluation.brier_score"),
           f"{_EVALUATE}).brier_score"),
+    Meant("logscore logloss", "Right-censored rows have no log score.", of="survival"),
     Meant("logscore logloss", "The log score is", ("log_score", "evaluation.log_score"), f"{_EVALUATE}).log_score"),
     Meant("mce maxcalibrationerror maximumcalibrationerror maximumerror maxerror",
           "`e90` is the largest error that 10 % of the population have; that of any row is", ("emax",),
@@ -188,7 +248,7 @@ TABLE = (
     Meant("mce maxcalibrationerror maximumcalibrationerror",
           "No interval of the maximum calibration error (MCE) is reliable. `e90_bins` of a result is the 90th "
           "percentile of the error (E90 of bins); draws and plug-in value of the MCE are", (),
-          "bayescal.estimands.largest_error(result.bin_draws)` and "
+          f"bayescal.estimands.largest_error({_EVALUATE}).bin_draws)` and "
           "`bayescal.plug_in_error(y_true, y_prob, order=float('inf'))"),
     Meant("ace adaptiveece adaptivecalibrationerror",
           "The average calibration error is no estimand of this package. The adaptive calibration error is", (),
@@ -228,7 +288,7 @@ TABLE = (
     Meant("predict predictproba transform recalibrate fitted", "Recalibrated probabilities are",
           ("at(score)", "recalibrated(y_prob)", "transform(y_prob)"),
           "bayescal.LogisticRecalibration().fit(y_prob, y_true).transform(y_prob)"),
-    Meant("confint confidenceinterval ci interval intervals lower upper", "Intervals are",
+    Meant("confint confidenceinterval ci hdi hpd interval intervals lower upper", "Intervals are",
           ("exact_interval('slope')", "interval()", "low` and `high", "table(prob=0.95)")),
     Meant("values intervals lower upper", "Intervals after each window are `low` and `high`, the last one is",
           ("interval",), of="ConfidenceSequence"),
@@ -257,8 +317,15 @@ TABLE = (
     Meant("all treatall nball", "The net benefit of treating all is", ("treat_all", "net_benefit.treat_all")),
     Meant("none treatnone nbnone", "The net benefit of treating none is 0 at every threshold, that of treating all is",
           ("treat_all", "net_benefit.treat_all"), of="NetBenefit ClinicalSummary"),
+    Meant("delta diff differences compare difference", "Differences between periods are",
+          ("difference(first, second)",), "monitor.change((0, 4))", of="monitoring"),
+    Meant("delta diff differences compare difference", "Several models are compared by", ("difference(first, second)",),
+          "bayescal.net_benefit(y_true, models, [0.1, 0.2])", of="decisions"),
+    Meant("delta diff differences compare difference", "Several models are compared by",
+          ("net_benefit.difference(first, second)",), "bayescal.clinical.summary(y_true, models, [0.1, 0.2])",
+          of="clinical"),
     Meant("delta diff differences compare difference", "Differences are",
-          ("difference(first, second)", "net_benefit.difference(first, second)"), "bayescal.compare(y_true, models)"),
+          ("difference(first, second)", "net_benefit.difference(first, second)"), f"{_COMPARE})"),
     Meant("puseful useful probuseful", "The probability that a model is useful is",
           ("p_useful", "net_benefit.p_useful")),
     Meant("best pbest probbest beststrategy", "The probability of being best is", ("p_best",)),
@@ -273,17 +340,42 @@ TABLE = (
           ("curve",), of="CumulativePosterior"),
     Meant("posterior cempbound", "It needs outcomes 0 and 1 and their probabilities. For other responses there are",
           ("kuiper_interval` and `band",), of="SubpopulationDifference"),
-    Meant("mean", "Means over the data sets are", ("average().mean()",), of="ComparisonOverDatasets"),
     Meant("differencesbydataset", "Differences on each data set are", ("by_dataset()",)),
     Meant("evaluations", "The comparison of each data set is", ("comparisons[name]",), of="ComparisonOverDatasets"),
     Meant("rank meanrank meanranks", "Draws of the mean ranks over the data sets are", ("ranks()",),
           of="ComparisonOverDatasets"),
+    Meant("mean", "Means over the data sets are", ("average().mean()",), of="ComparisonOverDatasets"),
+    # --- results of other programs
+    Meant("pvalue pvalues p significance", "There is no P-value; the posterior probability of exact calibration is",
+          ("p_calibrated",), of="Evaluation CalibrationCurve"),
+    Meant("pvalue pvalues p significance", "There is no P-value; the probabilities that the first is better, that both "
+          "are equivalent, and that the second is better are", ("decide(first, second)",), of="Comparison Change "
+          "ComparisonOverDatasets ScoreComparison SurvivalComparison GroupedEvaluation ClasswiseEvaluation"),
+    Meant("pvalue pvalues p significance", "There is no P-value; the probability that a model is useful is",
+          ("p_useful",), of="NetBenefit"),
+    Meant("pvalue pvalues p significance", "There is no P-value; the probability that recalibration lowers the loss is",
+          (), "result.mean_ratio.pr(lambda ratio: ratio < 1)", of="LossRatio"),
+    Meant("pvalue pvalues p significance", "There is no P-value.",
+          of="ClassPriors LabelShiftClasses ShiftEvidence SurvivalHorizons WeightReport"),
+    Meant("median", "The median is", ("quantile(0.5)",), of="MultiClassScore"),
+    Meant("std stdev se stderr", "The standard deviation of the posterior is", ("sd",), of="MultiClassScore"),
+    Meant("rhat ess neff essbulk esstail divergences samplestats", "Draws are independent: there are no chains to "
+          "diagnose. Monte Carlo standard errors are methods `mcse` of draws."),
+    Meant("n nobs nrows size samplesize", "The number of rows is", ("n_rows", "counts.n_rows", "overall.counts.n_rows",
+          "evaluation.counts.n_rows", "counts.n.sum()")),
+    Meant("summary report results", "The table is", ("table()", "to_frame()")),
+    Meant("dataframe df frame todataframe topandas todf asdataframe tocsv toexcel tomarkdown", "The data frame is",
+          ("to_frame()",)),
+    Meant("idata inferencedata posterior prior toinferencedata toarviz toxarray tonetcdf todataset", "Draws for ArviZ "
+          "are", ("to_datatree()",)),
+    *(Meant(words, "Statistics belong to the draws of one quantity:", ("prob=0.95",) if "interval" in words else (),
+            f"{draws}.{statistic}", of=kinds)
+      for kinds, draws in _DRAWS.items() for words, statistic in _STATISTICS.items()),
     # --- pictures
-    Meant("plot draw figure picture", "Its picture is drawn by", (), "bayescal.plot(result)", of=" ".join((
-        "Evaluation LabelShiftEvaluation CovariateShiftEvaluation GroupedEvaluation ClasswiseEvaluation Comparison",
-        "Change ComparisonOverDatasets ScoreComparison BinSensitivity CalibrationCurve Recalibration NetBenefit",
-        "ClinicalSummary LossRatio CumulativeDifference SubpopulationDifference SubpopulationScreen",
-        "CumulativePosterior Evidence ConfidenceSequence SurvivalHorizons MultiClassScore LabelShiftClasses"))),
+    Meant("plot figure picture", "Results have pictures, as in", (), "bayescal.plot(monitor.evidence())",
+          of="CalibrationMonitor"),
+    Meant("plot figure picture", "This result has no picture.", of=_NO_PICTURE),
+    Meant("plot figure picture", "Pictures of results are drawn by", (), "bayescal.plot(result)"),
 )
 # fmt: on
 #: scikit-learn's names of ways to choose bins.
@@ -340,37 +432,136 @@ def _rows(word: str, owners: Collection[str]) -> list[Meant]:
     return sorted((each for each in rows if not each.of or set(each.of.split()) & set(owners)), key=lambda m: not m.of)
 
 
-def _owners(where: str, thing: object) -> set[str]:
+def _owners(where: str, thing: Any) -> set[str]:
     """Return the names under which the table may know a function or method: its own, its class and its topic."""
-    return {where, where.partition(".")[0], *getattr(thing, "__module__", "").split(".")[1:2]}
+    public = _lazy.place_of(thing)[0] if hasattr(thing, "__name__") else ""
+    return {where, where.partition(".")[0], public, *getattr(thing, "__module__", "").split(".")[1:2]} - {""}
 
 
-def _elsewhere(rows: Iterable[Meant], owners: Collection[str]) -> str:
-    """Return where a thing is otherwise; both places if a word has two meanings."""
-    places = [(each.says, _place(each.elsewhere, owners)) for each in rows]
-    return "".join(f" {says} `{place}`." for says, place in [each for each in places if each[1]][:2])
+def _elsewhere(rows: Iterable[Meant], owners: Collection[str], where: str = "", made: type | None = None) -> str:
+    """Return where a thing is otherwise; both places if a word has two meanings.
+
+    `where` is the function, and `made` the class of the result that messages call ``result``, if it is known.
+    """
+    said = []
+    for each in rows:
+        if places := _places(each, owners, where, made):
+            said.append(f" {each.says} `{'` or `'.join(places)}`.")
+        elif not (each.here or each.elsewhere):
+            said.append(f" {each.says}")
+    return "".join(said[:2])
 
 
-def _place(elsewhere: str, owners: Collection[str]) -> str:
-    """Return the code with which an owner gets a thing; that of right-censored rows, or none, for topic survival."""
-    if "survival" not in owners:
-        return elsewhere
-    for call, censored_call in _CENSORED.items():
-        elsewhere = elsewhere.replace(call, censored_call)
-    places = elsewhere.split("` or `")
-    return "` or `".join(each for each in places if not re.search(_OF_LABELS, each))
+def _places(meant: Meant, owners: Collection[str], where: str, made: type | None) -> list[str]:
+    """Return the codes with which a function or a result gets a thing: first its own call, then those of its topic."""
+    topic, found = _topic_of(owners), []
+    for code in meant.elsewhere.split("` or `") if meant.elsewhere else ():
+        base = next((each for each in (_EVALUATE, _COUNTS, _COMPARE, _PLAN) if code.startswith(each)), "")
+        of_topic = [each for each in TOPIC_CALLS[topic] if ("Counts." in each) == (base == _COUNTS)]
+        rest = code.removeprefix(base)
+        own = [where] if rest != ")" else []
+        own.append(where.removesuffix("_counts"))
+        calls = [each for name in own for each in of_topic if _path(each) == name] + (of_topic if topic else [])
+        if (base, rest) == (_COMPARE, ")"):
+            calls = [each for each in calls if _path(each).endswith("compare")]
+        if moved := next((each for each in calls if base and _fits(each, rest)), ""):
+            found.append(_joined(moved, rest))
+        elif code.startswith("result.") and not meant.of:
+            found += [code] if made is None or _has(made, code.removeprefix("result.")) else []
+        elif code == "bayescal.plot(result)":
+            drawn = made is None or (hasattr(made, "sheet") and made.__name__ not in _NO_PICTURE.split())
+            found += [code] if drawn else []
+        else:
+            named = meant.of and (topic not in _OTHER_ROWS or topic in meant.of.split())
+            of_package = code.startswith(("bayescal.", "monitor."))
+            right = named or not topic or not of_package or _topic(code) == topic
+            # another quantity of the same rows
+            quantity = topic not in _OTHER_ROWS and code != f"{_COMPARE})" and not re.search(r", \w+=", code)
+            found += [code] if right or quantity else []
+    return list(dict.fromkeys(found))[:2]
+
+
+def _topic_of(owners: Collection[str]) -> str:
+    return next((each for each in TOPIC_CALLS if each in owners), "")
+
+
+def _path(call: str) -> str:
+    """Return how messages name the function that a call in the names of the reader begins with."""
+    return call.partition("(")[0].removeprefix("bayescal.").replace("monitor.", "CalibrationMonitor.")
+
+
+def _function(call: str) -> Any:
+    """Return the function or method that a call in the names of the reader ends with.
+
+    >>> _function("bayescal.cumulative.difference(y_true, y_prob).posterior(").__name__
+    'posterior'
+    """
+    thing: Any = sys.modules[_lazy.PACKAGE]
+    path = re.match(r"[\w.]+(\(\)\.\w+)*", re.sub(r"\([^()]*\)\.", "().", call))[0]  # type: ignore[index]  # a name
+    for name in path.removeprefix("bayescal.").replace("monitor.", "CalibrationMonitor.").split("."):
+        thing = getattr(thing, name.removesuffix("()"))
+        thing = made_by(thing) if name.endswith("()") else thing
+    return thing
+
+
+def made_by(function: Any) -> type:
+    """Return the class of what a function returns, the first of several; `object` if it is no class."""
+    import inspect
+
+    if isinstance(function, type):
+        return function
+    made = inspect.signature(function).return_annotation
+    first = made.__args__[0] if isinstance(made, UnionType) else made
+    return first if isinstance(first, type) else object
+
+
+def _topic(code: str) -> str:
+    """Return the topic of the function with which code begins; empty for the others."""
+    folder = _function(code.partition("(")[0]).__module__.split(".")[1]
+    return folder if folder in TOPIC_CALLS else ""
+
+
+@functools.cache
+def _fits(call: str, rest: str) -> bool:
+    """Return whether a function takes the keywords with which its call goes on, and its result has the attribute."""
+    import inspect
+
+    function, words = _function(call), re.findall(r", (\w+)=", re.sub(r"\([^()]*\)", "", rest))
+    parameters = inspect.signature(function).parameters
+    known = {*parameters, *(_OPTIONS if any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else ())}
+    attribute = re.search(r"\)\.(\w.*)$", rest)
+    return known.issuperset(words) and (attribute is None or _has(made_by(function), attribute[1]))
+
+
+def _has(kind: type, code: str) -> bool:
+    """Return whether code after ``result.`` is right for a class: it has the attribute, which takes the keyword."""
+    import inspect
+
+    name, words = _head(code), re.findall(r"(\w+)=", code)
+    if not hasattr(kind, name):
+        return name in getattr(kind, "__dataclass_fields__", ())
+    member = getattr(kind, name)
+    return not words or (callable(member) and words[0] in inspect.signature(member).parameters)
+
+
+def _joined(call: str, rest: str) -> str:
+    """Return a call with the rest of another one; a keyword that it has already is not repeated."""
+    word = re.match(r", (\w+)=", rest)
+    if word and re.search(rf"\b{word[1]}=", call):
+        return f"{call})"
+    return call + (rest.removeprefix(", ") if call.endswith("(") else rest)
 
 
 # --- attributes
 
 
-def _of_rows(rows: Iterable[Meant], known: Collection[str], owners: Collection[str] = ()) -> str:
+def _of_rows(rows: Iterable[Meant], known: Collection[str], owners: Collection[str], kind: type | None = None) -> str:
     """Return the first name that is an attribute, or where else a thing is; may be empty."""
     for each in rows:
         for code in each.here:
             if _head(code) in known and not re.match(r"[\w.]+[:=]", code):
                 return f" {each.says} `{code}`."
-    return _elsewhere(rows, owners)
+    return _elsewhere(rows, owners, made=kind)
 
 
 def similar(name: str, known: Iterable[str]) -> str:
@@ -393,10 +584,15 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     if elsewhere := _elsewhere([each for each in rows if each.of], owners) or _elsewhere(rows, owners):
         return elsewhere
     names = {each: f"{module}.{each}" for each in listed}
-    if "survival" not in owners:  # no other function is for right-censored rows
+    if module == _lazy.PACKAGE:
         names = {each: _lazy.written(each) for each in _lazy.former_names()} | names
-    near = dict.fromkeys(names[each] for each in _checks.nearest(name, names) if not each.startswith("_"))
-    return f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
+    # a verb of another topic is no misspelled function of this one
+    similar = _checks.nearest(name, names) if module == _lazy.PACKAGE else get_close_matches(name, names, cutoff=0.7)
+    near = [names[each] for each in similar if not each.startswith("_")]
+    if near:
+        return f" Did you mean {' or '.join(f'`{each}`' for each in dict.fromkeys(near))}?"
+    functions = [f"`{names[each]}`" for each in listed if each.islower()]
+    return "" if module == _lazy.PACKAGE else f" Its functions are {', '.join(functions)}."
 
 
 def no_attribute(result: Any, name: str) -> NoReturn:
@@ -411,13 +607,48 @@ def no_attribute(result: Any, name: str) -> NoReturn:
     if not name.startswith("_"):
         owners = {each.__name__ for each in kind.__mro__} | _owners(kind.__name__, kind)
         known, rows = set(dir(result)), _rows(name, owners)
-        hint = _of_rows([each for each in rows if each.of], known, owners)
+        hint = _of_rows([each for each in rows if each.of], known, owners, kind)
         hint = hint or (kind._instead(result, name) if hasattr(kind, "_instead") else "")
-        hint = hint or _of_rows(rows, known, owners) or similar(name, known)
+        hint = hint or _of_rows(rows, known, owners, kind) or similar(name, known)
     raise AttributeError(f"{kind.__name__!r} has no attribute {name!r}.{hint}")
 
 
 # --- keywords
+
+
+class SeveralClassifiersError(TypeError):
+    """Columns of several classifiers where a function takes one; the function that the user called says what to do."""
+
+    said = ""  # the message without that
+    name = ""  # of the argument
+    labels: tuple[Any, ...] = ()  # of the classifiers, or of the columns of a data frame
+    in_frame = False
+
+
+#: Calls that compare several classifiers, by the function that was called with them or its topic.
+_COMPARING = {
+    "": "compare(y_true, {0})",
+    "survival": "survival.compare(time, event, {0}, horizon=5)",
+    "scores.multiclass_brier": "scores.compare(y_true, {0})",
+    "scores.multiclass_log": "scores.compare(y_true, {0})",
+}
+
+
+def several_classifiers(
+    said: str, name: str, labels: Iterable[Any], *, in_frame: bool = False, where: str = "", topic: str | None = None
+) -> SeveralClassifiersError:
+    """Return the error about several classifiers, with what to do in a function `where` of a topic if it is known."""
+    labels, hint = tuple(labels), ""
+    if topic is not None and labels and (name in ("risk", "score") or name.startswith("y_prob")):
+        first = f"{name}[{labels[0]!r}]"
+        columns = f"{{name: {name}[name] for name in {name}.columns}}" if in_frame else name
+        compared = "" if in_frame and topic == "scores" else where if where in _COMPARING else topic
+        call = _COMPARING.get(compared, "").format(columns)
+        hint = f"{' Columns of several classifiers?' if in_frame else ''} Pass one classifier at a time, as `{first}`"
+        hint += f", or compare them by `{call}`." if call and "Recalibration" not in where else "."
+    error = SeveralClassifiersError(f"{said}{hint}")
+    error.said, error.name, error.labels, error.in_frame = said, name, labels, in_frame
+    return error
 
 
 class UnknownKeywordError(TypeError):
@@ -437,14 +668,18 @@ def unknown_keyword(
     call: str = "",
     passed: Collection[str] = (),
     rest: str = "",
+    made: type | None = None,
+    deterministic: bool = False,
 ) -> UnknownKeywordError:
     """Return the error about the keyword `word` of the function `where`, which takes the keywords `known`.
 
     `owners` are names under which the table may know the function, `passed` arguments that were given, `call` a call
-    with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer.
+    with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer. `made`
+    is the class of the result, and `deterministic` says that the function draws no random numbers.
     """
     known = tuple(known)
-    rows = _rows(word, owners or _owners(where, None))
+    owners = owners or _owners(where, None)
+    rows = _rows(word, owners)
     hint = ""
     for chosen in ([each for each in rows if each.of], rows):  # what a word means for this function counts alone
         for code in [code for each in chosen for code in each.here]:
@@ -453,9 +688,12 @@ def unknown_keyword(
             if name in known and name not in passed and function_name in ("", where):
                 shown = f": `{call}{_argument(keyword, call)})`" if call else ""
                 hint = hint or f" Here it is called {name!r}{shown}."
-        hint = hint or _elsewhere(chosen, owners)
+        hint = hint or _elsewhere([each for each in chosen if each.of], owners, where, made)
+        if not hint and deterministic and letters(word) in (*_SEEDS.split(), "rng"):
+            hint = " It is deterministic: the same arguments give the same result."
+    hint = hint or _elsewhere(rows, owners, where, made)
     if not hint:
-        hint = _checks.did_you_mean(word, known) + rest
+        hint = ("" if rows else _checks.did_you_mean(word, known)) + rest  # a word of the table is not misspelled
         hint = hint or (f" Its keywords are {list(known)}." if known else " It takes no keywords.")
     error = UnknownKeywordError(f"`{where}` takes no {quoted(word)}.{hint}")
     error.word, error.known, error.rest = word, tuple(each for each in known if each not in passed), rest
@@ -580,33 +818,43 @@ def _refused(
     function: Callable[..., Any], problem: TypeError, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> TypeError | None:
     """Return the error about a call that Python or a model refused, with what may be meant; None for other errors."""
-    from_call = _is_from_call(function, problem)
+    several = isinstance(problem, SeveralClassifiersError) and bool(problem.said)
     named = isinstance(problem, UnknownKeywordError) and problem.word in keywords
-    if not from_call and not named:
+    if not (several or named or _is_from_call(function, problem)):
         return None
+    name, kind = _public_name(function, args), _kind(function, args)
+    owners = _owners(name, kind or function)
+    if isinstance(problem, SeveralClassifiersError):
+        where = {"where": name, "topic": _topic_of(owners)}
+        return several_classifiers(problem.said, problem.name, problem.labels, in_frame=problem.in_frame, **where)
     import inspect
 
-    name = _public_name(function, args)
     parameters = {each.name: each for each in inspect.signature(function).parameters.values()}
-    method = next(iter(parameters), "") in ("self", "cls")
+    method = kind is not None
     accepted = dict(list(parameters.items())[1:]) if method else parameters
     known = [each.name for each in accepted.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     passed = {*known[: len(args) - method], *keywords}
     needed = [each for each in accepted.values() if each.default is each.empty and each.name in known]
     call = ", ".join(each.name if each.kind is not each.KEYWORD_ONLY else f"{each.name}=..." for each in needed)
-    owners = _owners(name, (args[0] if isinstance(args[0], type) else type(args[0])) if method and args else function)
+    made = made_by(function)
+    given: dict[str, Any] = {
+        "owners": owners,
+        "passed": passed,
+        "made": made if kind is None or made.__module__.startswith(_lazy.PACKAGE) else kind,
+        "deterministic": "rng" not in (*known, *getattr(problem, "known", ())),
+    }
     of_object = method and bool(args) and not isinstance(args[0], type) and "." in name
     call = f"{_snake_case(name) if of_object else name}({call}"
     if isinstance(problem, UnknownKeywordError) and named:
         known += [each for each in problem.known if each not in known]
-        return unknown_keyword(name, problem.word, known, owners=owners, call=call, passed=passed, rest=problem.rest)
+        return unknown_keyword(name, problem.word, known, call=call, rest=problem.rest, **given)
     extra = [word for word in keywords if word not in accepted]
     if "unexpected keyword" in str(problem) and extra:
-        return unknown_keyword(name, extra[0], known, owners=owners, call=call, passed=passed)
+        return unknown_keyword(name, extra[0], known, call=call, **given)
     missing = [each.name for each in needed if each.name not in passed]
     for word in extra:  # it may be another name of an argument that is missing
         if any(code.rpartition(":")[2] in missing for each in _rows(word, owners) for code in each.here):
-            return unknown_keyword(name, word, known, owners=owners, call=call, passed=passed)
+            return unknown_keyword(name, word, known, call=call, **given)
     said = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
     counts = _for_counts(function)
     counted = f" For counts, use `{counts}(counts)`." if counts else ""
@@ -652,6 +900,13 @@ def _snake_case(method: str) -> str:
     """Return how a method of an object is written, as `draws.interval` for ``Draws.interval``."""
     kind, _, called = method.partition(".")
     return f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', kind).casefold()}.{called}"
+
+
+def _kind(function: Callable[..., Any], args: tuple[Any, ...]) -> type | None:
+    """Return the class of the object whose method was called; None for a function."""
+    if _innermost(function).__code__.co_varnames[:1] not in (("self",), ("cls",)) or not args:
+        return None
+    return args[0] if isinstance(args[0], type) else type(args[0])
 
 
 def _public_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:

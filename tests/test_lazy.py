@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,62 @@ def test_a_name_that_is_not_there():
         (bayescal, "evalute_survival", "bayescal.survival.evaluate"),
         (bayescal, "compare_over_dataset", "bayescal.compare_over_datasets"),
         (bayescal.survival, "compair", "bayescal.survival.compare"),
-        (bayescal.shift, "evaluate_shifted_count", "bayescal.evaluate_shifted_counts"),
+        (bayescal.shift, "evaluate_shifted_count", "bayescal.shift.label_counts"),
+        (bayescal.shift, "evaluate", "bayescal.shift.label"),
+        (bayescal.decisions, "evaluate", "bayescal.decisions.net_benefit"),
+        (bayescal.clinical, "summarry", "bayescal.clinical.summary"),
     ):
         with pytest.raises(AttributeError, match=f"'{module.__name__}' has no attribute '{name}'.*`{meant}`"):
             getattr(module, name)
+
+
+def test_a_topic_suggests_its_own_names():
+    """Functions of a topic come before former names of the package, and quantities are named where they are."""
+    offenders = []
+    for module in set(MODULES) - {"estimands"}:
+        public = getattr(bayescal, module)
+        for word in {"evaluate", "compare", "fit", "run", "summarize", "count", "evaluations"} - set(public.__all__):
+            with pytest.raises(AttributeError) as caught:
+                getattr(public, word)
+            named = set(re.findall(r"`((?:bayescal|monitor)\.\w+)", str(caught.value)))
+            own = {"decisions": {"bayescal.net_benefit"}, "monitoring": {"monitor.change"}}.get(module, set())
+            if not named or not named <= own | {f"bayescal.{module}"}:
+                offenders.append((module, word, str(caught.value)))
+    assert offenders == []
+
+
+def test_modules_inside_the_package_that_are_not_public():
+    """Each message says so, in words of the package, before the module is imported, and imports nothing."""
+    code = """
+import importlib, pathlib, sys
+import bayescal
+from bayescal._lazy import MODULES
+for name in ("", *MODULES):
+    public = importlib.import_module(f"bayescal.{name}".rstrip("."))
+    for file in sorted(pathlib.Path(public.__file__).parent.iterdir()):
+        inner = file.stem
+        if inner.startswith(("_", ".")) or inner in {"py", *public.__all__, *vars(public)}:
+            continue
+        before = [each for each in sys.modules if each.startswith(("bayescal", "numpy"))]
+        try:
+            getattr(public, inner)
+        except AttributeError as problem:
+            after = [each for each in sys.modules if each.startswith(("bayescal", "numpy"))]
+            print(problem, "" if before == after else "imports")
+        else:
+            print(public, inner, "is there")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) > 60
+    ends = (
+        "`bayescal.plot(result)`. ",
+        *(f"those of `dir({f'bayescal.{each}'.rstrip('.')})`. " for each in ("", *MODULES)),
+    )
+    wrong = [
+        line
+        for line in lines
+        if "the name of a module inside it that is not public" not in line or not line.endswith(ends)
+    ]
+    assert wrong == []
+    assert any(line.startswith("module 'bayescal.clinical' has no attribute 'plot'") for line in lines)

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.special
 
@@ -15,16 +16,19 @@ from bayescal import _meant
 from bayescal._lazy import MODULES, former_names, place_of
 from bayescal._meant import TABLE, UnknownKeywordError, known_keywords, public
 from bayescal.datasets.simulate import simulate
+from bayescal.estimands.estimand import UnavailableError
 
 ROWS = simulate(400, population="flat", rng=1)
 Y, P = ROWS.outcome, ROWS.confidence
 COUNTS = bc.BinnedCounts.from_arrays(Y, P)
+EVENT_COUNTS = bc.BinnedCounts.from_arrays(Y, P, target="event")
 GENERATOR = np.random.default_rng(1)
 MATRIX = GENERATOR.dirichlet(np.ones(3), 400)
 LABELS = np.array([GENERATOR.choice(3, p=each) for each in MATRIX])
 TIMES = np.ceil(20 * GENERATOR.random(400))
-FAST = {"draws": 50, "rng": 1}
+FAST = {"draws": 100, "rng": 1}
 MODELS = {"a": P, "b": P**1.2}
+SITE = np.arange(400) % 3
 
 
 def monitored():
@@ -63,15 +67,57 @@ RESULTS = {
     "ConfidenceSequence": MONITOR.confidence_sequence(),
     "SurvivalHorizons": bc.evaluate_survival(TIMES, Y, np.column_stack([P / 2, P]), horizon=[5, 10], **FAST),
     "Draws": bc.evaluate(Y, P, **FAST).ece,
+    "GroupedRecalibration": bc.recalibration(Y, P, by=SITE, **FAST),
+    "GroupedNetBenefit": bc.net_benefit(Y, MODELS, [0.2, 0.5], by=SITE, **FAST),
+    "ScoreComparison": bc.scores.compare(LABELS, {"a": MATRIX, "b": MATRIX[::-1]}, **FAST),
+    "MultiClassScore": bc.scores.multiclass_brier(LABELS, MATRIX),
+    "CorpDecomposition": bc.scores.log_decomposition(Y, P),
+    "MurphyDecomposition": bc.scores.murphy_decomposition(EVENT_COUNTS),
+    "Change": MONITOR.change((0, 4), **FAST),
+    "CalibrationMonitor": MONITOR,
+    "SubpopulationScreen": bc.cumulative.screen(Y, P, SITE),
+    "ClassPriors": bc.shift.class_priors(Y, P, P, **FAST),
+    "ShiftEvidence": bc.shift.evidence(Y, P, P, simulations=99, **FAST),
+    "LabelShiftEvaluation": bc.shift.label(Y, P, P, **FAST),
+    "LabelShiftClasses": bc.shift.label(LABELS, MATRIX, MATRIX, **FAST),
+    "CovariateShiftEvaluation": bc.shift.covariate(Y, P, P, weights=1 + P, **FAST),
+    "WeightReport": bc.shift.weight_report(1 + P),
+    "SurvivalEvaluation": bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST),
+    "SurvivalComparison": bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST),
+    "Plan": bc.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
     "LogisticRecalibration": bc.LogisticRecalibration().fit(P, Y),
 }
+PAIRS = {("a", "b"): bc.PairedCounts.from_arrays(Y, P, Y, P**1.2)}
+
+
+class Quick:
+    """A module whose functions use the fastest model, few draws and few simulations."""
+
+    def __init__(self, module):
+        self.module = module
+
+    def __getattr__(self, name):
+        thing = getattr(self.module, name)
+        if inspect.ismodule(thing):
+            return Quick(thing)
+        few = {"draws": 100, "simulations": 99, "model": "dirichlet"} if inspect.isfunction(thing) else {}
+        few = {word: each for word, each in few.items() if word in inspect.signature(thing).parameters}
+
+        def quick(*data, **options):
+            own = few if "pooling" not in options else {"draws": 100}  # only the default model pools groups
+            return thing(*data, **options | own)
+
+        return quick if few else thing
+
+
 #: What readers have where the messages write these names.
 READER = {
-    "bayescal": bc, "scipy": scipy, "y_true": Y, "y_prob": P, "y_prob_target": P, "y_target": Y, "weights": 1 + P,
-    "site": np.arange(400) % 3, "patient": np.arange(400) // 2, "labels": LABELS, "matrix": MATRIX,
-    "correct": Y, "confidence": P, "alpha": 0.05,
-    "matrices": {"a": MATRIX, "b": MATRIX[::-1]}, "models": MODELS, "counts": COUNTS, "time": TIMES, "event": Y,
-    "risk": P, "monitor": MONITOR, "result": RESULTS["Evaluation"], "logits": MATRIX,
+    "bayescal": Quick(bc), "scipy": scipy, "y_true": Y, "y_prob": P, "y_prob_target": P, "y_target": Y,
+    "weights": 1 + P, "site": SITE, "patient": np.arange(400) // 2, "labels": LABELS, "matrix": MATRIX, "correct": Y,
+    "confidence": P, "alpha": 0.05, "matrices": {"a": MATRIX, "b": MATRIX[::-1]}, "models": MODELS, "counts": COUNTS,
+    "time": TIMES, "event": Y, "risk": P, "monitor": MONITOR, "result": RESULTS["Evaluation"], "logits": MATRIX,
+    "first": "a", "second": "b", "model": "a", "horizon": 5, "label": 1, "summary": RESULTS["ClinicalSummary"],
+    "pairs": PAIRS,
 }  # fmt: skip
 #: Keywords of other programs, and of other functions here.
 WORDS = (
@@ -102,7 +148,7 @@ WITH_OPTIONS = {
     "CalibrationDisplay.from_predictions": (Y, P),
     "bin_sensitivity": (Y, P),
     "compare": (Y, MODELS),
-    "compare_counts": ({("a", "b"): bc.PairedCounts.from_arrays(Y, P, Y, P**1.2)},),
+    "compare_counts": (PAIRS,),
     "compare_over_datasets": ({str(k): (Y[k:], {n: p[k:] for n, p in MODELS.items()}) for k in range(3)},),
     "survival.compare": (TIMES, Y, MODELS),
     "evaluate": (Y, P),
@@ -167,6 +213,13 @@ def test_everything_public_is_marked():
     assert unmarked == []
 
 
+#: Parts of messages that answer.
+PLACES = (
+    *("`bayescal.", "`result", "`monitor.", "It is deterministic", "The result has no intervals.", "Its keywords are"),
+    *("It takes no keywords.", "The options of"),
+)
+
+
 def test_every_function_and_class_answers_names_of_other_programs():
     """The message names the function, the keyword, and what to write: its own keyword, or another call."""
     offenders = []
@@ -186,7 +239,7 @@ def test_every_function_and_class_answers_names_of_other_programs():
                 own = parameters(OPTIONS_OF.get(name, called))
                 if found[1] not in own or found[1] not in found[3] or found[2] != name:
                     offenders.append((name, word, said))
-            elif "`bayescal." not in said and "`result." not in said:
+            elif not any(part in said for part in PLACES):
                 offenders.append((name, word, said))
     assert offenders == []
 
@@ -202,8 +255,8 @@ def test_methods_of_results_answer_too():
             if member.__name__ != method or "level" in parameters(member) or inspect.Parameter.VAR_KEYWORD in kinds:
                 continue
             said = refusal(getattr(result, method), level=0.9)
-            right = "Here it is called 'prob': " if "prob" in parameters(member) else "`result.table(prob=0.9)`"
-            if not said.startswith(f"`{name}.{method}` takes no 'level'.") or right not in said:
+            right = "Here it is called" if "prob" in parameters(member) else r"0\.9\)`|0\.95\)`|no intervals|keywords"
+            if not said.startswith(f"`{name}.{method}` takes no 'level'.") or not re.search(right, said):
                 offenders.append((name, method, said))
     assert offenders == []
     for result in ("Evaluation", "Comparison", "Recalibration"):
@@ -212,35 +265,117 @@ def test_methods_of_results_answer_too():
         assert said.endswith(f"`{result.casefold()}.to_frame(prob=0.95)`.")
 
 
+#: Words of the table and names here.
+ALL_WORDS = sorted({word for meant in TABLE for word in (*meant.words.split(), *map(_meant._head, meant.here)) if word})
+#: Words with the same rows of the table, for which the answers are the same.
+ALIKE = {}
+for each in ALL_WORDS:
+    ALIKE.setdefault(tuple(map(id, _meant._by_word().get(_meant.letters(each), ()))), []).append(each)
+#: Beginnings of code with names of the reader; other code is an attribute of the result, or an argument.
+OF_READER = ("bayescal.", "monitor.", "result.", "result[", "scipy.", "summary.")
+#: Functions that messages of another topic name, and why; all topics name quantities of the same rows elsewhere.
+IN_OTHER_TOPICS = {
+    ("planning", "bayescal.BinnedCounts.from_arrays"): "the counts of a pilot",
+    ("scores", "bayescal.BinnedCounts.from_arrays"): "the counts that `murphy_decomposition` takes",
+    ("shift", "bayescal.evaluate"): "labels of the target, with which there is no shift to consider",
+}
+
+
+def topic_of(thing):
+    """Return the public module to which a function or class belongs; empty for the package and its estimands."""
+    folder = thing.__module__.split(".")[1]
+    public = [module for module in MODULES if getattr(getattr(bc, module), thing.__name__, None) is thing]
+    return next((each for each in (folder, *public) if each in MODULES and each != "estimands"), "")
+
+
 def codes(text):
-    return [code for code in re.findall("`([^`]+)`", f"`{text}`") if "(" in code and "..." not in code]
+    return [code for code in re.findall("`([^`]+)`", text) if code.startswith(OF_READER)]
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_every_place_that_a_message_names_exists(tmp_path, monkeypatch):
-    """The code of each answer runs with the reader's names, on the results for which the answer is given."""
-    offenders = []
-    monkeypatch.setitem(READER, "path", tmp_path / "rows.csv")
-    READER["path"].write_text("correct,confidence\n1,0.7\n0,0.6\n", encoding="utf-8")
-    for meant in TABLE:
-        for code in {*codes(meant.elsewhere), *codes(_meant._place(meant.elsewhere, {"survival"}))}:
-            of = next((RESULTS[name] for name in meant.of.split() if name in RESULTS), READER["result"])
-            try:
-                plots = "plot" in code
-                eval(code, READER | {"result": of}) if not plots else drawn(code, of)
-            except Exception as problem:
-                offenders.append((code, f"{type(problem).__name__}: {problem}"))
-    assert offenders == []
+def fault_of_topic(code, topic):
+    """Return what is wrong if code names a function of another topic."""
+    path = code.partition("(")[0]
+    neutral = not code.startswith(("bayescal.", "monitor.")) or "(result)" in code
+    if not topic or neutral or (topic, path) in IN_OTHER_TOPICS:
+        return ""
+    of_code = "monitoring" if path.startswith("monitor.") else topic_of(eval(path, {"bayescal": bc}))
+    quantity = topic not in ("shift", "survival") and not re.search(r", \w+=", code)
+    return "" if of_code == topic or quantity else f"{code} is no call of {topic}"
 
 
-def drawn(code, result):
+RUN = {}
+
+
+def fault_of_run(code, kind):
+    """Return the error of code with the reader's names, where `kind` is the class of ``result``; empty if it runs."""
+    kind = kind if "result" in code else ""
+    if (code, kind) not in RUN:
+        result = RESULTS.get(kind, READER["result"])
+        labels = getattr(result, "labels", ())
+        pair = (
+            {"first": labels[0], "second": labels[1], getattr(result, "axis", ""): labels[0]} if len(labels) > 1 else {}
+        )
+        pair |= {"monitor": monitored()} if "monitor" in code else {}
+        try:
+            (drawn if "plot" in code else eval)(code, READER | pair | {"result": result})
+            RUN[code, kind] = ""
+        except UnavailableError:
+            RUN[code, kind] = ""  # the message says what is missing
+        except Exception as problem:
+            RUN[code, kind] = f"{code} of {kind}: {type(problem).__name__}: {problem}"
+    return RUN[code, kind]
+
+
+def drawn(code, names):
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    eval(code, READER | {"result": result})
+    eval(code, names)
     plt.close("all")
+
+
+def answer(called, word):
+    """Return the message about an unknown keyword; functions that pass on options are not run."""
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters(called).values()):
+        return refusal(called, **{word: 1})
+    problem = UnknownKeywordError()
+    problem.word = word
+    function = getattr(called, "__func__", called)
+    return str(_meant._refused(function.__wrapped__, problem, (getattr(called, "__self__", None),), {word: 1}))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_answer_runs_and_belongs_to_the_topic_of_the_function(tmp_path, monkeypatch):
+    """For every function, constructor and result, and every word of the table: the code that the message suggests."""
+    monkeypatch.setitem(READER, "path", tmp_path / "rows.csv")
+    READER["path"].write_text("correct,confidence\n1,0.7\n0,0.6\n", encoding="utf-8")
+    offenders = set()
+    of_results = {f"{name}.to_html": result.to_html for name, result in RESULTS.items() if hasattr(result, "to_html")}
+    of_users = {name: each for name, each in CALLABLES.items() if name not in RESULTS}  # nobody makes a result
+    for name, called in (of_users | of_results).items():
+        owner = CLASSES.get(name.partition(".")[0])
+        topic = topic_of(owner or called)
+        made = _meant.made_by(called)
+        made = made if made.__module__.startswith("bayescal") or owner is None else owner
+        unknown = ([word for word in words if word not in parameters(called)] for words in ALIKE.values())
+        for word, *_ in filter(None, unknown):
+            said = answer(called, word)
+            if not said.startswith(f"`{name}` takes no '{word}'."):
+                offenders.add((name, word, said))
+            for code in codes(said):
+                offenders |= {
+                    (name, word, fault)
+                    for fault in (fault_of_topic(code, topic), fault_of_run(code, made.__name__))
+                    if fault
+                }
+    assert len(RUN) > 200
+    assert sorted(offenders) == []
+
+
+def test_calls_of_topics_cover_all_topics():
+    assert set(_meant.TOPIC_CALLS) == {"", *MODULES} - {"estimands"}  # draws of bins have no call of their own
 
 
 def test_every_attribute_and_keyword_of_the_table_exists():
@@ -335,16 +470,92 @@ def test_attributes_of_other_programs_are_explained():
     assert offenders == []
 
 
-def test_attributes_that_an_answer_names_exist():
-    """Each answer for a word of the table, on each result, names an attribute of that result."""
+#: Attributes of results of ArviZ, scipy, statsmodels, scikit-learn and pandas.
+STATISTICS = (
+    "mean",
+    "std",
+    "sd",
+    "se",
+    "median",
+    "quantile",
+    "hdi",
+    "ci",
+    "conf_int",
+    "confidence_interval",
+    "samples",
+)
+OF_OTHERS = (*STATISTICS, "pvalue", "p_value", "p_values", "rhat", "ess", "to_pandas", "to_dataframe", "to_csv", "plot")
+#: Results without draws of one quantity.
+WITHOUT_DRAWS = (
+    *("CalibrationTests", "CorpDecomposition", "Evidence", "MurphyDecomposition", "Plan", "SubpopulationDifference"),
+    *("SubpopulationScreen", "WeightReport", "ConfidenceSequence", "LogisticRecalibration"),
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_answer_about_an_attribute_is_right(tmp_path, monkeypatch):
+    """For every result and every word of the table: code runs, and attributes exist."""
+    offenders = set()
+    for which, result in RESULTS.items():
+        topic, known = topic_of(type(result)), set(dir(result))
+        owners = {each.__name__ for each in type(result).__mro__} | _meant._owners(which, type(result))
+        for word in (each for each in ALL_WORDS if each not in known and _meant._rows(each, owners)):
+            with pytest.raises(AttributeError) as caught:
+                getattr(result, word)
+            said = str(caught.value)
+            for code in codes(said):
+                offenders |= {
+                    (which, word, fault) for fault in (fault_of_topic(code, topic), fault_of_run(code, which)) if fault
+                }
+            for head, code in re.findall(r"(?:is|are) `(\w+)([^`]*)`", said):
+                if not f"{head}{code}".startswith(OF_READER) and head not in ("evaluation", "score", "y_prob"):
+                    offenders |= {(which, word, said)} if head not in known else set()
+    assert sorted(offenders) == []
+
+
+def test_attributes_of_other_programs_have_an_answer():
+    """Nothing of what users of other programs try is answered by names of similar spelling, or not at all."""
     offenders = []
     for which, result in RESULTS.items():
-        owners = [each.__name__ for each in type(result).__mro__]
-        for word in {word for meant in TABLE for word in meant.words.split()} - set(dir(result)):
-            answer = _meant._of_rows(_meant._rows(word, owners), set(dir(result)))
-            for code in re.findall("is `([a-z_0-9]+)[^`]*`", answer):
-                if code not in ("bayescal", "scipy", "monitor", "result") and not hasattr(result, code):
-                    offenders.append((which, word, answer))
+        for name in OF_OTHERS:
+            if name in dir(result) or (which in WITHOUT_DRAWS and name in STATISTICS) or not hasattr(result, "sheet"):
+                continue
+            with pytest.raises(AttributeError) as caught:
+                getattr(result, name)
+            said = str(caught.value).partition("'. ")[2]
+            if not said or "Did you mean" in said:
+                offenders.append((which, name, said))
+    assert offenders == []
+
+
+def test_results_without_intervals_say_so():
+    """A result whose methods take no probability, except for `to_frame`, has no intervals; the others name theirs."""
+    offenders = []
+    for name, kind in CLASSES.items():
+        if not hasattr(kind, "sheet") or name == "CalibrationMonitor":
+            continue
+        members = inspect.getmembers(kind, inspect.isfunction)
+        methods = [member for key, member in members if key != "to_frame" and not key.startswith("_")]
+        has = any("prob" in parameters(each) for each in methods) or name in ("Plan", "ConfidenceSequence")
+        said = refusal(RESULTS[name].to_html, level=0.9)
+        if ("The result has no intervals." in said) == has or (has and "0.9)`" not in said):
+            offenders.append((name, said))
+    assert offenders == []
+    for call in (RESULTS["Evidence"].table, RESULTS["WeightReport"].table):
+        assert refusal(call, prob=0.9).endswith("takes no 'prob'. The result has no intervals.")
+
+
+def test_functions_without_random_numbers_say_that_they_are_deterministic():
+    offenders = []
+    for name, called in CALLABLES.items():
+        options = any(each.kind is each.VAR_KEYWORD for each in parameters(called).values())
+        for word in (
+            () if options and name not in ("plot", "CalibrationDisplay.from_predictions") else ("seed", "random_state")
+        ):
+            random = "rng" in parameters(called)
+            said = answer(called, word)
+            if ("It is deterministic: the same arguments give the same result." in said) == random:
+                offenders.append((name, word, said))
     assert offenders == []
 
 
@@ -359,7 +570,7 @@ def test_answers_about_right_censored_rows_do_not_name_functions_of_labels():
         lambda: bc.compare_survival(TIMES, Y, MODELS, horizon=5, metric="auc"): "horizon=5).table(estimand='auc')`.",
         lambda: bc.evaluate_survival(TIMES, Y, P, horizon=5, edges=3): "Here it is called 'bins'",
         lambda: bc.evaluate_survival(TIMES, Y, P, horizon=5, prior=1): "horizon=5, model='dirichlet', alpha=",
-        lambda: bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5], seed=1): "risk, horizon=5, rng=1)`.",
+        lambda: bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5], seed=1): "It is deterministic",
         lambda: SURVIVAL.c_index: "The AUC (C statistic) is `auc`.",
     }.items():
         with pytest.raises((TypeError, AttributeError), match=re.escape(said)) as caught:
@@ -383,7 +594,7 @@ def test_the_meaning_for_one_function_is_the_only_answer():
         lambda: bc.compare(Y, MODELS, metric="auc"): "Methods of the result take it: "
         "`bayescal.compare(y_true, models).table(estimand='auc')`.",
         lambda: bc.survival.compare(TIMES, Y, MODELS, horizon=5, cluster=Y): "`survival.compare` takes no 'cluster'. "
-        "Rows in clusters are evaluated by "
+        "Intervals are those of independent rows; rows in clusters are evaluated by "
         "`bayescal.survival.evaluate(time, event, risk, horizon=5, cluster=patient)`.",
     }.items():
         with pytest.raises(TypeError) as caught:
@@ -401,7 +612,7 @@ def test_answers_do_not_suggest_another_value():
         lambda: bc.count_file("rows.csv", labels="y", y_prob="p"): "Here it is called 'label'",
         lambda: bc.count_file("rows.csv", label="y", y_score="p"): "Here it is called 'prob'",
         lambda: bc.CalibrationDisplay.from_estimator(Classifier(), P, outcome=Y): "Here it is called 'y'",
-        lambda: bc.net_benefit(y_prob=P, target="event"): "The outcome is chosen by `bayescal.evaluate(y_true,",
+        lambda: bc.net_benefit(y_prob=P, target="event"): "It is about one event, for two classes with",
         lambda: bc.evaluate_counts(COUNTS, logits=P): "or, for a matrix, `scipy.special.softmax(logits, axis=1)`.",
     }.items():
         with pytest.raises(TypeError, match=re.escape(said)):
@@ -565,24 +776,85 @@ def test_unknown_keywords_of_a_display_are_not_those_of_a_line():
         bc.CalibrationDisplay.from_predictions(Y, P, unknown=1)
 
 
-def test_a_mapping_of_classifiers_is_not_printed():
+# --- columns of several classifiers, and of two classes
+
+#: Arguments that functions of one classifier need besides its probabilities.
+NEEDS = {
+    "y_true": Y, "time": TIMES, "event": Y, "response": Y, "by": SITE, "member": P > 0.5, "y_prob_target": P,
+    "weights": 1 + P, "y_true_validation": Y, "y_prob_validation": P, "horizon": 5, "times": [5], "shift": "label",
+}  # fmt: skip
+TAKE_SEVERAL = {"compare", "scores.compare", "survival.compare", "net_benefit", "clinical.summary"}
+TWO_COLUMNS = np.column_stack([1 - P, P])
+
+
+def of_one_classifier():
+    """Name -> (function, argument of the probabilities, the other arguments that it needs)."""
+    for name, called in CALLABLES.items():
+        argument = next((each for each in ("y_prob", "risk", "score") if each in parameters(called)), None)
+        all_needed = {each for each, p in parameters(called).items() if p.default is p.empty} - {argument}
+        if argument and not inspect.isclass(called) and all_needed <= {*NEEDS}:
+            yield name, (called, argument, {each: NEEDS[each] for each in all_needed})
+
+
+def refused(called, **given):
+    """Return the message of an error; empty if there is none."""
+    try:
+        called(**given)
+    except (TypeError, ValueError) as problem:
+        return str(problem)
+    return ""
+
+
+def test_a_mapping_of_classifiers_leads_to_the_comparison_of_the_topic():
+    """No array is printed, and the function that is named takes the mapping."""
     arrays = {"a": P, "b": np.array([0.123456])}
-    for call in (
-        bc.evaluate,
-        bc.plug_in_ece,
-        bc.bin_sensitivity,
-        bc.brier_decomposition,
-        bc.CalibrationDisplay.from_predictions,
-    ):
-        with pytest.raises(
-            TypeError, match=r"`compare\(y_true, y_prob\)`; the first of them is `y_prob\['a'\]`"
-        ) as caught:
-            call(Y, arrays)
-        assert "array(" not in str(caught.value)
-        assert "0.1234" not in str(caught.value)
-    with pytest.raises(TypeError, match=r"`survival\.compare\(time, event, risk, horizon=\.\.\.\)`"):
-        bc.evaluate_survival(TIMES, Y, arrays, horizon=5)
-    with pytest.raises(
-        TypeError, match=r"`weights` must be an array, a list or a column, not a dict with the keys \['a', 'b'\]\.$"
-    ):
-        bc.evaluate(Y, P, weights=arrays)
+    compared = {"": "compare(y_true, y_prob)", "survival": "survival.compare(time, event, risk, horizon=5)"}
+    compared |= {f"scores.multiclass_{score}": "scores.compare(y_true, y_prob)" for score in ("brier", "log")}
+    offenders = []
+    for name, (called, argument, needed) in of_one_classifier():
+        said = refused(called, **needed, **{argument: arrays})
+        topic = topic_of(CLASSES.get(name.partition(".")[0]) or called)
+        call = compared.get(name, compared.get(topic, ""))
+        end = f"as `{argument}['a']`{f', or compare them by `{call}`' if call else ''}."
+        if name not in TAKE_SEVERAL and (not said.endswith(end) or "array(" in said or "0.1234" in said):
+            offenders.append((name, said))
+    assert offenders == []
+    bc_names = {"compare": bc.compare, "survival": bc.survival, "scores": bc.scores, "time": TIMES, "event": Y}
+    for call in set(compared.values()):
+        of_classes = call.startswith("scores")
+        y_prob = READER["matrices"] if of_classes else MODELS
+        eval(call, bc_names | {"y_true": LABELS if of_classes else Y, "y_prob": y_prob, "risk": MODELS})
+    assert refused(bc.evaluate, y_true=Y, y_prob=P, weights=arrays).endswith("not a dict with the keys ['a', 'b'].")
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_frame_of_classifiers_leads_to_their_comparison(library):
+    frame = library.DataFrame(MODELS)
+    call = "compare(y_true, {name: y_prob[name] for name in y_prob.columns})"
+    for called in (bc.evaluate, bc.plug_in_ece, bc.scores.multiclass_brier, bc.CalibrationDisplay.from_predictions):
+        said = refused(called, y_true=Y, y_prob=frame)
+        assert said.endswith(
+            f"several classifiers? Pass one classifier at a time, as `y_prob['a']`, or compare them by `{call}`."
+        )
+    assert refused(bc.clinical.calibration_tests, y_true=Y, y_prob=frame).endswith("at a time, as `y_prob['a']`.")
+    assert list(eval(call, {"compare": bc.compare, "y_true": Y, "y_prob": frame})) == ["a", "b"]
+    assert "of several classifiers, one column at a time" in refused(
+        bc.evaluate, y_true=Y, y_prob=frame, target="event"
+    )
+
+
+def test_probabilities_of_two_classes_lead_to_those_of_the_event():
+    """A function takes the matrix, or says which column it needs; under `target="event"` none takes it."""
+    offenders = []
+    for name, (called, argument, needed) in of_one_classifier():
+        if name in TAKE_SEVERAL - {"net_benefit", "clinical.summary"}:
+            continue
+        needed = {word: TWO_COLUMNS if word == "y_prob_target" else value for word, value in needed.items()}
+        said = refused(called, **needed, **{argument: TWO_COLUMNS})
+        if said and f"`{argument}[:, 1]`" not in said:
+            offenders.append((name, said))
+        if "target" in parameters(called):
+            said = refused(called, **needed, **{argument: TWO_COLUMNS}, target="event")
+            if f"`{argument}[:, 1]`" not in said:
+                offenders.append((name, "event", said))
+    assert offenders == []

@@ -36,7 +36,7 @@ def column(name: str, array: Array) -> Array:
     if array.ndim != 1:
         raise ValueError(
             f"`{name}` must be one-dimensional (one value per row); its shape is {array.shape}."
-            f"{_indicators(name, array)}{masks(name, array.shape)}"
+            f"{_indicators(name, array) or of_two_classes(name, array)}{masks(name, array.shape)}"
         )
     return array
 
@@ -51,6 +51,13 @@ def _indicators(name: str, array: Array) -> str:
     if (ones.sum(axis=1) == 1).all():
         return f" One-hot labels? `numpy.argmax({name}, axis=1)` gives class numbers."
     return f" Several labels per row? One column at a time: `{name}[:, k]`, with the probabilities of label k."
+
+
+def of_two_classes(name: str, array: Array) -> str:
+    """Return a hint for probabilities of two classes, whose rows sum to 1, where those of an event are needed."""
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind != "f" or not np.allclose(array.sum(axis=1), 1):
+        return ""
+    return f" Probabilities of two classes? Those of the event are `{name}[:, 1]`."
 
 
 def masks(name: str, shape: tuple[int, ...], labels: tuple[int, ...] | None = None) -> str:

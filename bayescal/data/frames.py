@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import invalid, quoted
+from bayescal._meant import several_classifiers
 
 Array = NDArray[Any]
 #: Maximum number of dimensions of a numpy array.
@@ -178,7 +179,9 @@ def _numpy_mask(series: Any) -> Array:
 
 def _from_other(name: str, values: Any) -> Array:
     if isinstance(values, Mapping):
-        raise TypeError(_of_mapping(name, values))
+        keys = list(values)[:3]
+        said = f"an array, a list or a column, not a {type(values).__name__} with the keys {quoted(keys)}"
+        raise several_classifiers(f"`{name}` must be {said}.", name, keys)
     if hasattr(values, "tocsr"):
         raise TypeError(f"`{name}` is a sparse matrix ({type(values).__name__}); pass a dense array: `.toarray()`.")
     if str(getattr(values, "dtype", "")).endswith("bfloat16") and hasattr(values, "float"):
@@ -202,18 +205,6 @@ def _from_other(name: str, values: Any) -> Array:
         missing = np.fromiter((isinstance(v, float) and v != v for v in values), bool, len(values))
         _checks.no_missing(name, missing)
     return _unrounded(name, values, array)
-
-
-def _of_mapping(name: str, values: Mapping[Any, Any]) -> str:
-    """Return the message about a mapping where one column is needed; it shows keys and no values."""
-    keys = list(values)[:3]
-    message = (
-        f"`{name}` must be an array, a list or a column, not a {type(values).__name__} with the keys {quoted(keys)}."
-    )
-    verb = {"y_prob": "compare(y_true, y_prob)", "risk": "survival.compare(time, event, risk, horizon=...)"}.get(name)
-    if verb is None or not keys:
-        return message
-    return f"{message} Several classifiers are compared by `{verb}`; the first of them is `{name}[{keys[0]!r}]`."
 
 
 def _equal_lengths(name: str, values: Any) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _rules
 from bayescal._invalid import quoted
 from bayescal._loops import compiled
+from bayescal._meant import several_classifiers
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
     allowed_weights,
@@ -217,12 +218,13 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[An
         return tuple(names) if text else None
     numbers = as_integers(names) if text else _as_numbers(names)
     if numbers is None and not (text and _are_numbered(names)):
-        raise TypeError(
+        said = (
             f"`y_true` holds numbers (dtype {y_true.dtype}), but the columns of `y_prob` are named "
             f"{quoted(names[:10])}, so the column of each label is unknown. If label k belongs to column k, pass "
             f"`classes=range({len(names)})`; otherwise pass `classes`: the label of each column, in the order of the "
             "columns."
         )
+        raise several_classifiers(said, "y_prob", names, in_frame=True)
     return None if numbers is None or _is_range(numbers) else numbers
 
 

@@ -1,6 +1,6 @@
 """Predictions (confidence, outcome, weight), and the targets that derive them from labels and probabilities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -315,15 +315,6 @@ class TopLabels:
         return self.columns().checked()
 
 
-def one_classifier(name: str, values: Any, call: str) -> None:
-    """Refuse a mapping of several classifiers where one column is needed; `call` is the call with a column `p`."""
-    if isinstance(values, Mapping) and values:
-        raise TypeError(
-            f"`{name}` must be one column, not a mapping of {len(values)} (first {next(iter(values))!r}). One "
-            f"classifier at a time: `{{name: {call} for name, p in classifiers.items()}}`."
-        )
-
-
 def read_rows(
     y_true: Any,
     y_prob: Any,
@@ -339,7 +330,7 @@ def read_rows(
     same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
     probabilities = to_array("y_prob", y_prob)
     _refuse_masks(y_true, probabilities)
-    target = _resolve_target(target, probabilities)
+    target = _resolve_target(target, probabilities, names)
     if target == "classwise":
         raise ValueError(
             "`target='classwise'` makes one problem per class, and a single one is needed here. Pass one class as an "
@@ -362,16 +353,19 @@ def _refuse_masks(y_true: Any, probabilities: Array) -> None:
         )
 
 
-def _resolve_target(target: str | None, probabilities: Array) -> str:
+def _resolve_target(target: str | None, probabilities: Array, names: Sequence[Any] | None) -> str:
     matrix = probabilities.ndim == 2 and probabilities.shape[1] > 1
     if target is None:
         return "top-label" if matrix else "event"
     _checks.one_of("target", target, TARGETS)
     if matrix and target in ("event", "confidence"):
+        hint = "For two classes pass `y_prob[:, 1]`; of several, one class as an event, as in `y_true == k` with "
+        hint += "`y_prob[:, k]`."
+        if names is not None:
+            hint = f"For two classes pass `y_prob[{names[1]!r}]`; of several classifiers, one column at a time."
         raise ValueError(
             f"`target={target!r}` needs one probability per row, a column of shape (N,); `y_prob` has shape "
-            f"{probabilities.shape}. For two classes pass `y_prob[:, 1]`; of several, one class as an event, as "
-            "in `y_true == k` with `y_prob[:, k]`."
+            f"{probabilities.shape}. {hint}"
         )
     if not matrix and target in ("top-label", "classwise") and probabilities.ndim < 3:
         raise ValueError(

@@ -170,8 +170,9 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         """
         if len(np.shape(y_prob)) == 2 and np.shape(y_prob)[1] > 1:
             raise ValueError(
-                f"`y_prob` must be one number per row; its shape is {np.shape(y_prob)}. For a matrix of "
-                "probabilities, use `monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
+                f"`y_prob` must be one number per row; its shape is {np.shape(y_prob)}. For the event of two classes, "
+                "pass `y_prob[:, 1]`; for the most probable of several, use "
+                "`monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
             )
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "time": time})
         names = ("y_true", "y_prob")

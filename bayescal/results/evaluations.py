@@ -49,7 +49,7 @@ class Evaluations(Joint):
 
     def _instead(self, name: str) -> str:
         """Say where estimands are: in each evaluation, and as joint draws; may be empty."""
-        return hint(name, f"result[{self.axis}].{{}}")
+        return hint(name, f"result[{'label' if self.axis == 'class' else self.axis}].{{}}")
 
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of an estimand of all evaluations.

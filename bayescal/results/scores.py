@@ -275,8 +275,9 @@ class ScoreComparison(Judged):
         if estimand_called(name) is None:
             return ""
         return (
-            f" This result has one score, in `result[{self.axis}].mean` and `difference(a, b)`. Errors of calibration, "
-            "such as the ECE, come from `compare`; the other score from `bayescal.scores.compare(..., score=)`."
+            f" This result has one score, in `result[{self.axis}].mean` and `difference(first, second)`. Errors of "
+            "calibration, such as the ECE, come from `compare`; the other score from "
+            "`bayescal.scores.compare(labels, matrices, score='log')`."
         )
 
     @property

@@ -11,7 +11,7 @@ from bayescal._invalid import InvalidRows
 from bayescal._meant import public
 from bayescal._rules import IN_UNIT_INTERVAL
 from bayescal.data.alignment import same_rows
-from bayescal.data.columns import allowed_weights, column, scale_free, weight_column
+from bayescal.data.columns import allowed_weights, column, of_two_classes, scale_free, weight_column
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
@@ -143,7 +143,7 @@ def _risks(risk: Any, horizons: int | None) -> Array:
     if horizons is None and values.ndim == 2 and values.shape[1] != 1:
         raise ValueError(
             f"`risk` must be one-dimensional (one value per row); its shape is {values.shape}. For risks at several "
-            f"horizons, pass a sequence as `horizon`. {OF_CURVES}"
+            f"horizons, pass a sequence as `horizon`. {OF_CURVES}{of_two_classes('risk', values)}"
         )
     if horizons is None or values.ndim != 2 or (horizons == 1 and values.shape[1] == 1):
         values = column("risk", values)

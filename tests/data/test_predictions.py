@@ -6,7 +6,6 @@ import pytest
 
 import bayescal as bc
 from bayescal import Predictions
-from bayescal.data.predictions import one_classifier
 
 P = np.array([[0.2, 0.8, 0.0], [0.5, 0.1, 0.4], [0.3, 0.3, 0.4]])
 
@@ -276,12 +275,3 @@ def test_labels_that_begin_with_one_get_a_hint():
     for labels in ([2, 0, 3], [2, 1, 4]):
         with pytest.raises(ValueError, match=r"first at index 2: \d\.$"):
             bc.plug_in_ece(labels, THREE)
-
-
-def test_several_classifiers_where_one_is_needed():
-    message = (
-        r"^`y_prob` must be one column, not a mapping of 2 \(first 'new'\)\. One classifier at a time: `\{name: recal"
-    )
-    with pytest.raises(TypeError, match=message):
-        one_classifier("y_prob", {"new": [0.2], "old": [0.3]}, "recalibration(y_true, p)")
-    one_classifier("y_prob", [0.2, 0.3], "recalibration(y_true, p)")

@@ -98,8 +98,14 @@ def test_the_words_of_each_estimand():
         ("rmsce", "`evaluation.l2_error`"),
         ("max_error", "The 90th percentile of the absolute error (E90 of bins) is `evaluation.e90_bins`"),
         ("e90", "`e90_bins` over bins, and `e90` of `bayescal.clinical.calibration_curve(y_true, y_prob)`"),
-        ("mce", "draws and plug-in value of the MCE are `bayescal.estimands.largest_error(result.bin_draws)` and"),
-        ("max_calibration_error", "value of the MCE are `bayescal.estimands.largest_error(result.bin_draws)` and"),
+        (
+            "mce",
+            "draws and plug-in value of the MCE are `bayescal.estimands.largest_error(bayescal.evaluate(",
+        ),
+        (
+            "max_calibration_error",
+            "value of the MCE are `bayescal.estimands.largest_error(",
+        ),
         ("ace", "The adaptive calibration error is `bayescal.evaluate(y_true, y_prob, binning='equal-mass').ece`"),
         ("ACE", "The average calibration error is no estimand of this package"),
         ("to_fram", "Did you mean 'to_frame'"),

@@ -7,7 +7,7 @@ from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.clinical.curve.posterior import PRIOR_EXACT
 from bayescal.clinical.curve.result import CalibrationCurve, curve_of
-from bayescal.data.predictions import one_classifier, read_rows
+from bayescal.data.predictions import read_rows
 from bayescal.stats.ordered import OrderedSums
 
 
@@ -102,7 +102,6 @@ def calibration_curve(
     >>> {family: round(sum(shares.values()), 2) for family, shares in cv.posterior.families.items()}
     {'exact': 0.0, 'smooth': 0.34, 'independent': 0.32, 'shared': 0.13, 'noise': 0.22}
     """
-    one_classifier("y_prob", y_prob, "calibration_curve(y_true, p)")
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
     return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact, of_rows=remarks_on(rows))

@@ -13,7 +13,7 @@ from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
-from bayescal.data.predictions import Columns, Predictions, one_classifier, read_rows
+from bayescal.data.predictions import Columns, Predictions, read_rows
 from bayescal.results.of_groups import of_each_group
 from bayescal.stats.contract import require_kind, total_of
 
@@ -104,7 +104,6 @@ def recalibration(
     >>> [round(end, 2) for end in rc.exact_interval("slope")]
     [0.47, 0.55]
     """
-    one_classifier("y_prob", y_prob, "recalibration(y_true, p)")
     columns = read_rows(y_true, y_prob, target="event", weights=weights, classes=classes, logits=logits)
     assert isinstance(columns, Columns)  # the target `event` has one column
     options = {"prior": prior, "floor": floor, "draws": draws, "rng": rng}

@@ -100,7 +100,7 @@ def test_refusals(sample, cv):
     for scores in ([0.1, 0.2], np.array([0.3]), True, "0.3"):
         with pytest.raises(TypeError, match="`score` must be one number"):
             cv.at(scores)
-    with pytest.raises(TypeError, match=r"a mapping of 2 .first 'new'.*One classifier at a time"):
+    with pytest.raises(TypeError, match=r"Pass one classifier at a time, as `y_prob\['new'\]`\.$"):
         bc.calibration_curve(sample.outcome, {"new": sample.confidence, "old": sample.confidence})
     with pytest.raises(AttributeError, match="integrated calibration index is `ici`"):
         _ = cv.eavg

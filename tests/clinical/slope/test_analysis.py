@@ -112,7 +112,7 @@ def test_few_rows_and_two_floors():
         (lambda y, p: recalibration(y, p[:-1]), ValueError, "`y_true`"),
         (lambda y, p: recalibration(np.where(y, "yes", "no"), p), TypeError, "`y_true`"),
         (lambda y, p: recalibration(y, np.stack([1 - p, p], axis=1)), ValueError, "y_prob"),
-        (lambda y, p: recalibration(y, {"a": p}), TypeError, r"a mapping of 1 .first 'a'.*One classifier at a time"),
+        (lambda y, p: recalibration(y, {"a": p}), TypeError, r"the keys \['a'\]\. Pass one classifier at a time"),
         (lambda y, p: recalibration(y, p, draws=1), ValueError, "`draws` must be an integer >= 2"),
         (lambda y, p: recalibration(y, p, n_draws=10), TypeError, "draws"),
         (lambda y, p: recalibration(y, p, floor=2), ValueError, "`floor`"),
