@@ -129,9 +129,9 @@ def label(axis: str, value: Any, labels: Sequence[Any]) -> None:
     if value not in labels:
         shown = f"{list(labels)[:10]!r}{f' and {len(labels) - 10} more' if len(labels) > 10 else ''}"
         hint = did_you_mean(str(value), labels)
-        alike = [each for each in labels if str(each) == str(value)]
-        if alike:
-            hint = f" Did you mean {alike[0]!r} ({type(alike[0]).__name__})?"
+        same_text = [each for each in labels if str(each) == str(value)]
+        if same_text:
+            hint = f" Did you mean {same_text[0]!r} ({type(same_text[0]).__name__})?"
         if len(labels) and isinstance(labels[0], tuple) and not isinstance(value, tuple):
             hint = f" Labels are tuples with one entry per column, as {labels[0]!r}."
         raise KeyError(f"no {axis} {value!r} among {shown}.{hint}")

@@ -229,6 +229,8 @@ TABLE = (
           "The net benefit belongs to all models:", (), "summary.net_benefit", of="ModelParts"),
     Meant("threshold thresholds pt cutoff thresholdprobability", "Thresholds of decisions are",
           ("thresholds", "net_benefit.thresholds"), "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])"),
+    Meant("prevalence casecontrolrho", "The net benefit takes the prevalence of case-control data:", (),
+          "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2], prevalence=0.1)", of="clinical"),
     Meant("prevalence casecontrolrho", "For case-control data, the prevalence is", ("prevalence",),
           "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2], prevalence=0.1)"),
     Meant("harm harms testharm", "The harm of a test is", ("harm",),
@@ -438,47 +440,49 @@ def _owners(where: str, thing: Any) -> set[str]:
     return {where, where.partition(".")[0], public, *getattr(thing, "__module__", "").split(".")[1:2]} - {""}
 
 
-def _elsewhere(rows: Iterable[Meant], owners: Collection[str], where: str = "", made: type | None = None) -> str:
+def _elsewhere(
+    rows: Iterable[Meant], owners: Collection[str], where: str = "", result_class: type | None = None
+) -> str:
     """Return where a thing is otherwise; both places if a word has two meanings.
 
-    `where` is the function, and `made` the class of the result that messages call ``result``, if it is known.
+    `where` is the function, and `result_class` the class of the result that messages call ``result``, if it is known.
     """
-    said = []
+    answers = []
     for each in rows:
-        if places := _places(each, owners, where, made):
-            said.append(f" {each.says} `{'` or `'.join(places)}`.")
+        if places := _places(each, owners, where, result_class):
+            answers.append(f" {each.says} `{'` or `'.join(places)}`.")
         elif not (each.here or each.elsewhere):
-            said.append(f" {each.says}")
-    return "".join(said[:2])
+            answers.append(f" {each.says}")
+    return "".join(answers[:2])
 
 
-def _places(meant: Meant, owners: Collection[str], where: str, made: type | None) -> list[str]:
+def _places(meant: Meant, owners: Collection[str], where: str, result_class: type | None) -> list[str]:
     """Return the codes with which a function or a result gets a thing: first its own call, then those of its topic."""
-    topic, found = _topic_of(owners), []
+    topic, codes, no_picture = _topic_of(owners), [], _NO_PICTURE.split()
     for code in meant.elsewhere.split("` or `") if meant.elsewhere else ():
         base = next((each for each in (_EVALUATE, _COUNTS, _COMPARE, _PLAN) if code.startswith(each)), "")
         of_topic = [each for each in TOPIC_CALLS[topic] if ("Counts." in each) == (base == _COUNTS)]
         rest = code.removeprefix(base)
-        own = [where] if rest != ")" else []
-        own.append(where.removesuffix("_counts"))
-        calls = [each for name in own for each in of_topic if _path(each) == name] + (of_topic if topic else [])
+        names = [where] if rest != ")" else []
+        names.append(where.removesuffix("_counts"))
+        calls = [each for name in names for each in of_topic if _path(each) == name] + (of_topic if topic else [])
         if (base, rest) == (_COMPARE, ")"):
             calls = [each for each in calls if _path(each).endswith("compare")]
         if moved := next((each for each in calls if base and _fits(each, rest)), ""):
-            found.append(_joined(moved, rest))
+            codes.append(_joined(moved, rest))
         elif code.startswith("result.") and not meant.of:
-            found += [code] if made is None or _has(made, code.removeprefix("result.")) else []
+            codes += [code] if result_class is None or _has(result_class, code.removeprefix("result.")) else []
         elif code == "bayescal.plot(result)":
-            drawn = made is None or (hasattr(made, "sheet") and made.__name__ not in _NO_PICTURE.split())
-            found += [code] if drawn else []
+            prints = hasattr(result_class, "sheet")
+            codes += [code] if not result_class or (prints and result_class.__name__ not in no_picture) else []
         else:
             named = meant.of and (topic not in _OTHER_ROWS or topic in meant.of.split())
             of_package = code.startswith(("bayescal.", "monitor."))
             right = named or not topic or not of_package or _topic(code) == topic
             # another quantity of the same rows
             quantity = topic not in _OTHER_ROWS and code != f"{_COMPARE})" and not re.search(r", \w+=", code)
-            found += [code] if right or quantity else []
-    return list(dict.fromkeys(found))[:2]
+            codes += [code] if right or quantity else []
+    return list(dict.fromkeys(codes))[:2]
 
 
 def _topic_of(owners: Collection[str]) -> str:
@@ -510,8 +514,8 @@ def made_by(function: Any) -> type:
 
     if isinstance(function, type):
         return function
-    made = inspect.signature(function).return_annotation
-    first = made.__args__[0] if isinstance(made, UnionType) else made
+    annotation = inspect.signature(function).return_annotation
+    first = annotation.__args__[0] if isinstance(annotation, UnionType) else annotation
     return first if isinstance(first, type) else object
 
 
@@ -561,7 +565,7 @@ def _of_rows(rows: Iterable[Meant], known: Collection[str], owners: Collection[s
         for code in each.here:
             if _head(code) in known and not re.match(r"[\w.]+[:=]", code):
                 return f" {each.says} `{code}`."
-    return _elsewhere(rows, owners, made=kind)
+    return _elsewhere(rows, owners, result_class=kind)
 
 
 def similar(name: str, known: Iterable[str]) -> str:
@@ -619,7 +623,7 @@ def no_attribute(result: Any, name: str) -> NoReturn:
 class SeveralClassifiersError(TypeError):
     """Columns of several classifiers where a function takes one; the function that the user called says what to do."""
 
-    said = ""  # the message without that
+    message = ""  # the message without that
     name = ""  # of the argument
     labels: tuple[Any, ...] = ()  # of the classifiers, or of the columns of a data frame
     in_frame = False
@@ -635,7 +639,7 @@ _COMPARING = {
 
 
 def several_classifiers(
-    said: str, name: str, labels: Iterable[Any], *, in_frame: bool = False, where: str = "", topic: str | None = None
+    message: str, name: str, labels: Iterable[Any], *, in_frame: bool = False, where: str = "", topic: str | None = None
 ) -> SeveralClassifiersError:
     """Return the error about several classifiers, with what to do in a function `where` of a topic if it is known."""
     labels, hint = tuple(labels), ""
@@ -646,8 +650,8 @@ def several_classifiers(
         call = _COMPARING.get(compared, "").format(columns)
         hint = f"{' Columns of several classifiers?' if in_frame else ''} Pass one classifier at a time, as `{first}`"
         hint += f", or compare them by `{call}`." if call and "Recalibration" not in where else "."
-    error = SeveralClassifiersError(f"{said}{hint}")
-    error.said, error.name, error.labels, error.in_frame = said, name, labels, in_frame
+    error = SeveralClassifiersError(f"{message}{hint}")
+    error.message, error.name, error.labels, error.in_frame = message, name, labels, in_frame
     return error
 
 
@@ -668,14 +672,14 @@ def unknown_keyword(
     call: str = "",
     passed: Collection[str] = (),
     rest: str = "",
-    made: type | None = None,
+    result_class: type | None = None,
     deterministic: bool = False,
 ) -> UnknownKeywordError:
     """Return the error about the keyword `word` of the function `where`, which takes the keywords `known`.
 
     `owners` are names under which the table may know the function, `passed` arguments that were given, `call` a call
-    with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer. `made`
-    is the class of the result, and `deterministic` says that the function draws no random numbers.
+    with the necessary arguments and no closing parenthesis, and `rest` what to add if the table has no answer.
+    `result_class` is the class of the result, and `deterministic` says that the function draws no random numbers.
     """
     known = tuple(known)
     owners = owners or _owners(where, None)
@@ -688,10 +692,10 @@ def unknown_keyword(
             if name in known and name not in passed and function_name in ("", where):
                 shown = f": `{call}{_argument(keyword, call)})`" if call else ""
                 hint = hint or f" Here it is called {name!r}{shown}."
-        hint = hint or _elsewhere([each for each in chosen if each.of], owners, where, made)
+        hint = hint or _elsewhere([each for each in chosen if each.of], owners, where, result_class)
         if not hint and deterministic and letters(word) in (*_SEEDS.split(), "rng"):
             hint = " It is deterministic: the same arguments give the same result."
-    hint = hint or _elsewhere(rows, owners, where, made)
+    hint = hint or _elsewhere(rows, owners, where, result_class)
     if not hint:
         hint = ("" if rows else _checks.did_you_mean(word, known)) + rest  # a word of the table is not misspelled
         hint = hint or (f" Its keywords are {list(known)}." if known else " It takes no keywords.")
@@ -818,7 +822,7 @@ def _refused(
     function: Callable[..., Any], problem: TypeError, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> TypeError | None:
     """Return the error about a call that Python or a model refused, with what may be meant; None for other errors."""
-    several = isinstance(problem, SeveralClassifiersError) and bool(problem.said)
+    several = isinstance(problem, SeveralClassifiersError) and bool(problem.message)
     named = isinstance(problem, UnknownKeywordError) and problem.word in keywords
     if not (several or named or _is_from_call(function, problem)):
         return None
@@ -826,7 +830,7 @@ def _refused(
     owners = _owners(name, kind or function)
     if isinstance(problem, SeveralClassifiersError):
         where = {"where": name, "topic": _topic_of(owners)}
-        return several_classifiers(problem.said, problem.name, problem.labels, in_frame=problem.in_frame, **where)
+        return several_classifiers(problem.message, problem.name, problem.labels, in_frame=problem.in_frame, **where)
     import inspect
 
     parameters = {each.name: each for each in inspect.signature(function).parameters.values()}
@@ -836,32 +840,32 @@ def _refused(
     passed = {*known[: len(args) - method], *keywords}
     needed = [each for each in accepted.values() if each.default is each.empty and each.name in known]
     call = ", ".join(each.name if each.kind is not each.KEYWORD_ONLY else f"{each.name}=..." for each in needed)
-    made = made_by(function)
-    given: dict[str, Any] = {
+    result_class = made_by(function)
+    options: dict[str, Any] = {
         "owners": owners,
         "passed": passed,
-        "made": made if kind is None or made.__module__.startswith(_lazy.PACKAGE) else kind,
+        "result_class": result_class if kind is None or result_class.__module__.startswith(_lazy.PACKAGE) else kind,
         "deterministic": "rng" not in (*known, *getattr(problem, "known", ())),
     }
     of_object = method and bool(args) and not isinstance(args[0], type) and "." in name
     call = f"{_snake_case(name) if of_object else name}({call}"
     if isinstance(problem, UnknownKeywordError) and named:
         known += [each for each in problem.known if each not in known]
-        return unknown_keyword(name, problem.word, known, call=call, rest=problem.rest, **given)
+        return unknown_keyword(name, problem.word, known, call=call, rest=problem.rest, **options)
     extra = [word for word in keywords if word not in accepted]
     if "unexpected keyword" in str(problem) and extra:
-        return unknown_keyword(name, extra[0], known, call=call, **given)
+        return unknown_keyword(name, extra[0], known, call=call, **options)
     missing = [each.name for each in needed if each.name not in passed]
     for word in extra:  # it may be another name of an argument that is missing
         if any(code.rpartition(":")[2] in missing for each in _rows(word, owners) for code in each.here):
-            return unknown_keyword(name, word, known, call=call, **given)
-    said = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
+            return unknown_keyword(name, word, known, call=call, **options)
+    message = str(problem).replace(f"{function.__qualname__}(", f"{name}(", 1).partition(" Did you mean")[0].rstrip(".")
     counts = _for_counts(function)
     counted = f" For counts, use `{counts}(counts)`." if counts else ""
     if hasattr(function.__globals__.get(function.__name__), "from_counts"):
         counted = f" For counts, use `{name}.from_counts(counts)`."
     more = f" {CALLS[name]}" if name in CALLS else ""
-    return TypeError(f"{said}. Call it as `{call})`.{counted}{more}")
+    return TypeError(f"{message}. Call it as `{call})`.{counted}{more}")
 
 
 def _for_counts(function: Callable[..., Any]) -> str:

@@ -310,5 +310,5 @@ def filled(template: str, **values: Any) -> str:
     def inserted(value: Any) -> Any:
         return value if isinstance(value, Markup) else visible(value)
 
-    made = Environment(autoescape=True, finalize=inserted, undefined=StrictUndefined, keep_trailing_newline=True)
-    return made.from_string(template).render(values)
+    environment = Environment(autoescape=True, finalize=inserted, undefined=StrictUndefined, keep_trailing_newline=True)
+    return environment.from_string(template).render(values)

@@ -100,7 +100,18 @@ def run(page):
     return ran, ran.run()
 
 
-@pytest.mark.parametrize("page", [README, *PAGES], ids=relative)
+#: Pages whose blocks and commands take seconds.
+SLOW = {
+    f"docs/how-to/{name}.md"
+    for name in ("command_line", "own_plot", "plan_a_test_set", "report_a_risk_model", "scikit_learn", "shift")
+}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (relative(page) in SLOW)) for page in (README, *PAGES)],
+    ids=relative,
+)
 def test_every_block_and_every_command_runs_and_prints_what_the_page_shows(page):
     ran, text = run(page)
     assert text.splitlines() == page.read_text(encoding="utf-8").splitlines(), "run `make pictures`"

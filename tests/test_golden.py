@@ -42,6 +42,7 @@ def test_documents_prints_and_draws_are_the_same(data):
     assert list(differences(stored(data.replace(" ", "_")), golden.rounded(golden.results(data)))) == []
 
 
+@pytest.mark.slow
 def test_words_of_pages_are_the_same():
     assert list(differences(stored("pages"), golden.pages())) == []
 

@@ -504,9 +504,6 @@ KNOWN_NAMES = {
     ("shift/shift_evidence.py", "drawn"),
     ("stats/clusters.py", "own"),
     ("cli/options.py", "given"),
-    ("_checks.py", "alike"),
-    ("_meant.py", "said"),
-    ("_render.py", "made"),
 }
 
 

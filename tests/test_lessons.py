@@ -140,6 +140,7 @@ def test_a_written_lesson_contains_outputs_that_a_second_run_gives(written):
     assert len(code_cells(written)) == len(CELLS)
 
 
+@pytest.mark.slow
 def test_writing_again_changes_no_byte(lessons, lesson, capsys):
     before = lesson.read_bytes()
     assert run(lessons, lesson, "write") == []
@@ -147,6 +148,7 @@ def test_writing_again_changes_no_byte(lessons, lesson, capsys):
     assert lesson.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_written_lesson_passes_whatever_the_settings_of_the_user_and_the_check_writes_nothing(
     lessons, lesson, monkeypatch, tmp_path_factory
 ):
@@ -175,6 +177,7 @@ def test_a_written_lesson_passes_whatever_the_settings_of_the_user_and_the_check
     assert sorted(path.name for path in lesson.parent.iterdir()) == ["01_small.ipynb", "small.py"]
 
 
+@pytest.mark.slow
 def test_a_false_statement_is_reported_and_nothing_is_written(lessons, lesson):
     checks = lesson.parent / "small.py"
     checks.write_text(TRUE_CHECK.replace("== 3", "== 4"), encoding="utf-8")
@@ -186,6 +189,7 @@ def test_a_false_statement_is_reported_and_nothing_is_written(lessons, lesson):
     assert lesson.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_is_reported(lessons, lesson):
     change(lesson, 1, lambda cell: cell.update(source="print(1 / 0)"))
     (problem,) = run(lessons, lesson)
@@ -201,6 +205,7 @@ def paint(cell):
     cell.outputs[0].data["image/png"] = encoded(pixels)
 
 
+@pytest.mark.slow
 def test_changed_outputs_are_reported_with_both(lessons, lesson):
     def edit(cell):
         cell.outputs[0].update(text="first\nvalue 2\n")
@@ -220,6 +225,7 @@ def test_changed_outputs_are_reported_with_both(lessons, lesson):
     assert run(lessons, lesson, "run") == []
 
 
+@pytest.mark.slow
 def test_a_warning_is_refused(lessons, lesson):
     change(lesson, 0, lambda cell: cell.update(source=cell.source + "\nimport warnings\nwarnings.warn('old')"))
     before = lesson.read_bytes()

@@ -275,6 +275,7 @@ for each in ALL_WORDS:
 OF_READER = ("bayescal.", "monitor.", "result.", "result[", "scipy.", "summary.")
 #: Functions that messages of another topic name, and why; all topics name quantities of the same rows elsewhere.
 IN_OTHER_TOPICS = {
+    ("clinical", "bayescal.net_benefit"): "a part of the clinical summary that has more options alone",
     ("planning", "bayescal.BinnedCounts.from_arrays"): "the counts of a pilot",
     ("scores", "bayescal.BinnedCounts.from_arrays"): "the counts that `murphy_decomposition` takes",
     ("shift", "bayescal.evaluate"): "labels of the target, with which there is no shift to consider",
@@ -346,6 +347,7 @@ def answer(called, word):
     return str(_meant._refused(function.__wrapped__, problem, (getattr(called, "__self__", None),), {word: 1}))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_every_answer_runs_and_belongs_to_the_topic_of_the_function(tmp_path, monkeypatch):
     """For every function, constructor and result, and every word of the table: the code that the message suggests."""
@@ -492,6 +494,7 @@ WITHOUT_DRAWS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_every_answer_about_an_attribute_is_right(tmp_path, monkeypatch):
     """For every result and every word of the table: code runs, and attributes exist."""

@@ -106,6 +106,7 @@ def test_the_page_describes_a_new_thing_in_each_of_four_layers(copy):
     assert {Path(name).parts[1] for name in copy[1]} == {"estimands", "posterior", "analyses", "stats", "__init__.pyi"}
 
 
+@pytest.mark.slow
 def test_new_things_print_plot_compare_and_export(copy):
     folder, _ = copy
     done = subprocess.run([sys.executable, "-c", USE], cwd=folder, capture_output=True, text=True, check=False)
@@ -155,6 +156,7 @@ def test_the_examples_print_what_they_show(copy, topic):
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_them(copy):
     folder, _ = copy
     shown = subprocess.run(
@@ -223,6 +225,7 @@ def test_a_topic_needs_files_of_one_folder_and_one_line_of_the_stub(topic):
     assert len(new) == len(old) + 1
 
 
+@pytest.mark.slow
 def test_a_topic_has_verb_picture_page_document_and_command(topic):
     folder, _ = topic
     environment = {"MPLBACKEND": "agg", "PATH": ""}

@@ -180,8 +180,8 @@ def _numpy_mask(series: Any) -> Array:
 def _from_other(name: str, values: Any) -> Array:
     if isinstance(values, Mapping):
         keys = list(values)[:3]
-        said = f"an array, a list or a column, not a {type(values).__name__} with the keys {quoted(keys)}"
-        raise several_classifiers(f"`{name}` must be {said}.", name, keys)
+        message = f"an array, a list or a column, not a {type(values).__name__} with the keys {quoted(keys)}"
+        raise several_classifiers(f"`{name}` must be {message}.", name, keys)
     if hasattr(values, "tocsr"):
         raise TypeError(f"`{name}` is a sparse matrix ({type(values).__name__}); pass a dense array: `.toarray()`.")
     if str(getattr(values, "dtype", "")).endswith("bfloat16") and hasattr(values, "float"):

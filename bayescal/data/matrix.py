@@ -218,13 +218,13 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[An
         return tuple(names) if text else None
     numbers = as_integers(names) if text else _as_numbers(names)
     if numbers is None and not (text and _are_numbered(names)):
-        said = (
+        message = (
             f"`y_true` holds numbers (dtype {y_true.dtype}), but the columns of `y_prob` are named "
             f"{quoted(names[:10])}, so the column of each label is unknown. If label k belongs to column k, pass "
             f"`classes=range({len(names)})`; otherwise pass `classes`: the label of each column, in the order of the "
             "columns."
         )
-        raise several_classifiers(said, "y_prob", names, in_frame=True)
+        raise several_classifiers(message, "y_prob", names, in_frame=True)
     return None if numbers is None or _is_range(numbers) else numbers
 
 
