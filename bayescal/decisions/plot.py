@@ -39,8 +39,9 @@ ROOM = (4.2, 3.2)
 BELOW_LEAST, BELOW_MOST = 0.1, 0.35
 #: Maximum numbers of chosen thresholds and of models in the title.
 TITLED = 2
-#: Height of the bars that mark useful thresholds, as a share of the axes.
-BAR = 0.016
+#: Height of the bars that mark useful thresholds, as a share of the axes, and how far the bar of one threshold extends
+#: on each side at most: it marks thresholds that were computed, not those between them.
+BAR, WIDEST_HALF_BAR = 0.016, 0.01
 #: The vertical axis ends at most at this multiple of the largest mean ratio: intervals of few errors are wide.
 MOST = 1.5
 
@@ -304,7 +305,7 @@ def _draw(ax: "Axes", points: DecisionCurvePoints, chosen: Mapping[str, str], gr
         band = points.low[name], points.high[name]
         ax.fill_between(t, *band, color=colour, alpha=opacity, linewidth=0, zorder=3, gid=f"band {i}")
         ax.plot(t, points.mean[name], color=colour, linewidth=1.6, zorder=5, gid=f"model {i}")
-        half = np.diff(t) / 2
+        half = np.minimum(np.diff(t) / 2, WIDEST_HALF_BAR)
         ends = np.stack([t - np.append(half[:1], half), t + np.append(half, half[-1:])], axis=1)[points.useful[name]]
         if len(ends):
             ax.broken_barh(

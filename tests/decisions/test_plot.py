@@ -76,6 +76,8 @@ def test_bars_mark_useful_thresholds():
     spans = [path.get_extents().intervalx for path in bar.get_paths()]
     inside = [any(a < t < b for a, b in spans) for t in dc.thresholds]
     np.testing.assert_array_equal(inside, marked)
+    # thresholds between two that were computed are not marked
+    assert all(np.abs(dc.thresholds - end).min() <= 0.01 + 1e-12 for span in spans for end in span)
 
 
 def test_no_bar_where_rows_are_few():
