@@ -27,7 +27,7 @@ help:
 	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types and tests; ten minutes"
 	@echo "make check      lint, types, tests of the core and of the topic WING, such as WING=survival; three minutes"
-	@echo "make slow       the tests that take longest, most of them of samplers; ten minutes"
+	@echo "make slow       the tests that take longest; ten minutes"
 	@echo "make notebooks  run the lessons, compare their outputs with the stored ones, check their statements; two minutes"
 	@echo "make spark      Spark, and the rule of comparison of all engines on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
@@ -76,7 +76,7 @@ types: .venv/ready
 	$(RUN) mypy
 
 pytest: .venv/ready
-	$(RUN) pytest -q $(PARALLEL) $(if $(SLOW),-m '')
+	$(RUN) pytest -q $(PARALLEL) $(if $(SLOW),-m 'not sampler')
 
 # once, since each process of tests would compile them; from the cache this takes two seconds
 loops: .venv/ready
@@ -121,6 +121,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/what_was_measured.py $(SHORT)
 
 verify: .venv/ready
+	$(if $(QUICK),,$(RUN) pytest -q $(PARALLEL) -m sampler $$(grep -rl 'pytest.mark.sampler' tests))
 	$(RUN) python docs/make/verify.py $(SHORT)
 	$(RUN) python docs/make/label_shift_chains.py $(SHORT)
 	$(RUN) python docs/make/label_shift_whole.py $(SHORT)

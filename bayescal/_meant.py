@@ -134,6 +134,9 @@ TABLE = (
     Meant("cluster clusters clusterid subject subjects", "Intervals are those of independent rows.",
           of="clinical cumulative monitoring planning scores shift"),
     Meant("cluster clusters clusterid subject subjects",
+          "Intervals are those of independent rows; rows in clusters are evaluated by", (),
+          f"{_EVALUATE}, cluster=patient)", of="clinical cumulative"),
+    Meant("cluster clusters clusterid subject subjects",
           "Intervals are those of independent rows; rows in clusters are evaluated by", ("cluster",),
           f"{_EVALUATE}, cluster=patient)"),
     Meant("pooling pooled partialpooling", "Groups are pooled by", ("pooling",),
@@ -179,7 +182,7 @@ TABLE = (
           f"{_EVALUATE}, model='dirichlet', alpha='jeffreys')",
           of="evaluate evaluate_counts evaluate_shifted evaluate_shifted_counts shift.label shift.label_counts "
           "shift.covariate survival.evaluate survival.evaluate_counts survival.compare compare compare_counts "
-          "dirichlet_posterior bin_sensitivity labels_needed CalibrationMonitor"),
+          "dirichlet_posterior bin_sensitivity labels_needed"),
     Meant("prior priors priorrows", "The prior has the weight of a number of rows:", ("pseudo_rows",),
           of="net_benefit decisions.net_benefit_counts"),
     Meant("prior priors priorsd", "Priors are chosen by", ("prior", "prior_exact"),

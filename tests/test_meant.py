@@ -275,6 +275,8 @@ for each in ALL_WORDS:
 OF_READER = ("bayescal.", "monitor.", "result.", "result[", "scipy.", "summary.")
 #: Functions that messages of another topic name, and why; all topics name quantities of the same rows elsewhere.
 IN_OTHER_TOPICS = {
+    ("clinical", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
+    ("cumulative", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
     ("clinical", "bayescal.net_benefit"): "a part of the clinical summary that has more options alone",
     ("planning", "bayescal.BinnedCounts.from_arrays"): "the counts of a pilot",
     ("scores", "bayescal.BinnedCounts.from_arrays"): "the counts that `murphy_decomposition` takes",

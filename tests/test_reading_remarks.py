@@ -15,10 +15,11 @@ EVENT = (_RNG.random(120) < 1 / (1 + np.exp(-LOGIT))).astype(int)
 EVENT[:10] = 1
 N_OFF = int((np.abs(ROUNDED.sum(axis=1) - 1) > 1e-9).sum())
 OTHER = np.roll(LOGIT, 1)
-TOP = {"target": "top-label", "rng": 1}
+FEW = {"rng": 1, "draws": 200}
+TOP = {"target": "top-label", **FEW}
 
 OF_MATRIX = {
-    "classwise": lambda p: bc.evaluate(LABEL, p, rng=1),
+    "classwise": lambda p: bc.evaluate(LABEL, p, **FEW),
     "top label": lambda p: bc.evaluate(LABEL, p, **TOP),
     "groups": lambda p: bc.evaluate(LABEL, p, by=EVENT, **TOP),
     "compare": lambda p: bc.compare(LABEL, {"a": p, "b": p[:, ::-1]}, **TOP),
@@ -30,23 +31,23 @@ OF_MATRIX = {
     ),
     "bins": lambda p: bc.bin_sensitivity(LABEL, p, **TOP),
     "curve": lambda p: bc.calibration_curve(LABEL, p, **TOP),
-    "curve of counts": lambda p: bc.CalibrationCurve.from_counts(bc.evaluate(LABEL, p, bins=100, **TOP).counts, rng=1),
+    "curve of counts": lambda p: bc.CalibrationCurve.from_counts(bc.evaluate(LABEL, p, bins=100, **TOP).counts, **FEW),
     "tests": lambda p: bc.calibration_tests(LABEL, p, target="top-label"),
     "Brier score": bc.multiclass_brier_score.__get__(LABEL),
     "log score": bc.multiclass_log_score.__get__(LABEL),
-    "scores": lambda p: bc.compare_scores(LABEL, {"a": p, "b": p[:, ::-1]}, rng=1),
+    "scores": lambda p: bc.compare_scores(LABEL, {"a": p, "b": p[:, ::-1]}, **FEW),
     "CORP": lambda p: bc.brier_decomposition(LABEL, p, target="top-label"),
     "Murphy": lambda p: bc.brier_decomposition(LABEL, p, target="top-label", method="murphy"),
-    "class frequencies": lambda p: bc.class_priors(LABEL, p, _MATRIX, rng=1),
-    "class frequencies, target": lambda p: bc.class_priors(LABEL, _MATRIX, p, rng=1),
-    "label shift": lambda p: bc.evaluate_shifted(LABEL, p, _MATRIX, shift="label", rng=1),
+    "class frequencies": lambda p: bc.class_priors(LABEL, p, _MATRIX, **FEW),
+    "class frequencies, target": lambda p: bc.class_priors(LABEL, _MATRIX, p, **FEW),
+    "label shift": lambda p: bc.evaluate_shifted(LABEL, p, _MATRIX, shift="label", **FEW),
     "covariate shift": lambda p: bc.evaluate_shifted(LABEL, p, _MATRIX, shift="covariate", weights=np.ones(120), **TOP),
     "covariate shift, target": lambda p: bc.evaluate_shifted(
         LABEL, _MATRIX, p, shift="covariate", weights=np.ones(120), **TOP
     ),
-    "evidence of shift": lambda p: bc.shift_evidence(LABEL, p, _MATRIX, rng=1),
+    "evidence of shift": lambda p: bc.shift_evidence(LABEL, p, _MATRIX, **FEW),
 }
-RARE = {"logits": True, "rng": 1}
+RARE = {"logits": True, **FEW}
 OF_LOGITS = {
     "evaluate": lambda x: bc.evaluate(EVENT, x, **RARE),
     "compare": lambda x: bc.compare(EVENT, {"a": x, "b": x * 2}, **RARE),

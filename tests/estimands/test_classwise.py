@@ -158,7 +158,7 @@ def test_the_evaluation_of_a_class_names_it(pets):
 def test_scores_of_a_class_say_what_to_do(pets):
     with pytest.raises(ValueError, match=r"^class cat: the log score needs .*as in `evaluate\(y_true == label"):
         _ = pets["cat"].log_score
-    with pytest.raises(AttributeError, match=r"The log score is `result\[class\].log_score`"):
+    with pytest.raises(AttributeError, match=r"The log score is `result\[label\].log_score`"):
         _ = pets.log_score
     error = bc.auc_grid_error(pets["cat"].counts)
     assert error > 0.01  # rows of one bin count as ties

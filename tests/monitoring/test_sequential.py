@@ -338,7 +338,7 @@ def test_names_and_arguments_of_other_results_are_answered():
         monitor.add([0], [0.1], time=2, cluster=["a"])
     with pytest.raises(TypeError, match=r"either of them None, or BinnedCounts of other rows; not ndarray\."):
         monitor.evidence(reference=np.eye(2))
-    with pytest.raises(AttributeError, match=r"Its picture is drawn by `bayescal\.plot\(result\)`\."):
+    with pytest.raises(AttributeError, match=r"Pictures of results are drawn by `bayescal\.plot\(result\)`\."):
         monitor.evidence().plot()
     with pytest.raises(AttributeError, match=r"are `low` and `high`, the last one is `interval`\."):
         _ = monitor.confidence_sequence().upper

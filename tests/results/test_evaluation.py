@@ -98,7 +98,8 @@ def test_print_shows_headline_table_null_line_and_remarks(any_evaluation):
     text = str(any_evaluation)
     flat = " ".join(text.split())
     headline = any_evaluation.sentence().partition(" The plug-in estimate is ")[0]
-    assert flat.startswith(f"{headline} mean sd")
+    question = any_evaluation.question
+    assert flat.startswith(f"{headline} {question[0].upper()}{question[1:]}. mean sd")
     if "under the prior" not in headline:
         mean, (low, high) = any_evaluation.null.mean(), any_evaluation.null.interval(0.95)
         assert (

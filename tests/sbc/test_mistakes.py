@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sbc.mistakes import controls, problems, unspoilt
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.sampler
 
 
 def test_the_mistakes_that_were_asked_for():

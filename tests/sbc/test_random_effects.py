@@ -6,7 +6,7 @@ from sbc.mistakes import controls
 from sbc.random_effects import RandomEffectsSimulator
 from sbc.ranks import sbc
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.sampler
 
 ERROR_RATE = 1e-6
 
