@@ -76,7 +76,7 @@ types: .venv/ready
 	$(RUN) mypy
 
 pytest: .venv/ready
-	$(RUN) pytest -q $(PARALLEL) $(if $(SLOW),-m 'not sampler')
+	$(RUN) pytest -q $(PARALLEL) $(if $(SLOW),-m 'not measuring')
 
 # once, since each process of tests would compile them; from the cache this takes two seconds
 loops: .venv/ready
@@ -121,7 +121,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/what_was_measured.py $(SHORT)
 
 verify: .venv/ready
-	$(if $(QUICK),,$(RUN) pytest -q $(PARALLEL) -m sampler $$(grep -rl 'pytest.mark.sampler' tests))
+	$(if $(QUICK),,$(RUN) pytest -q $(PARALLEL) -m measuring $$(grep -rl 'pytest.mark.measuring' tests))
 	$(RUN) python docs/make/verify.py $(SHORT)
 	$(RUN) python docs/make/label_shift_chains.py $(SHORT)
 	$(RUN) python docs/make/label_shift_whole.py $(SHORT)

@@ -379,7 +379,7 @@ def positive_controls(settings: Settings) -> tuple[list[Row], list[Row]]:
     if not chosen:
         return [], []
     if settings.quick:
-        chosen = [c for c in chosen if c.runs <= 100][::3]
+        chosen = [c for c in chosen if c.runs <= 100][::6]
     with timed("wrong samplers") as row:
         found = run_controls(
             error_rate=CONTROLS_ERROR_RATE, rng=SEED, chosen=chosen, workers=settings.workers, progress=True

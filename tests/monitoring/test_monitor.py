@@ -480,7 +480,7 @@ def test_two_times_are_independent():
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 4 / np.sqrt(len(drawn))
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize(("strength", "seed"), [(1.0, 10), (2.0, 11)], ids=["calibrated", "over-confident"])
 def test_false_alarms_of_a_single_look(strength, seed):
     """A stream that does not change: how often does the 95 % interval of the change exclude 0?

@@ -235,7 +235,7 @@ def calibrated_streams(n_streams, n_windows, rng):
     return n, k, (of_bin * c[..., None]).sum(axis=2) / np.maximum(n, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize("level", [0.05, 0.5])
 def test_few_calibrated_streams_ever_reach_the_threshold(level):
     """Ville's bound; if it is sharp, this test fails with probability 0.001. Bets on seen outcomes break it."""
@@ -426,7 +426,7 @@ def test_large_counts():
     assert 0.0998 < low < 0.1 < high < 0.1002
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize("level", [0.05, 0.5])
 def test_intervals_hold_at_all_times_at_once(level):
     """400 streams, 30 windows of 25 rows, constant accuracies; fails with probability 0.001 if the bound is sharp.

@@ -15,7 +15,7 @@ from bayescal.planning.simulated import SimulatedRanks
 Z = 1.959964
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize(
     ("width", "keep", "draws"), [(0.03, True, 2000), (0.03, False, 2000), (0.015, True, 2000), (0.03, True, 200)]
 )
@@ -41,7 +41,7 @@ def test_the_recommended_size_meets_the_goal_as_often_as_asked():
     assert (high - low <= 0.05).mean() == pytest.approx(0.8, abs=0.08)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_the_default_model_meets_its_goal_as_often_as_asked():
     """Rows one by one from truths of the pilot's posterior; 50 data sets: sd 2.8 of 40, and the plan's own 2.5."""
     pilot = curved_pilot()
@@ -110,7 +110,7 @@ def test_more_simulations_make_the_interval_narrower():
     assert sum(row["simulations"] for row in many.curve()) == 400
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_one_model_under_two_names_is_equal_at_once():
     rng = np.random.default_rng(1)
     p = rng.random(200)
@@ -125,7 +125,7 @@ def test_one_model_under_two_names_is_equal_at_once():
     assert alone.rows <= 2
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_weights_that_are_equal_change_nothing():
     rng = np.random.default_rng(1)
     p = rng.random(200)
@@ -146,7 +146,7 @@ def test_rows_worth_half_need_twice_as_many():
     assert labels_needed(weighted, **known).rows == pytest.approx(2 * labels_needed(pilot, **known).rows, rel=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_the_same_seed_gives_the_same_plan():
     known = {"width": 0.05, "simulations": 20, "draws": 200}
     assert (
@@ -222,7 +222,7 @@ def test_larger_values_have_a_lower_limit():
     assert "that the share is above 0.8" in plan.sentence()
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_errors_that_are_equal_have_equal_plans():
     """In one bin the l_2 error, the largest error and the absolute signed error equal the ECE."""
     known = {"simulations": 40, "draws": 200, "rng": 1, **ONE_BIN}
@@ -321,7 +321,7 @@ def test_a_plan_of_the_auc_keeps_the_effect_of_weights_that_depend_on_scores():
     np.testing.assert_allclose(simulated[0].rows, pilot.rows, rtol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_the_auc_exceeds_its_limit_as_often_as_asked():
     """Truths by the Bayesian bootstrap of the pilot's rows (Rubin), and resampled rows; intervals by DeLong."""
     y, p, _ = rows_of_two()
@@ -349,7 +349,7 @@ def test_the_auc_exceeds_its_limit_as_often_as_asked():
     assert np.mean(met) == pytest.approx(0.7, abs=0.12)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize("name", ["brier_score", "log_score", "auc"])
 def test_rows_for_the_sign_of_a_difference_are_those_of_the_normal_assurance(name):
     y, p, q = rows_of_two()

@@ -31,7 +31,7 @@ def test_truths_of_a_pair_have_the_accuracies_of_both_models():
     np.testing.assert_allclose(np.minimum(shares[:, 1], shares[:, 2]), 0, atol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_two_names_of_one_model_never_settle_which_is_smaller():
     """Both ECEs are equal in every draw: no number of rows says which is smaller, and that is no verdict."""
     rng = np.random.default_rng(1)
@@ -63,7 +63,7 @@ def test_a_few_new_rows_of_one_outcome_meet_no_goal():
     assert plan.curve()[0]["share"] < 1
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_pairs_worth_half_need_twice_as_many():
     """As for one classifier: weights 0 and 2 in turn, so half of the rows count."""
     plain, w = pair_of([30, 70, 90, 210]), np.tile([0.0, 2.0], 400)

@@ -6,7 +6,7 @@ from sbc.controls import run_controls
 from sbc.mistakes import controls
 from sbc.ranks import sbc
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 
 ERROR_RATE = 1e-6
 

@@ -8,7 +8,7 @@ from sbc.control import Control
 from sbc.controls import broken_rules, run_controls
 from sbc.mistakes import controls, problems, unspoilt
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 
 #: A shrinkage posterior takes some 15 ms, so only controls that are seen in so many data sets run here.
 QUICK = 100

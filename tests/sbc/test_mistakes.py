@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sbc.mistakes import controls, problems, unspoilt
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 
 
 def test_the_mistakes_that_were_asked_for():

@@ -6,7 +6,7 @@ from sbc.mistakes import controls, unspoilt
 from sbc.pooling import PoolingSimulator
 from sbc.ranks import sbc
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 
 
 @pytest.mark.parametrize(("together", "alone"), [(False, 0.0), (True, 0.0), (False, 0.4)])

@@ -12,7 +12,7 @@ from sbc.uniformity import chi_square_p, ecdf_p
 
 from bayescal import dirichlet_posterior
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 
 #: Probability that a right sampler fails one of the tests below that say so.
 ERROR_RATE = 1e-6

@@ -10,7 +10,7 @@ from sbc.ranks import sbc
 from sbc.recalibration import RecalibrationSimulator
 from scipy.special import expit
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 
 ERROR_RATE = 1e-6
 

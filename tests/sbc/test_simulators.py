@@ -277,7 +277,7 @@ def test_draws_leave_out_that_all_saturated_bins_are_as_stated():
     assert (drawn.accuracy[:, seen, 0] != drawn.confidence[:, seen, 0]).all()
 
 
-@pytest.mark.sampler
+@pytest.mark.measuring
 def test_families_are_as_frequent_as_their_weights(close_to, mcse):
     """One family of the pool has its weight of 10; label noise has 1/2 each, exact calibration 1/4."""
     families = ["shared", "noise", "exact"]

@@ -9,7 +9,7 @@ from sbc.smooth_curve import SmoothCurveSimulator
 
 from bayescal.verify.twins.smooth_curve import components
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 
 
 def test_ranks_are_uniform():

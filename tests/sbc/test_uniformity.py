@@ -56,7 +56,7 @@ def test_the_band_is_that_of_arviz():
     assert np.abs(np.stack(ecdf_band(500, 20, 0.95)) - theirs).max() < 1.01
 
 
-@pytest.mark.sampler
+@pytest.mark.measuring
 def test_p_values_of_uniform_ranks_are_uniform():
     """Of 800 samples, the share with p < q is q at most (p-values are discrete) and not far below."""
     rng = np.random.default_rng(2)

@@ -39,7 +39,7 @@ def test_intervals_can_contain_no_difference():
     assert np.quantile(total_variation(CellShiftPosterior(rows[0], moved).sample(4000, rng=1)), 0.025) > 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize("share", [0.5, 0.1])
 def test_level_under_label_shift(share):
     """200 data sets: the number of alarms at 0.05 is plausible for a rate of 0.05, at 0.001 two-sided."""

@@ -27,7 +27,7 @@ import bayescal as bc
 from bayescal.datasets.simulate import BetaPopulation
 from bayescal.stats.paired import PairedCounts
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.measuring
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 HONEST, BOLD, NOISY = Stated("honest"), Stated("bold", slope=2), Stated("noisy", noise=0.5)

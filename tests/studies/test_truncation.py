@@ -44,7 +44,7 @@ def by_mpmath(n, observed, s):
         return float(mean), float(mp.sqrt(integral(lambda c: (c - mean) ** 2) / whole))
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 @pytest.mark.parametrize(("n", "observed"), [(1, 0.05), (10, 0.25), (100, 0.05), (10_000, 0.05)])
 def test_moments_by_mpmath(n, observed):
     found = confidence_posterior(n, observed)
@@ -181,7 +181,7 @@ def test_the_study_has_every_combination_and_scales_with_the_width():
     np.testing.assert_allclose(wide[["shift", "ece_change"]], 50 * narrow[["shift", "ece_change"]], atol=1e-15)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_the_ece_changes_most_where_the_accuracy_is_worst(counts):
     """The largest over accuracies on a fine grid; never less than the shift of the mean."""
     for row in truncation_study(widths=[1.0]).rows:

@@ -52,7 +52,7 @@ def test_margins_are_those_of_each_model_alone():
     assert found.horizon == 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_the_spread_of_differences_is_that_of_a_bootstrap():
     """300 resamples of rows give the standard deviation to 4 %; three of these standard errors are allowed.
 

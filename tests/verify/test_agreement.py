@@ -21,7 +21,7 @@ from bayescal.verify.agreement import (
 )
 from bayescal.verify.pymc_models import shrinkage_model
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 #: Graphs that are computed once, in Python: to rewrite them would take longer.
 AS_WRITTEN = Mode(linker="py", optimizer=None)
 STORED = sorted((Path(__file__).parents[1] / "reference" / "posteriors").glob("*.json"))

@@ -157,7 +157,7 @@ def found(monkeypatch):
     return install
 
 
-@pytest.mark.sampler
+@pytest.mark.measuring
 def test_a_file_is_verified_with_mcmc(file, tmp_path, run):
     """The whole way, three bins."""
     saved = tmp_path / "out.json"

@@ -11,7 +11,7 @@ from bayescal import BinnedCounts, shrinkage_posterior
 from bayescal.posterior.shrinkage.prior import SUB_MODELS
 from bayescal.verify.pymc_models import calibrated_model, dirichlet_model, shrinkage_model
 
-pytestmark = pytest.mark.sampler
+pytestmark = pytest.mark.measuring
 
 RHO = np.array([0.05, 0.15, 0.3, 0.5])
 OTHERS = [

@@ -88,7 +88,7 @@ def drawn(request):
     return alpha, posterior(alpha).sample(N_DRAWS, rng=20), empty.sample(N_DRAWS, rng=21)
 
 
-@pytest.mark.sampler
+@pytest.mark.measuring
 def test_masses_are_dirichlet(drawn):
     """Margins are Beta(a_b, A - a_b) with a_b = 2 alpha + n_b; so is the sum of two bins."""
     alpha, bins, prior = drawn
@@ -111,7 +111,7 @@ def test_masses_are_neutral(drawn):
     assert abs(correlation) < 5 / np.sqrt(N_DRAWS)
 
 
-@pytest.mark.sampler
+@pytest.mark.measuring
 def test_accuracies_are_beta(drawn):
     """Beta(alpha + k, alpha + n - k), down to Beta(1/15, 1/15) of an empty bin."""
     alpha, bins, prior = drawn
@@ -121,7 +121,7 @@ def test_accuracies_are_beta(drawn):
         assert distance(prior.accuracy[:, b], Beta(alpha, alpha)) < BOUND
 
 
-@pytest.mark.sampler
+@pytest.mark.measuring
 def test_mean_confidences_are_truncated_normal():
     """Mean (mid + sum c) / (n + 1) and variance (1/3)^2 / 12 / (n + 1), on the bin; the prior of cells does not matter.
 
@@ -141,7 +141,7 @@ def test_mean_confidences_are_truncated_normal():
     assert distance(prior.confidence[:, 1], alone) < BOUND
 
 
-@pytest.mark.sampler
+@pytest.mark.measuring
 def test_masses_accuracies_and_confidences_are_independent(drawn):
     """Rank correlations within five standard errors of 0: 27 of masses with others, 6 pairs of bins."""
     _, bins, _ = drawn
@@ -192,7 +192,7 @@ def test_shifts_that_are_seen_all_but_surely(exact, shift):
     assert moved_by(exact, shift) > SEEN
 
 
-@pytest.mark.sampler
+@pytest.mark.measuring
 def test_power_beside_the_tests_above(drawn):
     """The very draws that pass, shifted by 0.02 to 0.03 sd or 5 % too wide, fail."""
     alpha, bins, prior = drawn
