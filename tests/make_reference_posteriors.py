@@ -51,7 +51,7 @@ CASES: dict[str, tuple[tuple[str, str], int | list[float], str, dict[str, Any]]]
 
 #: What --quick samples, the number of draws, and the largest difference of means in Monte Carlo standard errors: with
 #: about 100 comparisons, one seed in 10 000 fails by chance.
-QUICK, FEW, LARGEST_Z = "cancer_shrinkage", 2000, 5.0
+QUICK, FEW, LARGEST_Z = "cancer_dirichlet_jeffreys", 2000, 5.0
 
 
 def case(

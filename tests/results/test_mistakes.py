@@ -118,22 +118,23 @@ def printed(result: object) -> str:
     return " ".join(str(result).split())
 
 
+FEW = {"rng": 1, "draws": 50}
 OF_ONE_COLUMN = {
-    "evaluate": lambda y, p: bc.evaluate(y, p, rng=1),
-    "compare": lambda y, p: bc.compare(y, {"a": p, "b": SCORE}, rng=1),
-    "bins": lambda y, p: bc.bin_sensitivity(y, p, draws=50, rng=1),
-    "curve": lambda y, p: bc.calibration_curve(y, p, rng=1),
+    "evaluate": lambda y, p: bc.evaluate(y, p, **FEW),
+    "compare": lambda y, p: bc.compare(y, {"a": p, "b": SCORE}, **FEW),
+    "bins": lambda y, p: bc.bin_sensitivity(y, p, **FEW),
+    "curve": lambda y, p: bc.calibration_curve(y, p, **FEW),
     "tests": bc.calibration_tests,
     "CORP": bc.brier_decomposition,
     "Murphy": lambda y, p: bc.brier_decomposition(y, p, method="murphy"),
-    "net benefit": lambda y, p: bc.net_benefit(y, p, 0.5, rng=1),
-    "net benefit of two": lambda y, p: bc.net_benefit(y, {"a": p, "b": SCORE}, 0.5, rng=1),
-    "net benefit of groups": lambda y, p: bc.net_benefit(y, p, 0.5, by=np.arange(300) % 3, rng=1),
-    "recalibration": lambda y, p: bc.recalibration(y, p, floor=1e-6, rng=1),
-    "clinical summary": lambda y, p: bc.clinical_summary(y, p, thresholds=[0.5], floor=1e-6, rng=1),
-    "loss ratio": lambda y, p: bc.loss_ratio(y, p, OUTCOME[::-1], SCORE, rng=1),
-    "label shift": lambda y, p: bc.evaluate_shifted(y, p, p[::2], shift="label", rng=1),
-    "covariate shift": lambda y, p: bc.evaluate_shifted(y, p, p, shift="covariate", weights=np.ones(300), rng=1),
+    "net benefit": lambda y, p: bc.net_benefit(y, p, 0.5, **FEW),
+    "net benefit of two": lambda y, p: bc.net_benefit(y, {"a": p, "b": SCORE}, 0.5, **FEW),
+    "net benefit of groups": lambda y, p: bc.net_benefit(y, p, 0.5, by=np.arange(300) % 3, **FEW),
+    "recalibration": lambda y, p: bc.recalibration(y, p, floor=1e-6, **FEW),
+    "clinical summary": lambda y, p: bc.clinical_summary(y, p, thresholds=[0.5], floor=1e-6, **FEW),
+    "loss ratio": lambda y, p: bc.loss_ratio(y, p, OUTCOME[::-1], SCORE, **FEW),
+    "label shift": lambda y, p: bc.evaluate_shifted(y, p, p[::2], shift="label", **FEW),
+    "covariate shift": lambda y, p: bc.evaluate_shifted(y, p, p, shift="covariate", weights=np.ones(300), **FEW),
 }
 #: These have no sums of losses, or refuse the rows.
 NOT_HARD = {"recalibration", "label shift"}

@@ -115,8 +115,9 @@ def test_what_counts_lack_is_said():
 def test_the_area_of_bins_is_that_of_rows_within_the_error_of_the_bins(data):
     y, p, p_target = data()
     how = {"cells": ShiftCells.of_confidences(p, 3), "bins": 100}
-    rows = bc.evaluate_shifted(y, p, p_target, bins=100, **OPTIONS)
-    found = bc.evaluate_shifted_counts(counted(y, p, p_target, **how), **OPTIONS)
+    few = OPTIONS | {"draws": 200}
+    rows = bc.evaluate_shifted(y, p, p_target, bins=100, **few)
+    found = bc.evaluate_shifted_counts(counted(y, p, p_target, **how), **few)
     for own, other in [(found, rows)] if data is event else [(found[k], rows[k]) for k in rows]:
         error = own.counts.ranks.grid_error
         assert 0 < error < 0.01

@@ -54,7 +54,7 @@ def test_rows_that_ignore_censoring_do_not_agree(monkeypatch):
     assert any(row["quantity"] == "incidence" for row in found.apart)
 
 
-@pytest.mark.slow
+@pytest.mark.measuring
 def test_effective_counts_agree_with_a_whole_model():
     """Uniform priors in both: means differ by less than 4 standard deviations of the difference, about 3 in 10 000.
 
