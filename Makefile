@@ -47,7 +47,7 @@ help:
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
-	@echo "With QUICK=1, pictures, lessons, explore, coverage, verify, related, conformance, bench, mutation, references and datasets run in part and write nothing."
+	@echo "With QUICK=1, spark, pictures, lessons, explore, coverage, verify, related, conformance, bench, mutation, references and datasets run in part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -94,7 +94,7 @@ lessons: .venv/ready
 # another group of packages, so that `make test` needs neither pyspark nor Java
 spark: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/spark.txt
-	BAYESCAL_SPARK=1 $(RUN) pytest -q tests/data/test_engines.py -m '' -k 'pyspark or comparison_rule'
+	BAYESCAL_SPARK=1 $(if $(QUICK),BAYESCAL_QUICK=1 )$(RUN) pytest -q tests/data/test_engines.py -m '' -k 'pyspark or comparison_rule'
 
 docs: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/docs.txt
