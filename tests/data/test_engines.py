@@ -63,6 +63,8 @@ def spark():
             "spark.sql.shuffle.partitions": "2",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            # each query runs once: code that Java compiles further does not pay
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }.items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()

@@ -135,6 +135,7 @@ def test_log_losses_against_sums_of_math_log(weighted, dtype):
     assert not sums.log_losses.infinite.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", ["always", "never"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_with_infinite_log_loss_are_counted_apart(dtype, compiled, monkeypatch):
