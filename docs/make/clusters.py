@@ -241,20 +241,21 @@ def all_cells(sizes: Any, curves: Any = CURVES, dependence: Any = (0.1, 0.5)) ->
 
 
 def measure(options: argparse.Namespace) -> Row:
-    """Measure the parts; with --quick, the cells with ten rows per cluster only."""
+    """Measure the parts; with --quick, some cells with ten rows per cluster."""
     streams = dict(zip(PARTS, np.random.default_rng(SEED).spawn(len(PARTS)), strict=True))
     few, pairs = (FEW[:1], SIZES[1:2]) if options.quick else (FEW, SIZES[1:])
     of_part = {
-        "cells": all_cells(SIZES[1:2] if options.quick else SIZES),
+        "cells": all_cells(SIZES[1:2], dependence=(0.5,)) if options.quick else all_cells(SIZES),
         "few": all_cells(few, ("calibrated", "T = 1.5"), (0.5,)),
         "paired": all_cells(pairs, SECOND, (0.5,)) + all_cells(pairs[:1], SECOND, (0.0,))[:2],
     }
-    of_part["one_sided"] = all_cells(SIZES[1:2] if options.quick else SIZES[3:])  # the largest clusters
+    # the largest clusters
+    of_part["one_sided"] = of_part["cells"][:2] if options.quick else all_cells(SIZES[3:])
     of_part["again"] = of_part["cells"][:1] if options.quick else of_part["cells"]
     results = about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "columns": list(COLUMNS)})
     for part in [part for part in of_part if part in options.only]:
         jobs = zip(of_part[part], streams[part].spawn(len(of_part[part])), strict=True)
-        repeats = options.repeats * (TIMES if part in MORE else 1)
+        repeats = options.repeats * (TIMES if part in MORE and not options.quick else 1)
         listed = [(*cell, part, repeats, options.draws, stream) for cell, stream in jobs]
         results[part] = rows_of(
             COLUMNS, rows_of_jobs(of_pair if part == "paired" else of_cell, listed, workers=options.workers)
