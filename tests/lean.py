@@ -73,7 +73,7 @@ def refused():
     import every_function
 
     import bayescal as bc
-    from bayescal.verify.agreement import agreement
+    from bayescal.verify.chains import agreement
 
     rows = every_function.generated(4, 60, "uniform", "as stated", "none")
     ev = bc.evaluate(rows.y, rows.p, **every_function.FAST)

@@ -118,7 +118,8 @@ def test_names_that_the_design_asks_for():
     needed = (
         "evaluate evaluate_counts compare compare_counts plug_in_ece net_benefit labels_needed CalibrationMonitor "
         "BinnedCounts make_bins count_file save_counts load_counts Draws Evaluation Comparison CalibrationDisplay plot "
-        "plot_reliability plot_posterior plot_comparison plot_forest InvalidRows datasets __version__"
+        "plot_reliability plot_posterior plot_comparison plot_forest InvalidRows datasets "
+        "pymc_model __version__"
     )
     assert {*needed.split(), *MODULES} == set(NAMES)
 

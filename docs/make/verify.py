@@ -39,7 +39,7 @@ from studies.truncation import (
 from verify_cases import DIGITS, QUICK, SEED, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
 
 import bayescal as bc
-from bayescal.verify.agreement import agreement
+from bayescal.verify.chains import agreement
 
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PICTURE = DOCS / "_static" / "verification.json", DOCS / "_static" / "sbc.png"

@@ -9,8 +9,8 @@ import pytest
 from pytensor.compile.mode import Mode
 
 from bayescal import BinnedCounts, datasets, dirichlet_posterior, evaluate, shrinkage_posterior
-from bayescal.verify import agreement as module
-from bayescal.verify.agreement import (
+from bayescal.verify import chains as module
+from bayescal.verify.chains import (
     LARGEST_R_HAT,
     LARGEST_Z,
     Reference,
