@@ -162,10 +162,13 @@ WITH_OPTIONS = {
     "survival.evaluate": (TIMES, Y, P),
     "survival.evaluate_counts": (bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5, 10]),),
     "labels_needed": (COUNTS,),
+    "verify.shrinkage_model": (COUNTS,),
+    "verify.calibrated_model": (COUNTS,),
 }
 #: Functions whose options are keywords of another function.
 OPTIONS_OF = {
     "compare_over_datasets": bc.compare, "evaluate_shifted_counts": bc.shift.label_counts, "plot": bc.plot_reliability,
+    "verify.shrinkage_model": bc.shrinkage_posterior, "verify.calibrated_model": bc.shrinkage_posterior,
 }  # fmt: skip
 NEEDED = {
     "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
@@ -380,7 +383,7 @@ def test_every_answer_runs_and_belongs_to_the_topic_of_the_function(tmp_path, mo
 
 
 def test_calls_of_topics_cover_all_topics():
-    assert set(_meant.TOPIC_CALLS) == {"", *MODULES} - {"estimands"}  # draws of bins have no call of their own
+    assert set(_meant.TOPIC_CALLS) == {"", *MODULES} - {"estimands", "verify"}  # they take no rows
 
 
 def test_every_attribute_and_keyword_of_the_table_exists():

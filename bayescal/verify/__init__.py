@@ -2,9 +2,9 @@
 
 `bayescal.pymc_model` writes the model of a result in PyMC. Its parts are `dirichlet_model`, `shrinkage_model` and
 `calibrated_model`, which take counts and constants of the prior. `agreement` samples the model of a posterior and
-compares it with the closed form, quantity by quantity; `Twin` describes a posterior of your own. `coverage_study`
-simulates how often intervals contain the true value. `printed_formula` computes the formula that the document of the
-original program prints, and says why it is not the ECE.
+compares it with the closed form, quantity by quantity; `bayescal.verify.named.Twin` describes a posterior of your own.
+`coverage_study` simulates how often intervals contain the true value. `printed_formula` computes the formula that the
+document of the original program prints, and says why it is not the ECE.
 
 The models need PyMC. ``bayescal verify FILE`` runs `agreement` on the command line.
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _packages
+from bayescal._meant import public
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
@@ -102,8 +103,8 @@ def reference(
     draws = _checks.whole_number("draws", draws, at_least=CHAINS)
     seed = int(_checks.generator(rng).integers(2**31))
     thresholds = tuple(float(f"{t:.3g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
-    form = {"form": "rates"} if isinstance(posterior, DirichletPosterior) else {}  # chains move freely
-    model = pymc_model(posterior, with_calibrated=with_calibrated, **form)
+    form = "rates" if isinstance(posterior, DirichletPosterior) else None  # chains move freely
+    model = pymc_model(posterior, with_calibrated=with_calibrated, form=form)
 
     def quantities(tree: "xr.DataTree") -> Mapping[str, Any]:
         return of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
@@ -217,6 +218,7 @@ def _versions() -> dict[str, str]:
     return versions
 
 
+@public
 @dataclass(frozen=True)
 class Agreement:
     """Comparison of a closed-form posterior with its PyMC model; made by `agreement` or `agreement_with_reference`.
@@ -292,6 +294,7 @@ class Agreement:
         return max(row["r_hat"] for row in self.rows)
 
 
+@public
 def agreement(
     posterior: Posterior | Twin,
     *,
@@ -350,6 +353,7 @@ def agreement(
     return agreement_with_reference(posterior, chains, draws=20 * draws, rng=for_draws)
 
 
+@public
 def agreement_with_reference(
     posterior: Posterior, reference: Reference, *, draws: int = 200_000, rng: Any = None
 ) -> Agreement:

@@ -91,9 +91,9 @@ def pymc_model(
     array(2)
     """
     write = _writer_of(result)
-    given = {"form": form is not None, "with_calibrated": with_calibrated, "pair": pair is not None}
+    defaults = {"form": None, "with_calibrated": False, "pair": None}
     values = {"form": form, "with_calibrated": with_calibrated, "pair": pair}
-    options = {name: values[name] for name, is_given in given.items() if is_given}
+    options = {name: value for name, value in values.items() if value != defaults[name]}
     known = signature(write).parameters
     for name in options:
         if name not in known and "options" not in known:

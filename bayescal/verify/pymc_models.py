@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
 from bayescal import _checks
-from bayescal._meant import known_keywords
+from bayescal._meant import known_keywords, public
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
@@ -62,6 +62,7 @@ FADE_FROM = 8.0
 SMALLEST_LOG, SMALLEST_SHARE = -690.0, 1e-300
 
 
+@public
 def dirichlet_model(
     counts: Counts,
     alpha: str | ArrayLike | None = None,
@@ -184,6 +185,7 @@ def _poisson_cells(alpha: Floats, n: Floats, k: Floats, rows: Floats) -> tuple[T
     return q, accuracy
 
 
+@public
 def shrinkage_model(
     counts: Counts,
     sub_model: str | None = None,
@@ -264,6 +266,7 @@ def shrinkage_model(
     return _shrinkage(counts, sub_model, with_calibrated, family_evidence or {}, prior)
 
 
+@public
 def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
     """Write exact calibration in PyMC: every accuracy is the mean confidence, and only the masses are unknown.
 
