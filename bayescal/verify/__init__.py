@@ -14,7 +14,7 @@ The same posterior by Markov chains, which takes tens of seconds:
 
 >>> import bayescal as bc
 >>> ev = bc.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2, model="dirichlet", rng=1)
->>> print(bc.verify.agreement(ev.posterior, rng=1).verdict)  # doctest: +SKIP
+>>> print(bc.verify.agreement(ev, rng=1).verdict)  # doctest: +SKIP
 They agree: 21 quantities, the largest difference is 2.0 standard errors (10000 draws, 0 divergences, ...).
 
 The model that it samples:

@@ -15,6 +15,8 @@ from bayescal._meant import public
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.results.evaluation import Evaluation
 from bayescal.verify.models import pymc_model
 from bayescal.verify.named import Moments, Twin
 from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form, of_pymc
@@ -101,6 +103,7 @@ def reference(
 ) -> Reference:
     """Sample the PyMC model of a posterior; arguments are those of `agreement`."""
     draws = _checks.whole_number("draws", draws, at_least=CHAINS)
+    _require_bins(posterior)
     seed = int(_checks.generator(rng).integers(2**31))
     thresholds = tuple(float(f"{t:.3g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
     form = "rates" if isinstance(posterior, DirichletPosterior) else None  # chains move freely
@@ -110,6 +113,15 @@ def reference(
         return of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
 
     return _until_kept(model, quantities, thresholds, draws=draws, seed=seed, progress=progress)
+
+
+def _require_bins(posterior: object) -> None:
+    """Refuse a posterior whose quantities are not those of bins."""
+    if not isinstance(posterior, DirichletPosterior | ShrinkagePosterior):
+        raise TypeError(
+            "`posterior` must be an evaluation under the Dirichlet or the shrinkage model, its posterior, or a twin; "
+            f"not {type(posterior).__name__}. `bayescal.pymc_model(result)` writes the models of other results."
+        )
 
 
 def reference_of_twin(twin: Twin, *, draws: int = 10_000, rng: Any = None, progress: bool = False) -> Reference:
@@ -296,7 +308,7 @@ class Agreement:
 
 @public
 def agreement(
-    posterior: Posterior | Twin,
+    posterior: Evaluation | Posterior | Twin,
     *,
     draws: int = 10_000,
     with_calibrated: bool = False,
@@ -307,8 +319,8 @@ def agreement(
 
     Parameters
     ----------
-    posterior : DirichletPosterior, ShrinkagePosterior or Twin
-        The closed form, or a twin, which contains the closed form and its PyMC model.
+    posterior : Evaluation, DirichletPosterior, ShrinkagePosterior or Twin
+        The closed form, an evaluation that has it, or a twin, which contains the closed form and its PyMC model.
     draws : int, default 10000
         Draws of NUTS in all four chains together. If R-hat or effective sample size fail the thresholds of `Reference`,
         the chains run again with three times as many, and then nine. The closed form has twenty times as many draws.
@@ -327,7 +339,7 @@ def agreement(
     Raises
     ------
     TypeError
-        If the posterior has no PyMC model.
+        If `posterior` is of another model, such as a recalibration.
 
     References
     ----------
@@ -344,6 +356,8 @@ def agreement(
     True
     """
     for_chains, for_draws = _checks.generator(rng).spawn(2)
+    if isinstance(posterior, Evaluation):
+        posterior = posterior.posterior
     if isinstance(posterior, Twin):
         if with_calibrated:
             raise ValueError("`with_calibrated` needs a shrinkage posterior of several sub-models.")

@@ -114,7 +114,7 @@ def _writer_of(result: Any) -> "Callable[..., pm.Model]":
             raise TypeError(f"A {kind} has no PyMC model: {reason if isinstance(reason, str) else reason(result)}")
         if path in BEFORE:
             raise TypeError(f"`result` must be a result or a posterior, not {kind}. {BEFORE[path]}")
-    if hasattr(result, "sample"):
+    if all(hasattr(result, name) for name in ("sample", "counts", "prior")):
         raise TypeError(
             f"A {kind} has no PyMC model: `bayescal.verify.models.WRITERS` does not contain its class. Add a function "
             "that writes it."

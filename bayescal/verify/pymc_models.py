@@ -164,15 +164,15 @@ def _multinomial_cells(alpha: Floats, n: Floats, k: Floats, rows: Floats) -> tup
     q = pm.Deterministic("q", q_cell.reshape(alpha.shape), dims=("outcome", "bin"))
     # a cell below the smallest number would have no accuracy
     log_q = pt.log(pt.maximum(q, SMALLEST_SHARE))
-    accuracy = pt.sigmoid(log_q[1] - log_q[0])
+    log_odds = log_q[1] - log_q[0]
     counted = np.stack([n - k, k])
-    if _is_whole(counted) and np.array_equal(n, rows):
+    if _is_whole(counted) and np.allclose(n, rows):
         cells = np.rint(counted).astype(np.int64).ravel()
         pm.Multinomial("cells", n=cells.sum(), p=q_cell, observed=cells, dims="cell")
     else:
         pm.Potential("rows", (rows * pt.log(pt.maximum(q.sum(axis=0), SMALLEST_SHARE))).sum())
-        pm.Potential("outcomes", (counted[0] * pt.log1p(-accuracy) + k * pt.log(accuracy)).sum())
-    return q, accuracy
+        pm.Potential("outcomes", (k * log_odds - n * pt.softplus(log_odds)).sum())
+    return q, pt.sigmoid(log_odds)
 
 
 def _poisson_cells(alpha: Floats, n: Floats, k: Floats, rows: Floats) -> tuple[Tensor, Tensor]:

@@ -325,6 +325,9 @@ def test_only_posteriors_with_a_pymc_model_are_compared(counts):
 
     with pytest.raises(TypeError, match=r"not Other\. Evaluate rows first"):
         pymc_model(Other())
+    for each in (Other(), counts):
+        with pytest.raises(TypeError, match="`posterior` must be an evaluation under the Dirichlet or the shrinkage"):
+            agreement(each)
     with pytest.raises(ValueError, match="`draws`"):
         reference(dirichlet_posterior(counts), draws=2)
 

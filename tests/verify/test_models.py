@@ -8,6 +8,7 @@ import warnings
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, stats
 from scipy.special import expit
@@ -170,7 +171,11 @@ def test_the_dirichlet_model_is_written_in_the_letters_of_its_document():
         (lambda: bc.clinical.summary(Y, P, [0.2], rng=1), r"`bayescal.pymc_model\(result.decision_curve\)`"),
         (lambda: bc.cumulative.difference(Y, P), "CumulativeDifference has no PyMC model: it is a statistic"),
         (lambda: bc.CalibrationMonitor(bins=4), r"`bayescal.pymc_model\(monitor.evaluate\(\)\)`"),
-        (lambda: type("Other", (), {"sample": None})(), "A Other has no PyMC model: `bayescal.verify.models.WRITERS`"),
+        (lambda: pd.DataFrame({"p": P}), r"not DataFrame\. Evaluate rows first"),
+        (
+            lambda: type("Other", (), dict.fromkeys(("sample", "counts", "prior")))(),
+            "A Other has no PyMC model: `bayescal.verify.models.WRITERS`",
+        ),
     ],
 )
 def test_what_has_no_model_says_why(result, says):
@@ -424,18 +429,21 @@ def of_population(pair):
     return {"mean": mean[:, 0], "spread": spread[:, 0], "new": new[:, 0]}
 
 
+#: Sub-models of the smooth curve, without exact calibration, which has no prior probability among them.
+OFF = ("drift", "curve", "both")
+
+
 def of_smooth(prior_exact):
     """Probabilities of the sub-models with deviations, which the closed form has without draws."""
     from bayescal.clinical.curve.posterior import smooth_curve_posterior
 
     posterior = smooth_curve_posterior(made("smooth curve").posterior.smooth.counts, prior_exact=prior_exact)
-    return {"weights": np.tile([*posterior.probabilities.values()], (2, 1))}
+    return {"weights": np.tile([posterior.probabilities[name] for name in OFF], (2, 1))}
 
 
 def smooth_of_chains(chains):
     names = np.array([name.split(" ")[0] for name in model_of("smooth curve").coords["component"]])
-    each = [chains["probability"][..., names == name].sum(axis=-1) for name in ("exact", "drift", "curve", "both")]
-    return {"weights": np.stack(each, axis=-1)}
+    return {"weights": np.stack([chains["probability"][..., names == name].sum(axis=-1) for name in OFF], axis=-1)}
 
 
 #: Quantities of chains and of the closed form, and those of a wrong closed form.
