@@ -74,8 +74,10 @@ def pymc_model(
       ``"own"``, in which each group has its own component of the mixture, or ``"together"``, in which all groups have
       the same one; the evaluation pools both with fixed shares.
     - `Recalibration` with a Normal prior: intercept and slope.
-    - `CalibrationCurve`: `form` is ``"smooth"`` or ``"shrinkage"``, the two parts that the curve pools.
-    - `NetBenefit` of rows without weights and clusters: probabilities of outcome and score cells.
+    - `CalibrationCurve`: `form` is ``"smooth"`` or ``"shrinkage"``, the two parts that the curve pools, for scores
+      between 0 and 1.
+    - `NetBenefit` of rows without weights and clusters: probabilities ``q`` of outcome and score cells, of all models
+      jointly. With a known prevalence, those of each outcome are divided by their sum.
     - `CumulativePosterior` with ``model="segments"``: bins in segments.
     - `ClassPriors` from cells, and `ShiftEvidence`: rows of source and target by cell.
     - `ComparisonOverDatasets`: Normal random effects of the differences of one pair in the ECE.

@@ -419,9 +419,7 @@ def of_cells(counts):
 
 
 def cells_of_chains(chains):
-    """The difference of the sides, 0 with the probability that there is none: its mean given each draw."""
-    apart = 1 - chains["probability"][..., -1:]
-    return {"difference": apart * (chains["sides"][:, :, 1] - chains["sides"][:, :, 0])}
+    return {"difference": chains["shares"][:, :, 1] - chains["shares"][:, :, 0]}
 
 
 def of_population(pair):
@@ -434,16 +432,18 @@ OFF = ("drift", "curve", "both")
 
 
 def of_smooth(prior_exact):
-    """Probabilities of the sub-models with deviations, which the closed form has without draws."""
+    """Probabilities of the sub-models with deviations, which the closed form has without draws, and the ICI."""
     from bayescal.clinical.curve.posterior import smooth_curve_posterior
 
     posterior = smooth_curve_posterior(made("smooth curve").posterior.smooth.counts, prior_exact=prior_exact)
-    return {"weights": np.tile([posterior.probabilities[name] for name in OFF], (2, 1))}
+    weights = np.tile([posterior.probabilities[name] for name in OFF], (2, 1))
+    return {"weights": weights, "ici": bc.ece(posterior.sample(40_000, rng=2)).values}
 
 
 def smooth_of_chains(chains):
     names = np.array([name.split(" ")[0] for name in model_of("smooth curve").coords["component"]])
-    return {"weights": np.stack([chains["probability"][..., names == name].sum(axis=-1) for name in OFF], axis=-1)}
+    weights = [chains["probability"][..., names == name].sum(axis=-1) for name in OFF]
+    return {"weights": np.stack(weights, axis=-1), "ici": chains["ici"]}
 
 
 #: Quantities of chains and of the closed form, and those of a wrong closed form.

@@ -35,7 +35,8 @@ class CellShiftTwin:
     are summed out; nothing is integrated out. Without a difference between the sides, the rows of both sides are
     Multinomial(m), and the two distributions are not used. They then have a pseudo-prior, :math:`\mathrm{Dirichlet}(c_4
     m)`, which affects the chains and not the posterior: Carlin and Chib (1995), "Bayesian model choice via Markov chain
-    Monte Carlo methods", Journal of the Royal Statistical Society B 57, 473-484.
+    Monte Carlo methods", Journal of the Royal Statistical Society B 57, 473-484. ``shares`` are those of both sides, m
+    for both with the probability that there is no difference.
     """
 
     posterior: CellShiftPosterior
@@ -66,7 +67,9 @@ class CellShiftTwin:
             )
             joint = pt.concatenate([log_density + apart, log_density[PSEUDO : PSEUDO + 1] + equal])
             pm.Potential("rows", pt.logsumexp(joint))
-            pm.Deterministic("probability", pt.special.softmax(joint), dims="concentration")
+            probability = pm.Deterministic("probability", pt.special.softmax(joint), dims="concentration")
+            equal_sides = pm.Uniform("u_equal") < probability[-1]
+            pm.Deterministic("shares", pt.switch(equal_sides, common[None], sides), dims=("side", "cell"))
         return model
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:

@@ -88,6 +88,8 @@ class SmoothCurveTwin:
         import pymc as pm
         import pytensor.tensor as pt
 
+        from bayescal.verify.pymc_sub_models import categorical
+
         counts, x = self.posterior.counts, self._x
         n, k = counts.effective_n, counts.effective_k
         if not counts.occupied.all():
@@ -110,8 +112,15 @@ class SmoothCurveTwin:
             log_joint = log_prior + pt.concatenate([[of_exact], of_others])
             total = pm.math.logsumexp(log_joint)
             pm.Potential("outcomes", total.sum())
-            pm.Deterministic("probability", pt.exp(log_joint - total), dims="component")
-            pm.Gamma("rate", n, 1.0, dims="bin")
+            probability = pm.Deterministic("probability", pt.exp(log_joint - total), dims="component")
+            rate = pm.Gamma("rate", n, 1.0, dims="bin")
+
+            # the curve of one component, and the error that follows from it
+            logits = pt.concatenate([x[None], eta])
+            component = pm.Deterministic("chosen_component", categorical(probability, pm.Uniform("u_component")))
+            accuracy = pm.Deterministic("accuracy", pm.math.sigmoid(logits[component]), dims="bin")
+            mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
+            pm.Deterministic("ici", (mass * pm.math.abs(accuracy - self.posterior.confidence)).sum())
         return model
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
