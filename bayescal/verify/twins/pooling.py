@@ -43,10 +43,8 @@ def log_binomial(bins: GroupBins) -> Floats:
 
 def lever(bins: GroupBins) -> Floats:
     """Logits of the mean confidences around their precision-weighted mean, from the definition."""
-    x, weight = (
-        logit(np.clip(bins.confidence, LEVER_FLOOR, 1 - LEVER_FLOOR)),
-        bins.n * bins.confidence * (1 - bins.confidence) + 1e-9,
-    )
+    x = logit(np.clip(bins.confidence, LEVER_FLOOR, 1 - LEVER_FLOOR))
+    weight = bins.n * bins.confidence * (1 - bins.confidence) + 1e-9
     return x - (weight * x).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
 
 
