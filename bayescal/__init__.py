@@ -2,7 +2,8 @@
 
 Begin with `evaluate`. It takes labels and probabilities, and returns an `Evaluation`, which prints as a sentence and a
 table. `compare` compares classifiers on the same rows, `evaluate_counts` evaluates counts of streams and files
-(`BinnedCounts`, `count_file`), and `plot` draws the picture of any result. ``dir(bayescal)`` lists all names.
+(`BinnedCounts`, `count_file`). `plot` draws the picture of any result, and `pymc_model` writes its model in PyMC.
+``dir(bayescal)`` lists all names.
 
 Each topic is a module, whose docstring has an example:
 
@@ -15,6 +16,7 @@ Each topic is a module, whose docstring has an example:
 * `cumulative`: calibration without bins, and of subpopulations
 * `scores`: proper scores of all classes, and decompositions
 * `estimands`: the quantities of an evaluation, and how to add one
+* `verify`: the models in PyMC, and comparisons with Markov chains
 * `datasets`: predictions of three classifiers on three data sets
 
 Examples

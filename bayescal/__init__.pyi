@@ -30,6 +30,7 @@ from . import planning as planning
 from . import scores as scores
 from . import shift as shift
 from . import survival as survival
+from . import verify as verify
 from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
 from .analyses.compare import compare as compare
@@ -54,6 +55,7 @@ from .stats.bins import make_bins as make_bins
 from .stats.files import count_file as count_file
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
+from .verify.models import pymc_model as pymc_model
 
 # former names, which `bayescal._lazy` reads here: they are not in `dir(bayescal)`
 CalibrationCurve = clinical.CalibrationCurve

@@ -22,6 +22,12 @@ def public_names(module: str, file: str) -> tuple[Callable[[str], object], Calla
     def find(name: str) -> object:
         try:
             return attribute(name)
+        except ModuleNotFoundError as problem:
+            from bayescal._packages import NEEDED, require
+
+            if problem.name in NEEDED:
+                require(problem.name)
+            raise
         except AttributeError as problem:
             from importlib.util import find_spec
 

@@ -11,6 +11,7 @@ from bayescal import _packages, _render
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pymc as pm
 
 #: Suffixes of the names of pages, of documents and of LaTeX tables.
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
@@ -374,6 +375,35 @@ class Presented:
         True
         """
         return page_of(self, path)
+
+    def to_pymc(self, **options: Any) -> "pm.Model":
+        """Write the model of the result in PyMC, with the same data and the same prior.
+
+        Parameters
+        ----------
+        **options
+            As for `bayescal.pymc_model`.
+
+        Returns
+        -------
+        pymc.Model
+            With named dims and coords.
+
+        Raises
+        ------
+        TypeError, ValueError, ModuleNotFoundError
+            As `bayescal.pymc_model`: if the result has no generative model, an option is invalid, or PyMC is not
+            installed.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, model="dirichlet", rng=1)
+        >>> [v.name for v in ev.to_pymc(form="rates").free_RVs]
+        ['rate', 'mu']
+        """
+        model: pm.Model = import_module("bayescal.verify.models").pymc_model(self, **options)
+        return model
 
     def __str__(self) -> str:
         return _render.text(self.sheet())

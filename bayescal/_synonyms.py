@@ -360,6 +360,10 @@ TABLE = (
           ("to_frame()",)),
     Meant("idata inferencedata posterior prior toinferencedata toarviz toxarray tonetcdf todataset", "Draws for ArviZ "
           "are", ("to_datatree()",)),
+    Meant("pymc pymcmodel aspymc graphviz mermaid modelgraph", "The model in PyMC is written by", ("to_pymc()",),
+          "bayescal.pymc_model(bayescal.evaluate(y_true, y_prob))"),
+    *(Meant(name.replace("_", ""), "Models in PyMC take counts:", (), f"bayescal.verify.{name}(counts)")
+      for name in ("dirichlet_model", "shrinkage_model", "calibrated_model")),
     *(Meant(words, "Statistics belong to the draws of one quantity:", ("prob=0.95",) if "interval" in words else (),
             f"{draws}.{statistic}", of=kinds)
       for kinds, draws in DRAWS.items() for words, statistic in STATISTICS.items()),

@@ -202,6 +202,9 @@ CALLS = {
     "overconfidence": lambda r: bc.overconfidence(bins_of(r)),
     "plug_in_ece": lambda r: bc.plug_in_ece(r.y, r.p, **r.weights),
     "plug_in_error": lambda r: bc.plug_in_error(r.y, r.p, order=2, debiased=True),
+    "pymc_model": lambda r: [
+        v.name for v in bc.pymc_model(bc.evaluate(r.y, r.p, model="dirichlet", **r.weights, **FAST)).free_RVs
+    ],
     "recalibration": lambda r: bc.recalibration(r.y, r.p, floor=1e-6, **r.weights, **FAST),
     "recalibration_counts": lambda r: bc.recalibration_counts(
         bc.LogitCounts.from_arrays(r.y, np.clip(r.p, 1e-6, 1 - 1e-6)), **FAST

@@ -73,7 +73,6 @@ def refused():
     import every_function
 
     import bayescal as bc
-    from bayescal.verify.agreement import agreement
 
     rows = every_function.generated(4, 60, "uniform", "as stated", "none")
     ev = bc.evaluate(rows.y, rows.p, **every_function.FAST)
@@ -90,7 +89,12 @@ def refused():
                 lambda: bc.count_file(file, label="y", prob="p"),
                 lambda: bc.count_file(bc.datasets.path("wine"), label="label", prob="naive_bayes_0"),
             ],
-            "pymc": [lambda: agreement(bc.dirichlet_posterior(ev.counts))],
+            "pymc": [
+                lambda: bc.verify.agreement(bc.dirichlet_posterior(ev.counts)),
+                lambda: bc.pymc_model(ev),
+                ev.to_pymc,
+                lambda: bc.verify.dirichlet_model(ev.counts),
+            ],
         }
         return {package: [said(call) for call in calls] for package, calls in tried.items()}
 

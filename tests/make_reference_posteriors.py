@@ -13,7 +13,7 @@ from typing import Any
 
 from bayescal import datasets, evaluate
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED
-from bayescal.verify.agreement import reference
+from bayescal.verify.chains import reference
 
 FOLDER = Path(__file__).parent / "reference" / "posteriors"
 SEED = 20261120

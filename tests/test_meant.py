@@ -162,10 +162,13 @@ WITH_OPTIONS = {
     "survival.evaluate": (TIMES, Y, P),
     "survival.evaluate_counts": (bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5, 10]),),
     "labels_needed": (COUNTS,),
+    "verify.shrinkage_model": (COUNTS,),
+    "verify.calibrated_model": (COUNTS,),
 }
 #: Functions whose options are keywords of another function.
 OPTIONS_OF = {
     "compare_over_datasets": bc.compare, "evaluate_shifted_counts": bc.shift.label_counts, "plot": bc.plot_reliability,
+    "verify.shrinkage_model": bc.shrinkage_posterior, "verify.calibrated_model": bc.shrinkage_posterior,
 }  # fmt: skip
 NEEDED = {
     "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
@@ -284,11 +287,15 @@ IN_OTHER_TOPICS = {
 }
 
 
+#: Public modules that take no rows.
+NO_TOPICS = {"estimands", "verify"}
+
+
 def topic_of(thing):
-    """Return the public module to which a function or class belongs; empty for the package and its estimands."""
+    """Return the public module to which a function or class belongs; empty for the package and modules without rows."""
     folder = thing.__module__.split(".")[1]
     public = [module for module in MODULES if getattr(getattr(bc, module), thing.__name__, None) is thing]
-    return next((each for each in (folder, *public) if each in MODULES and each != "estimands"), "")
+    return next((each for each in (folder, *public) if each in MODULES and each not in NO_TOPICS), "")
 
 
 def codes(text):
@@ -380,7 +387,7 @@ def test_every_answer_runs_and_belongs_to_the_topic_of_the_function(tmp_path, mo
 
 
 def test_calls_of_topics_cover_all_topics():
-    assert set(_meant.TOPIC_CALLS) == {"", *MODULES} - {"estimands"}  # draws of bins have no call of their own
+    assert set(_meant.TOPIC_CALLS) == {"", *MODULES} - NO_TOPICS
 
 
 def test_every_attribute_and_keyword_of_the_table_exists():

@@ -211,17 +211,39 @@ class OverDatasets(Judged):
 
     def _populations(self, pairs: list[tuple[int, int]], estimand: EstimandLike | None) -> list[Population]:
         """Draw the populations of several pairs, given their positions; a pair has the same draws in any list."""
-        sizes = self._sizes(estimand)
-        first, second = np.array(pairs).T
-        each = sizes[..., first] - sizes[..., second]
-        posterior = RandomEffectsPosterior(each.mean(axis=0).T, each.std(axis=0, ddof=1).T, self.spread)
+        posterior, n_draws = self._random_effects(pairs, estimand), len(self._sizes(estimand))
         # the same random numbers for each pair: seeded once, drawn for one column, and used for all
-        samples = posterior.sample(len(sizes), _checks.generator(self.order_seed), common=True)
+        samples = posterior.sample(n_draws, _checks.generator(self.order_seed), common=True)
         names = ("population mean", "sd between data sets", "new data set")
         return [
             Population(*(Draws(values[:, k], name) for values, name in zip(samples, names, strict=True)))
             for k in range(len(pairs))
         ]
+
+    def random_effects(
+        self, first: str | None = None, second: str | None = None, estimand: EstimandLike | None = None
+    ) -> RandomEffectsPosterior:
+        """Posterior of the mean and the standard deviation of a difference over a population of data sets.
+
+        Parameters
+        ----------
+        first, second, estimand
+            As for `differences`.
+
+        Returns
+        -------
+        RandomEffectsPosterior
+            One problem: the posterior mean and standard deviation of the difference on each data set, with exact
+            moments of the population mean. `population` draws from it.
+        """
+        return self._random_effects([self._pair(first, second)], estimand)
+
+    def _random_effects(self, pairs: list[tuple[int, int]], estimand: EstimandLike | None) -> RandomEffectsPosterior:
+        """Compute the posterior of the populations of several pairs, given their positions."""
+        sizes = self._sizes(estimand)
+        first, second = np.array(pairs).T
+        each = sizes[..., first] - sizes[..., second]
+        return RandomEffectsPosterior(each.mean(axis=0).T, each.std(axis=0, ddof=1).T, self.spread)
 
     def _compared_difference(self, first: Any, second: Any, estimand: EstimandLike | None) -> Draws:
         return self.difference(first, second, estimand)

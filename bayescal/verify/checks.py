@@ -16,7 +16,7 @@ from bayescal.cli.words import console
 from bayescal.datasets.simulate import CURVES, POPULATIONS
 from bayescal.estimands.registry import meant, registered
 from bayescal.results.evaluation import Evaluation
-from bayescal.verify.agreement import LARGEST_Z, Agreement, agreement
+from bayescal.verify.chains import LARGEST_Z, Agreement, agreement
 from bayescal.verify.coverage import CoverageStudy, coverage_study, standard_error
 from bayescal.verify.methods import methods_of
 from bayescal.verify.options import AgreementOptions, StudyOptions, VerifyOptions

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _packages
+from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
 from bayescal.estimands.estimand import Estimand
@@ -238,6 +239,7 @@ STUDY_CURVES = (
 COLUMNS = ("n_rows", "population", "curve", "truth", "method", "coverage", "bias", "rmse", "width", "repeats")
 
 
+@public
 @dataclass(frozen=True)
 class CoverageStudy(CoverageResults):
     """Results of `coverage_study`: one row per cell and method.
@@ -260,6 +262,7 @@ class CoverageStudy(CoverageResults):
     averages: ClassVar[Averages] = {f"mean_{name}": itemgetter(name) for name in ("coverage", "bias", "rmse", "width")}
 
 
+@public
 def coverage_study(
     *,
     sizes: Sequence[int] = (300, 2000, 20000),

@@ -15,6 +15,7 @@ This replaces the Normal prior of the intercept by a Student t, for which there 
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
 from bayescal import _checks
-from bayescal._meant import known_keywords
+from bayescal._meant import known_keywords, public
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
@@ -51,18 +52,22 @@ Floats = NDArray[np.float64]
 #: A symbolic value in the graph of a model.
 Tensor = Any
 
+#: How the cells of the Dirichlet model are written.
+FORMS = ("dirichlet", "rates")
 #: Variables that may be truncated to their bin.
 TRUNCATIONS = ("mean", "confidences")
 #: The share of small errors in the pool fades if another family has more evidence than theirs times exp(FADE_FROM).
 FADE_FROM = 8.0
-#: Logarithms of rates are bounded below by this.
-SMALLEST_LOG = -690.0
+#: Logarithms of rates are bounded below by this, and shares of cells by its exponential.
+SMALLEST_LOG, SMALLEST_SHARE = -690.0, 1e-300
 
 
+@public
 def dirichlet_model(
     counts: Counts,
     alpha: str | ArrayLike | None = None,
     *,
+    form: str = "dirichlet",
     truncation: str = "mean",
     formula: str = "corrected",
     bin_variance: ArrayLike | None = None,
@@ -75,6 +80,10 @@ def dirichlet_model(
         Counts; empty counts give the prior.
     alpha, formula, bin_variance
         As for `bayescal.dirichlet_posterior`.
+    form : {"dirichlet", "rates"}, default "dirichlet"
+        How the cells are written; the posterior is the same. ``dirichlet`` has a Dirichlet prior and multinomial
+        counts, as in the notes. ``rates`` has independent Gamma rates and Poisson counts, with which chains move
+        freely whatever the number of empty bins.
     truncation : {"mean", "confidences"}, default "mean"
         Which variable is confined to the bin. With ``mean`` it is the bin mean mu, as in the closed form. With
         ``confidences`` it is each confidence; the likelihood then has a normalising constant that depends on mu, the
@@ -83,13 +92,14 @@ def dirichlet_model(
     Returns
     -------
     pymc.Model
-        Dims ``bin`` and ``outcome``. Free: ``rate`` (outcome, bin) and ``mu`` (bin). Deterministic: ``q`` (outcome,
-        bin), ``mass``, ``accuracy``, ``confidence``, ``gap`` (bin) and ``ece``.
+        Dims ``bin`` and ``outcome``; with ``form="dirichlet"`` also ``cell``, the 2 M pairs of outcome and bin. Free:
+        ``q_cell`` (cell), or ``rate`` (outcome, bin), and ``mu`` (bin). Deterministic: ``q`` (outcome, bin), ``mass``,
+        ``accuracy``, ``confidence``, ``gap`` (bin) and ``ece``.
 
     Raises
     ------
     ValueError, TypeError
-        As `bayescal.dirichlet_posterior`; if `truncation` is another word.
+        As `bayescal.dirichlet_posterior`; if `form` or `truncation` is another word.
 
     Notes
     -----
@@ -97,20 +107,25 @@ def dirichlet_model(
         q \sim \mathrm{Dirichlet}(\alpha), \quad (z_i, b_i) \sim \mathrm{Categorical}(q), \quad
         \mu_b \sim \mathrm{N}(\mathrm{mid}_b, s_b^2)\,1\{\mu_b \in I_b\}, \quad c_i \mid b \sim \mathrm{N}(\mu_b, s_b^2)
 
-    The model is written with independent Gamma rates r, the expected numbers of rows, and Poisson counts:
-    :math:`q = r / \sum r` is Dirichlet and independent of :math:`\sum r`, and Poisson counts given their total are
-    multinomial. On the simplex itself, the masses of empty bins would extend over a hundred orders of magnitude, which
-    NUTS explores slowly. The confidences of a bin enter through their mean, which is sufficient for :math:`\mu_b`.
+    The rows enter through their numbers in each cell, which are multinomial, and the confidences of a bin through their
+    mean, which is sufficient for :math:`\mu_b`. With weights, masses and accuracies have different effective numbers of
+    rows, so that the numbers of rows per bin are multinomial and the outcomes within a bin Binomial; effective numbers
+    need not be whole.
+
+    With ``form="rates"``, rates r are the expected numbers of rows: :math:`q = r / \sum r` is Dirichlet and independent
+    of :math:`\sum r`, and Poisson counts given their total are multinomial.
 
     Examples
     --------
     >>> import bayescal as bc
-    >>> from bayescal.verify.pymc_models import dirichlet_model
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
-    >>> model = dirichlet_model(counts, alpha="jeffreys")
+    >>> model = bc.verify.dirichlet_model(counts, alpha="jeffreys")
     >>> model.named_vars_to_dims["q"], [v.name for v in model.free_RVs]
-    (('outcome', 'bin'), ['rate', 'mu'])
+    (('outcome', 'bin'), ['q_cell', 'mu'])
+    >>> print(model.str_repr().splitlines()[0].split())
+    ['q_cell', '~', 'Dirichlet(<constant>)']
     """
+    _checks.one_of("form", form, FORMS)
     _checks.one_of("truncation", truncation, TRUNCATIONS)
     known = dirichlet_posterior(counts, alpha=alpha, formula=formula, bin_variance=bin_variance)
     n, k, rows = _effective(counts)
@@ -118,15 +133,9 @@ def dirichlet_model(
     low, high, sd = bins.edges[:-1], bins.edges[1:], known.relative_sd * bins.widths
     coords = {"bin": np.arange(len(bins)), "outcome": [0, 1], "occupied_bin": np.flatnonzero(seen)}
     with pm.Model(coords=coords) as model:
-        # q ~ Dirichlet(alpha)
-        rate = _rates(known.alpha, rows, dims=("outcome", "bin"))
-        q = pm.Deterministic("q", rate / rate.sum(), dims=("outcome", "bin"))
+        q, accuracy = (_multinomial_cells if form == "dirichlet" else _poisson_cells)(known.alpha, n, k, rows)
         mass = pm.Deterministic("mass", q.sum(axis=0), dims="bin")
-        accuracy = pm.Deterministic("accuracy", pt.sigmoid(pt.log(rate[1]) - pt.log(rate[0])), dims="bin")
-
-        # (z, b) ~ Categorical(q): rows of each bin, and rows among them with outcome 1
-        _counted("rows", pm.Poisson, rows, rate.sum(axis=0))
-        _counted("positives", pm.Binomial, k, n, accuracy)
+        accuracy = pm.Deterministic("accuracy", accuracy, dims="bin")
 
         # bin means, and the mean of the confidences of each bin
         mu = pm.TruncatedNormal("mu", mu=bins.midpoints, sigma=sd, lower=low, upper=high, dims="bin")
@@ -147,6 +156,36 @@ def dirichlet_model(
     return model
 
 
+def _multinomial_cells(alpha: Floats, n: Floats, k: Floats, rows: Floats) -> tuple[Tensor, Tensor]:
+    """Write a Dirichlet prior of the cells and their multinomial counts; return ``q`` and the accuracies."""
+    model = pm.modelcontext(None)
+    model.add_coord("cell", [f"outcome {z}, bin {b}" for z in (0, 1) for b in range(len(n))])
+    q_cell = pm.Dirichlet("q_cell", alpha.ravel(), dims="cell")
+    q = pm.Deterministic("q", q_cell.reshape(alpha.shape), dims=("outcome", "bin"))
+    # a cell below the smallest number would have no accuracy
+    log_q = pt.log(pt.maximum(q, SMALLEST_SHARE))
+    log_odds = log_q[1] - log_q[0]
+    counted = np.stack([n - k, k])
+    if _is_whole(counted) and np.allclose(n, rows):
+        cells = np.rint(counted).astype(np.int64).ravel()
+        pm.Multinomial("cells", n=cells.sum(), p=q_cell, observed=cells, dims="cell")
+    else:
+        pm.Potential("rows", (rows * pt.log(pt.maximum(q.sum(axis=0), SMALLEST_SHARE))).sum())
+        pm.Potential("outcomes", (k * log_odds - n * pt.softplus(log_odds)).sum())
+    return q, pt.sigmoid(log_odds)
+
+
+def _poisson_cells(alpha: Floats, n: Floats, k: Floats, rows: Floats) -> tuple[Tensor, Tensor]:
+    """Write Gamma rates of the cells, Poisson rows and Binomial outcomes; return ``q`` and the accuracies."""
+    rate = _rates(alpha, rows, dims=("outcome", "bin"))
+    q = pm.Deterministic("q", rate / rate.sum(), dims=("outcome", "bin"))
+    accuracy = pt.sigmoid(pt.log(rate[1]) - pt.log(rate[0]))
+    _counted("rows", pm.Poisson, rows, rate.sum(axis=0))
+    _counted("positives", pm.Binomial, k, n, accuracy)
+    return q, accuracy
+
+
+@public
 def shrinkage_model(
     counts: Counts,
     sub_model: str | None = None,
@@ -186,7 +225,7 @@ def shrinkage_model(
     Raises
     ------
     ValueError, TypeError
-        If there is no such sub-model, or it is "runs" with more than 60 bins that have rows; or as
+        If there is no such sub-model, or it is "runs" with more than 64 bins that have rows; or as
         `bayescal.shrinkage_posterior`.
 
     Notes
@@ -227,6 +266,7 @@ def shrinkage_model(
     return _shrinkage(counts, sub_model, with_calibrated, family_evidence or {}, prior)
 
 
+@public
 def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
     """Write exact calibration in PyMC: every accuracy is the mean confidence, and only the masses are unknown.
 
@@ -361,7 +401,7 @@ def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 3.0) -> pm.M
     """Write the posterior of outcome and score cells of one or several classifiers in PyMC; counts have no weights.
 
     Free: ``rate`` (outcome, cell). Deterministic: ``q``, the probabilities of outcome and joint score cell, of shape
-    (2, n_bins, ..., n_bins) with one axis per classifier.
+    (2, n_bins, ..., n_bins) with one axis per classifier, ``score_0``, ``score_1``, ...
 
     All joint cells are written out, those without rows too, so that the Dirichlet process of the prior, which has the
     weight of `pseudo_rows` rows, is a Dirichlet with one parameter per joint cell: the product of its shares of the
@@ -381,9 +421,12 @@ def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 3.0) -> pm.M
     rows = np.zeros(shape, dtype=np.int64)
     rows[counts.outcome, *counts.cells[:, :-1].T] = counts.n
     rows = rows.reshape(2, -1)
-    with pm.Model(coords={"outcome": [0, 1], "cell": np.arange(rows.shape[1])}) as model:
+    ends = [0.0, *counts.thresholds.tolist(), 1.0]
+    scores = [f"{low:g} to {high:g}" for low, high in pairwise(ends)]
+    axes = {f"score_{i}": scores for i in range(n_classifiers)}
+    with pm.Model(coords={"outcome": [0, 1], "cell": np.arange(rows.shape[1]), **axes}) as model:
         rate = _rates(pseudo_rows * base, rows.astype(np.float64), dims=("outcome", "cell"))
-        pm.Deterministic("q", (rate / rate.sum()).reshape(shape))
+        pm.Deterministic("q", (rate / rate.sum()).reshape(shape), dims=("outcome", *axes))
         pm.Poisson("rows", rate, observed=rows, dims=("outcome", "cell"))
     return model
 
@@ -423,11 +466,14 @@ class _SmallShape(Transform):
 
 def _counted(name: str, distribution: Any, value: Floats, *parameters: Tensor) -> None:
     """Counts as observed; effective numbers of rows, which need not be whole, by the same formula."""
-    whole = np.rint(value)
-    if np.allclose(value, whole, rtol=1e-12, atol=1e-9):
-        distribution(name, *parameters, observed=whole.astype(np.int64), dims="bin")
+    if _is_whole(value):
+        distribution(name, *parameters, observed=np.rint(value).astype(np.int64), dims="bin")
     else:
         pm.Potential(name, distribution.logp(value, *parameters), dims="bin")
+
+
+def _is_whole(value: Floats) -> bool:
+    return bool(np.allclose(value, np.rint(value), rtol=1e-12, atol=1e-9))
 
 
 def _normal_cdf(z: Tensor) -> Tensor:

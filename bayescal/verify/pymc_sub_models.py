@@ -29,7 +29,7 @@ FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
 CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
 #: Largest logit from which bins in runs are shifted.
 FARTHEST_ORIGIN = 9.21
-MOST_BINS_IN_RUNS = 60
+MOST_BINS_IN_RUNS = 64
 #: Bins off by one amount: range of the amount, shares of bins that are off.
 AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
 #: Label noise: its share is this times the square of a Uniform.

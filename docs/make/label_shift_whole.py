@@ -19,7 +19,7 @@ import bayescal as bc
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.shift.label_shift import pooled
 from bayescal.shift.label_shift_result import LabelShiftEvaluation
-from bayescal.verify.agreement import agreement
+from bayescal.verify.chains import agreement
 from bayescal.verify.twins.label_shift import SUB_MODEL, LabelShiftTwin
 
 Floats = NDArray[np.float64]

@@ -39,7 +39,7 @@ from studies.truncation import (
 from verify_cases import DIGITS, QUICK, SEED, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
 
 import bayescal as bc
-from bayescal.verify.agreement import agreement
+from bayescal.verify.chains import agreement
 
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PICTURE = DOCS / "_static" / "verification.json", DOCS / "_static" / "sbc.png"
@@ -205,7 +205,9 @@ def truncated_likelihood(settings: Settings) -> list[Row]:
     counts, cells = one_bin_a_cell()
     low, widths = counts.bins.edges[:-1], counts.bins.widths
     with timed("truncated likelihood, a bin for each cell of the study") as bins_row:
-        chains = sampled(dirichlet_model(counts, "jeffreys", truncation="confidences"), ["mu", "confidence"], settings)
+        chains = sampled(
+            dirichlet_model(counts, "jeffreys", form="rates", truncation="confidences"), ["mu", "confidence"], settings
+        )
         drawn, exact = {}, {}
         for b, (n, place) in enumerate(cells):
             found = confidence_posterior(n, place)
@@ -220,7 +222,9 @@ def truncated_likelihood(settings: Settings) -> list[Row]:
         return [bins_row]
     with timed(f"truncated likelihood, {words_of(DIGITS)}") as ece_row:
         posterior = bc.dirichlet_posterior(counts_of(DIGITS), alpha="jeffreys")
-        chains = sampled(dirichlet_model(posterior.counts, "jeffreys", truncation="confidences"), ["ece"], settings)
+        chains = sampled(
+            dirichlet_model(posterior.counts, "jeffreys", form="rates", truncation="confidences"), ["ece"], settings
+        )
         ece_row |= against_exact({"ece": chains["ece"]}, {"ece": (truncated_ece_mean(posterior), None)}, chains)
         ece_row |= {"model": TRUNCATED_ROWS[1], "data": words_of(DIGITS)}
     return [bins_row, ece_row | {"kinds": ["ece"]}]

@@ -8,7 +8,7 @@ import pytest
 
 import bayescal as bc
 from bayescal.verify import checks
-from bayescal.verify.agreement import Agreement, Reference
+from bayescal.verify.chains import Agreement, Reference
 from bayescal.verify.checks import cell_table
 from bayescal.verify.coverage import CoverageStudy, coverage_study
 

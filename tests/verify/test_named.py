@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from bayescal.verify import agreement as module
-from bayescal.verify.agreement import agreement
+from bayescal.verify import chains as module
+from bayescal.verify.chains import agreement
 from bayescal.verify.named import Moments, below, by_name
 
 

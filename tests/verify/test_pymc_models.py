@@ -35,7 +35,7 @@ def test_the_target_of_nuts_is_the_closed_form_posterior(request, data, alpha, a
     loc, scale, low, high = posterior.confidence_parameters
     beta = posterior.alpha.sum() / counts.effective_rows  # so that as many rows are expected as there are
     pairs = []
-    for density, at in scattered(dirichlet_model(counts, alpha)):
+    for density, at in scattered(dirichlet_model(counts, alpha, form="rates")):
         rate, mu = at["rate"], at["mu"]
         # masses Dirichlet, accuracies Beta, the sum of the rates Gamma; Jacobian of (mass, accuracy, sum) -> rates
         total = rate.sum()
@@ -55,13 +55,13 @@ def test_a_wrong_prior_is_not_that_target(counts, alpha, n_bins, scattered):
     a, b = posterior.accuracy_parameters
     differences = [
         density - stats.beta.logpdf(at["accuracy"], a, b).sum()
-        for density, at in scattered(dirichlet_model(counts, alpha))
+        for density, at in scattered(dirichlet_model(counts, alpha, form="rates"))
     ]
     assert np.ptp(differences) > 1
 
 
 def test_the_deterministics_of_the_dirichlet_model(counts, scattered):
-    for _, at in scattered(dirichlet_model(counts), 3):
+    for _, at in scattered(dirichlet_model(counts, form="rates"), 3):
         q = at["rate"] / at["rate"].sum()
         np.testing.assert_allclose(at["q"], q)
         np.testing.assert_allclose(at["mass"], q.sum(axis=0))
@@ -96,7 +96,7 @@ def test_predicted_rows_are_as_many_as_there_are(counts):
     """Prior and posterior predictive counts of rows: on their scale, not that of the prior's pseudo-rows."""
     import pymc as pm
 
-    for model in (dirichlet_model(counts), shrinkage_model(counts, "logistic")):
+    for model in (dirichlet_model(counts, form="rates"), shrinkage_model(counts, "logistic")):
         rows = pm.draw(model["rows"], 4000, random_seed=1).sum(axis=-1)
         # Gamma-Poisson: mean 60, variance 60 + 60^2 / alpha, alpha about 2; five standard errors
         assert abs(rows.mean() - 60) < 5 * np.sqrt((60 + 60**2 / 1.5) / 4000)
@@ -104,7 +104,7 @@ def test_predicted_rows_are_as_many_as_there_are(counts):
 
 def test_rates_too_small_for_a_number_keep_a_gradient():
     """100 bins of which most are empty: the log of some rates is below -745."""
-    model = dirichlet_model(BinnedCounts.from_arrays([0, 1], [0.1, 0.9], bins=100))
+    model = dirichlet_model(BinnedCounts.from_arrays([0, 1], [0.1, 0.9], bins=100), form="rates")
     gradient = model.compile_dlogp(mode="FAST_COMPILE")
     start = model.initial_point()
     far = {name: np.full_like(value, -9.0) if "rate" in name else value for name, value in start.items()}
@@ -112,7 +112,7 @@ def test_rates_too_small_for_a_number_keep_a_gradient():
 
 
 def test_dims_are_named_and_a_prior_can_be_changed(counts):
-    model = dirichlet_model(counts)
+    model = dirichlet_model(counts, form="rates")
     assert model.named_vars_to_dims["rate"] == ("outcome", "bin")
     assert model.coords["outcome"] == (0, 1)
     import pymc as pm

@@ -367,8 +367,8 @@ def test_the_average_of_all_sub_models_has_the_stated_weights(counts, scattered)
 
 
 def test_runs_of_many_bins_are_refused():
-    with pytest.raises(ValueError, match="at most 60 bins with rows for the PyMC model of errors in runs of bins, not"):
-        shrinkage_model(BinnedCounts.empty(61), "runs")
+    with pytest.raises(ValueError, match="at most 64 bins with rows for the PyMC model of errors in runs of bins, not"):
+        shrinkage_model(BinnedCounts.empty(65), "runs")
 
 
 @pytest.mark.parametrize("with_calibrated", [False, True])

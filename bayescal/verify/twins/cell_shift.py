@@ -1,6 +1,6 @@
 """Distributions of source and target over cells again in PyMC."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,25 +35,31 @@ class CellShiftTwin:
     are summed out; nothing is integrated out. Without a difference between the sides, the rows of both sides are
     Multinomial(m), and the two distributions are not used. They then have a pseudo-prior, :math:`\mathrm{Dirichlet}(c_4
     m)`, which affects the chains and not the posterior: Carlin and Chib (1995), "Bayesian model choice via Markov chain
-    Monte Carlo methods", Journal of the Royal Statistical Society B 57, 473-484.
+    Monte Carlo methods", Journal of the Royal Statistical Society B 57, 473-484. ``shares`` are those of both sides, m
+    for both with the probability that there is no difference.
     """
 
     posterior: CellShiftPosterior
     #: For some quantities, points of their distribution function.
     thresholds: Mapping[str, Floats]
 
-    def model(self) -> "pm.Model":
-        """Write the model in PyMC."""
+    def model(self, cells: Sequence[str] | None = None) -> "pm.Model":
+        """Write the model in PyMC; cells may have names."""
         _packages.require("pymc")
         import pymc as pm
         import pytensor.tensor as pt
 
         rows = np.stack([self.posterior.source, self.posterior.target])
         n_cells, concentrations = rows.shape[1], self.posterior.concentrations
-        with pm.Model() as model:
-            common = pm.Dirichlet("common", np.full(n_cells, 1 / n_cells))
+        coords = {
+            "cell": [str(i) for i in range(n_cells)] if cells is None else list(cells),
+            "side": ["source", "target"],
+            "concentration": [*(f"{c:.4g}" for c in concentrations), "no difference"],
+        }
+        with pm.Model(coords=coords) as model:
+            common = pm.Dirichlet("common", np.full(n_cells, 1 / n_cells), dims="cell")
             # flat on the simplex: the potential adds the densities that depend on the concentration
-            sides = pm.Dirichlet("sides", np.ones((2, n_cells)))
+            sides = pm.Dirichlet("sides", np.ones((2, n_cells)), dims=("side", "cell"))
             log_density = pm.logp(pm.Dirichlet.dist(concentrations[:, None, None] * common), sides[None]).sum(axis=1)
             apart, equal = (
                 pm.logp(pm.Multinomial.dist(n=rows.sum(axis=1), p=shares), rows).sum()
@@ -61,7 +67,9 @@ class CellShiftTwin:
             )
             joint = pt.concatenate([log_density + apart, log_density[PSEUDO : PSEUDO + 1] + equal])
             pm.Potential("rows", pt.logsumexp(joint))
-            pm.Deterministic("probability", pt.special.softmax(joint))
+            probability = pm.Deterministic("probability", pt.special.softmax(joint), dims="concentration")
+            equal_sides = pm.Uniform("u_equal") < probability[-1]
+            pm.Deterministic("shares", pt.switch(equal_sides, common[None], sides), dims=("side", "cell"))
         return model
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:

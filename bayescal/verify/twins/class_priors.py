@@ -38,12 +38,7 @@ class ClassPriorTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
-        _packages.require("pymc")
-        import pymc as pm
-
-        with pm.Model() as model:
-            class_frequencies(self.posterior)
-        return model
+        return frequency_model(self.posterior)
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Return frequencies from chains, and events."""
@@ -61,16 +56,31 @@ class ClassPriorTwin:
         return named
 
 
-def class_frequencies(posterior: ClassPriorPosterior) -> Any:
-    """Write class frequencies, cells, and rows of both sides in the PyMC model on the context stack; return ``pi``."""
+def frequency_model(posterior: ClassPriorPosterior) -> "pm.Model":
+    """Write the model of class frequencies and cells in PyMC."""
     _packages.require("pymc")
     import pymc as pm
 
     counts = posterior.counts
-    pi = pm.Dirichlet("pi", np.full(len(counts.source), ALPHA))
-    cells = pm.Dirichlet("cells", np.full(counts.source.shape, posterior.cell_alpha))
-    pm.Multinomial("source", n=counts.by_class, p=cells, observed=counts.source)
-    pm.Multinomial("target", n=counts.n_target, p=pi @ cells, observed=counts.target)
+    coords = {"class": [str(label) for label in counts.classes], "cell": np.arange(counts.source.shape[1])}
+    with pm.Model(coords=coords) as model:
+        class_frequencies(posterior)
+    return model
+
+
+def class_frequencies(posterior: ClassPriorPosterior) -> Any:
+    """Write class frequencies, cells, and rows of both sides in the PyMC model on the context stack; return ``pi``.
+
+    The model has the coords ``class`` and ``cell``.
+    """
+    _packages.require("pymc")
+    import pymc as pm
+
+    counts = posterior.counts
+    pi = pm.Dirichlet("pi", np.full(len(counts.source), ALPHA), dims="class")
+    cells = pm.Dirichlet("cells", np.full(counts.source.shape, posterior.cell_alpha), dims=("class", "cell"))
+    pm.Multinomial("source", n=counts.by_class, p=cells, observed=counts.source, dims=("class", "cell"))
+    pm.Multinomial("target", n=counts.n_target, p=pi @ cells, observed=counts.target, dims="cell")
     return pi
 
 

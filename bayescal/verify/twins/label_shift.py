@@ -66,13 +66,14 @@ def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
     import pymc as pm
     import pytensor.tensor as pt
 
-    with pm.Model() as model:
+    with pm.Model(coords={"bin": np.arange(len(rows.bins)), "outcome": [0, 1]}) as model:
         accuracy = accuracies(rows, prior)
-        mass = pm.Dirichlet("mass", np.full(len(rows.bins), 2 / len(rows.bins)))
+        mass = pm.Dirichlet("mass", np.full(len(rows.bins), 2 / len(rows.bins)), shape=len(rows.bins), dims="bin")
         joint = pt.stack([mass * (1 - accuracy), mass * accuracy])
-        pi = pm.Deterministic("pi", joint.sum(axis=1))
-        pm.Multinomial("source", n=rows.by_class.sum(axis=1), p=joint / pi[:, None], observed=rows.by_class)
-        pm.Multinomial("target", n=rows.target_rows.sum(), p=mass, observed=rows.target_rows)
+        pi = pm.Deterministic("pi", joint.sum(axis=1), dims="outcome")
+        shares, by_class = joint / pi[:, None], rows.by_class
+        pm.Multinomial("source", n=by_class.sum(axis=1), p=shares, observed=by_class, dims=("outcome", "bin"))
+        pm.Multinomial("target", n=rows.target_rows.sum(), p=mass, observed=rows.target_rows, dims="bin")
         _errors(accuracy, mass, rows)
     return model
 
@@ -81,7 +82,8 @@ def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
     r"""Write accuracies with the prior of the sub-model "logistic_dense" in the model on the context stack.
 
     Logits are :math:`\mathrm{logit}\, h_b + s_b z_b` with :math:`s_b^{-2} = (\kappa + n_b) h_b (1 - h_b)`, and the
-    potential gives accuracies their Beta density: chains mix well whether the prior or the rows determine an accuracy.
+    potential gives accuracies their Beta density, in place of the Normal one of z: chains mix well whether the prior or
+    the rows determine an accuracy.
     """
     _packages.require("pymc")
     import pymc as pm
@@ -95,10 +97,12 @@ def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
     kappa, eta = pt.minimum(tau**-2 - 1, LARGEST_KAPPA), intercept + pt.exp(log_slope) * x
     h = pm.math.sigmoid(eta)
     scale = pt.sqrt((kappa + rows.source.n) * h * (1 - h)) ** -1
-    logit = eta + scale * pm.Flat("z", shape=len(x), initval=np.zeros(len(x)))
-    accuracy = pm.Deterministic("accuracy", pm.math.sigmoid(logit))
+    z = pm.Normal("z", dims="bin")
+    logit = eta + scale * z
+    accuracy = pm.Deterministic("accuracy", pm.math.sigmoid(logit), dims="bin")
     density = pm.logp(pm.Beta.dist(kappa * h, kappa * (1 - h)), accuracy)
-    pm.Potential("prior", (density + pt.log(accuracy) + pt.log1p(-accuracy) + pt.log(scale)).sum())
+    density += pt.log(accuracy) + pt.log1p(-accuracy) + pt.log(scale)
+    pm.Potential("prior", (density - pm.logp(pm.Normal.dist(), z)).sum())
     return accuracy
 
 

@@ -1,7 +1,7 @@
 """Partial pooling again in PyMC, without Laplace's method and quadrature."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 #: Scales of the checks: few, so that the weights of a Dirichlet are far from 0.
 SCALES: dict[str, Any] = {"drift_sds": ((0.0, 0.0), (0.5, 0.0), (0.7, 0.7)), "taus": (0.0, 0.2), "pseudo_groups": 12.0}
 PRECISIONS = (10.0, 100.0)
+#: How far from 0 and 1 mean confidences stay in the lever, and in likelihoods.
+LEVER_FLOOR, FLOOR = 1e-4, 1e-9
 #: Groups whose errors differ by less are equally bad: all errors are 0 if all groups are calibrated.
 ROUNDING = 1e-9
 #: Common curve of the checks: deviation of the logits at each of five bins.
@@ -41,7 +43,8 @@ def log_binomial(bins: GroupBins) -> Floats:
 
 def lever(bins: GroupBins) -> Floats:
     """Logits of the mean confidences around their precision-weighted mean, from the definition."""
-    x, weight = logit(bins.confidence), bins.n * bins.confidence * (1 - bins.confidence) + 1e-9
+    x = logit(np.clip(bins.confidence, LEVER_FLOOR, 1 - LEVER_FLOOR))
+    weight = bins.n * bins.confidence * (1 - bins.confidence) + 1e-9
     return x - (weight * x).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
 
 
@@ -107,39 +110,9 @@ class PoolingTwin:
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC."""
-        _packages.require("pymc")
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        bins, x = self.bins, lever(self.bins)
-        with pm.Model() as model:
-            z = pm.Normal("z", 0.0, 1.0, shape=(len(bins), 2))
-            each = []
-            for centre, intercept_sd, slope_sd, tau in self.prior.components:
-                if centre == ALONE:  # the integral over a uniform accuracy
-                    each.append(pt.as_tensor(UniformAccuracies(bins).log_evidence + log_binomial(bins).sum(axis=1)))
-                    continue
-                eta = self._offset(centre) + intercept_sd * z[:, :1] + slope_sd * z[:, 1:] * x
-                h = pm.math.sigmoid(eta)
-                if tau > 0:
-                    kappa = 1 / tau**2 - 1
-                    term = pm.logp(pm.BetaBinomial.dist(kappa * h, kappa * (1 - h), bins.n), bins.k)
-                else:
-                    term = pm.logp(pm.Binomial.dist(bins.n, h), bins.k)
-                each.append(term.sum(axis=1))
-            of = pt.stack(each, axis=1)  # (n_groups, n_components)
-            if self.prior.together:
-                joint = pt.log(self.prior.weights) + of.sum(axis=0)
-                total = pt.logsumexp(joint)
-                probability = pt.exp(joint - total)[None, :] * pt.ones((len(bins), 1))
-            else:
-                weights = pm.Dirichlet("weights", self.prior.pseudo_groups * self.prior.weights)
-                joint = pt.log(weights) + of
-                total = pt.logsumexp(joint, axis=1, keepdims=True)
-                probability = pt.exp(joint - total)
-            pm.Potential("outcomes", total.sum())
-            pm.Deterministic("probability", probability)
-        return model
+        shift = np.broadcast_to(self.curve, self.bins.n.shape)
+        alone = UniformAccuracies(self.bins).log_evidence if self.prior.alone else None
+        return group_model(self.bins, shift, self.prior, alone)
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
         """Draw components, accuracies and masses given the chains."""
@@ -191,6 +164,74 @@ class PoolingTwin:
         ece = np.stack([entries[f"ece[{g}]"] for g in range(len(self.bins))], axis=1)
         others = [np.delete(ece, g, axis=1).max(axis=1) for g in range(len(self.bins))]
         return entries | {f"P(group {g} is the worst)": ece[:, g] > of + ROUNDING for g, of in enumerate(others)}
+
+
+def of_pooled(posterior: PooledPosterior, *, together: bool, groups: Sequence[str] | None = None) -> "pm.Model":
+    """Write one family of a pooled posterior in PyMC, around the middle one of the common curves.
+
+    The curves are draws from the posterior of all rows. They are given: the groups do not change their probabilities.
+    """
+    prior = replace(posterior.prior, together=float(together))
+    shift = posterior.shifts[len(posterior.shifts) // 2]
+    alone = None if posterior.alone is None else posterior.alone.log_evidence
+    return group_model(posterior.bins, shift, prior, alone, groups)
+
+
+def group_model(
+    bins: GroupBins,
+    shift: Floats,
+    prior: PoolingPrior,
+    alone: Floats | None,
+    groups: Sequence[str] | None = None,
+) -> "pm.Model":
+    """Write groups that deviate from one curve in PyMC; ``together`` of the prior is 0 or 1.
+
+    `shift`, shape (n_groups, n_used), is what the curve adds to the logits of the mean confidences; `alone`, shape
+    (n_groups,), are the log marginal likelihoods of the groups without pooling, if the prior has this component.
+    """
+    _packages.require("pymc")
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    x, components = lever(bins), prior.components
+    common, a, b, tau = (np.array(values) for values in zip(*prior.pooled, strict=True))
+    names = [f"{c.centre} {c.intercept_sd:g} {c.slope_sd:g} {c.tau:g}" for c in components]
+    coords = {
+        "group": [str(g) for g in range(len(bins))] if groups is None else list(groups),
+        "deviation": ["intercept", "slope"],
+        "component": names,
+    }
+    exact = tau == 0
+    inside = np.clip(bins.confidence, FLOOR, 1 - FLOOR)
+    origin = logit(inside)[:, None] + (common == COMMON)[:, None] * shift[:, None]  # (n_groups, n_components, n_used)
+    n, k = bins.n[:, None], bins.k[:, None]
+    with pm.Model(coords=coords) as model:
+        z = pm.Normal("z", 0.0, 1.0, dims=("group", "deviation"))
+        of_intercept, of_slope = (z[:, i][:, None, None] for i in (0, 1))
+        eta = origin + a[:, None] * of_intercept + b[:, None] * of_slope * x[:, None]
+        h = pt.clip(pm.math.sigmoid(eta), FLOOR, 1 - FLOOR)
+        each = [pm.logp(pm.Binomial.dist(n, h[:, exact]), k).sum(axis=2)]
+        if not exact.all():
+            kappa = (1 / tau[~exact] ** 2 - 1)[:, None]
+            of = h[:, ~exact]
+            each.append(pm.logp(pm.BetaBinomial.dist(kappa * of, kappa * (1 - of), n), k).sum(axis=2))
+        place = np.argsort(np.concatenate([np.flatnonzero(exact), np.flatnonzero(~exact)]))
+        terms = [pt.concatenate(each, axis=1)[:, place]]
+        if alone is not None:
+            terms.append(pt.as_tensor((alone + log_binomial(bins).sum(axis=1))[:, None]))
+        of_group = pt.concatenate(terms, axis=1)  # (n_groups, n_components)
+        if prior.together:
+            joint = (pt.log(prior.weights) + of_group.sum(axis=0))[None]
+            total = pt.logsumexp(joint, axis=1, keepdims=True)
+            probability = pt.exp(joint - total) * pt.ones((len(bins), 1))
+        else:
+            weights = pm.Dirichlet("weights", prior.pseudo_groups * prior.weights, dims="component")
+            joint = pt.log(weights) + of_group
+            total = pt.logsumexp(joint, axis=1, keepdims=True)
+            probability = pt.exp(joint - total)
+        pm.Potential("outcomes", total.sum())
+        pm.Deterministic("probability", probability, dims=("group", "component"))
+    return model
 
 
 def few_groups() -> GroupBins:

@@ -1,6 +1,6 @@
 """The random-effects model again in PyMC."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 
 #: Points of the distribution functions of mean, standard deviation and new difference, in units of the prior scale.
 POINTS = (-0.5, 0.0, 0.25, 0.5, 1.0)
+#: Standard deviation of the prior of the mean, relative to the largest estimate, error and scale. PyMC draws pictures,
+#: and samples priors, of proper priors only.
+WIDE = 1e5
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +33,24 @@ class RandomEffectsTwin:
     #: Scale of the prior of the standard deviation between data sets.
     scale: float
 
-    def model(self) -> "pm.Model":
-        """Write the model in PyMC: every difference, around a mean with a uniform prior."""
+    @property
+    def wide(self) -> float:
+        """Standard deviation of the Normal prior of the mean."""
+        return WIDE * float(max(self.scale, np.abs(self.estimate).max(), self.error.max()))
+
+    def model(self, datasets: Sequence[str] | None = None) -> "pm.Model":
+        """Write the model in PyMC: every difference, around a mean with a wide prior; data sets may have names."""
         _packages.require("pymc")
         import pymc as pm
 
-        with pm.Model() as model:
-            mean = pm.Flat("mean")
+        names = [str(i) for i in range(len(self.estimate))] if datasets is None else list(datasets)
+        with pm.Model(coords={"dataset": names}) as model:
+            mean = pm.Normal("mean", 0.0, self.wide)  # stands for a uniform prior
             spread = pm.HalfStudentT("spread", nu=DEGREES, sigma=self.scale)
             # differences are written as multiples of the standard deviation, so that chains move freely if it is small
-            unit = pm.Normal("unit", 0.0, 1.0, shape=len(self.estimate))
-            pm.Normal("estimate", mean + spread * unit, self.error, observed=self.estimate)
+            unit = pm.Normal("unit", 0.0, 1.0, shape=len(names), dims="dataset")
+            difference = pm.Deterministic("difference", mean + spread * unit, dims="dataset")
+            pm.Normal("estimate", difference, self.error, observed=self.estimate, dims="dataset")
             pm.Deterministic("new", mean + spread * pm.Normal("new_unit", 0.0, 1.0))
         return model
 

@@ -39,17 +39,22 @@ class RecalibrationTwin:
         counts, prior = self.posterior.counts, self.posterior.prior
         x, n, k = counts.logit, counts.n, counts.k
         if prior.kind != "normal":
-            raise ValueError("`posterior` must have a Normal prior to be sampled by PyMC.")
+            raise ValueError(
+                "`posterior` must have a Normal prior to be sampled by PyMC, such as `prior='weak'`, not "
+                f"{prior.kind!r}."
+            )
         stated = n / (2 + np.exp(x) + np.exp(-x))
         lever = float((stated * x).sum() / stated.sum())
-        with pm.Model() as model:
+        with pm.Model(coords={"cell": [f"logit {value:.4g}" for value in x]}) as model:
             shift = pm.Normal("shift", 0.0, prior.shift_sd)
             slope = pm.Normal("slope", 1.0, prior.slope_sd)
             intercept = pm.Deterministic("intercept", shift + lever - slope * lever)
             eta = intercept + slope * x
-            # effective numbers of rows need not be whole
-            pm.Potential("outcomes", (k * eta - n * pm.math.log1pexp(eta)).sum())
-            pm.Gamma("rate", n, 1.0, shape=len(n))
+            if (n % 1 == 0).all() and (k % 1 == 0).all():
+                pm.Binomial("events", n, logit_p=eta, observed=k.astype(np.int64), dims="cell")
+            else:  # effective numbers of rows
+                pm.Potential("events", (k * eta - n * pm.math.log1pexp(eta)).sum())
+            pm.Gamma("rate", n, 1.0, dims="cell")
         return model
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:

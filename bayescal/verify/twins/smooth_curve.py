@@ -88,21 +88,39 @@ class SmoothCurveTwin:
         import pymc as pm
         import pytensor.tensor as pt
 
+        from bayescal.verify.pymc_sub_models import categorical
+
         counts, x = self.posterior.counts, self._x
         n, k = counts.effective_n, counts.effective_k
+        if not counts.occupied.all():
+            raise ValueError("`posterior` must have rows in every bin to be sampled by PyMC.")
         _, share, matrix = self._components
         others = (1 - self.posterior.prior_exact) / len(DEVIATIONS) * share
-        log_prior = np.log(np.append(self.posterior.prior_exact, others))
-        with pm.Model() as model:
-            z = pm.Normal("z", 0.0, 1.0, shape=matrix.shape[2])
+        with np.errstate(divide="ignore"):  # exact calibration may have no prior probability
+            log_prior = np.log(np.append(self.posterior.prior_exact, others))
+        names, bins = self._components[0], range(len(n))
+        coords = {
+            "bin": list(bins),
+            "number": [*(f"bin {b}" for b in bins), "intercept", "slope"],
+            "component": [EXACT, *(f"{name} {i}" for i, name in enumerate(names))],
+        }
+        with pm.Model(coords=coords) as model:
+            z = pm.Normal("z", 0.0, 1.0, dims="number")
             eta = x + pt.dot(matrix, z)
             of_exact = float((k * x - n * np.logaddexp(0, x)).sum())
             of_others = (k * eta - n * pm.math.log1pexp(eta)).sum(axis=1)
             log_joint = log_prior + pt.concatenate([[of_exact], of_others])
             total = pm.math.logsumexp(log_joint)
             pm.Potential("outcomes", total.sum())
-            pm.Deterministic("probability", pt.exp(log_joint - total))
-            pm.Gamma("rate", n, 1.0, shape=len(n))
+            probability = pm.Deterministic("probability", pt.exp(log_joint - total), dims="component")
+            rate = pm.Gamma("rate", n, 1.0, dims="bin")
+
+            # the curve of one component, and the error that follows from it
+            logits = pt.concatenate([x[None], eta])
+            component = pm.Deterministic("chosen_component", categorical(probability, pm.Uniform("u_component")))
+            accuracy = pm.Deterministic("accuracy", pm.math.sigmoid(logits[component]), dims="bin")
+            mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
+            pm.Deterministic("ici", (mass * pm.math.abs(accuracy - self.posterior.confidence)).sum())
         return model
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:

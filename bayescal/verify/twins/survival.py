@@ -80,8 +80,8 @@ class SurvivalTwin:
         import pymc as pm
 
         events, at_risk = self._sets
-        with pm.Model() as model:
-            eta = pm.Flat("eta", shape=len(events), initval=np.log(events / (at_risk - events)))
+        with pm.Model(coords={"time": np.arange(len(events))}) as model:
+            eta = pm.Flat("eta", dims="time", initval=np.log(events / (at_risk - events)))
             pm.Potential("events", (events * eta - at_risk * pm.math.log1pexp(eta)).sum())
         return model
 
@@ -122,9 +122,9 @@ def piecewise_model(rows: SurvivalRows, horizon: float, bins: Bins, pieces: int 
     piece = np.minimum((rows.time[hit] / horizon * pieces).astype(int), pieces - 1)
     events = np.zeros(exposed.shape)
     np.add.at(events, (at[hit], piece), 1.0)
-    with pm.Model() as model:
-        theta = pm.Uniform("theta", 0.0, 1.0, shape=len(bins))
-        shares = pm.Dirichlet("shares", np.ones(pieces))
+    with pm.Model(coords={"bin": np.arange(len(bins)), "piece": np.arange(pieces)}) as model:
+        theta = pm.Uniform("theta", 0.0, 1.0, dims="bin")
+        shares = pm.Dirichlet("shares", np.ones(pieces), dims="piece")
         rate = -pm.math.log1p(-theta)[:, None] * shares[None, :]
         pm.Potential("exits", (events * pm.math.log(rate) - rate * exposed).sum())
     return model

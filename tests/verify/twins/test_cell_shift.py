@@ -19,7 +19,7 @@ def test_the_model_has_the_counts_and_the_priors():
     twin = four_cells()
     model, rows = twin.model(), (twin.posterior.source, twin.posterior.target)
     common, source, target = np.array([[4, 3, 2, 1], [5, 4, 2, 1], [3, 4, 2, 3]]) / [[10], [12], [12]]
-    point = {}
+    point = {"u_equal_interval__": 0.0}  # a Uniform, whose log density is 0
     for variable, value in ((model["common"], common), (model["sides"], np.stack([source, target]))):
         own = model.rvs_to_values[variable]
         point[own.name] = model.rvs_to_transforms[variable].forward(value).eval(mode="FAST_COMPILE")

@@ -7,8 +7,8 @@ from scipy.special import expit
 
 from bayescal import LogitCounts
 from bayescal.clinical.slope.posterior import recalibration_posterior
-from bayescal.verify import agreement as module
-from bayescal.verify.agreement import agreement
+from bayescal.verify import chains as module
+from bayescal.verify.chains import agreement
 from bayescal.verify.twins.recalibration import RecalibrationTwin, bisected
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,8 @@ import pytest
 from bayescal.stats.bins import make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.rows import SurvivalRows
-from bayescal.verify import agreement as module
-from bayescal.verify.agreement import agreement
+from bayescal.verify import chains as module
+from bayescal.verify.chains import agreement
 from bayescal.verify.twins.survival import SurvivalTwin, beta_stacy_moments, piecewise_model, risk_sets, simulated_rows
 
 

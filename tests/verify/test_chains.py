@@ -9,16 +9,16 @@ import pytest
 from pytensor.compile.mode import Mode
 
 from bayescal import BinnedCounts, datasets, dirichlet_posterior, evaluate, shrinkage_posterior
-from bayescal.verify import agreement as module
-from bayescal.verify.agreement import (
+from bayescal.verify import chains as module
+from bayescal.verify.chains import (
     LARGEST_R_HAT,
     LARGEST_Z,
     Reference,
     agreement,
     agreement_with_reference,
-    pymc_model,
     reference,
 )
+from bayescal.verify.models import family_evidence, pymc_model
 from bayescal.verify.pymc_models import shrinkage_model
 
 pytestmark = pytest.mark.measuring
@@ -156,7 +156,7 @@ def made_up(monkeypatch):
             )
 
         monkeypatch.setattr(module, "_chains", chains)
-        monkeypatch.setattr(module, "pymc_model", lambda posterior, with_calibrated: None)
+        monkeypatch.setattr(module, "pymc_model", lambda posterior, with_calibrated, form=None: None)
         return asked
 
     return install
@@ -280,12 +280,12 @@ def test_the_mirror_of_the_pool_divides_weights_by_the_evidences(counts):
     two = (evidence["runs"] + 0.5 * evidence["offset"]) / 1.5
     small = evidence["small_errors"]
     expected = {"independent": 0.0, "shared": np.log(two / five), "small_errors": np.log(small / five)}
-    assert module.family_evidence(posterior) == pytest.approx(expected)
-    assert module.family_evidence(shrinkage_posterior(counts, sub_models=["shared"])) == {"shared": 0.0}
+    assert family_evidence(posterior) == pytest.approx(expected)
+    assert family_evidence(shrinkage_posterior(counts, sub_models=["shared"])) == {"shared": 0.0}
     # the PyMC model has these weights: at each point the shares of the families differ by that ratio
     few = ["logistic", "offset"]
     posterior = shrinkage_posterior(counts, sub_models=few)
-    ratio = module.family_evidence(posterior)["shared"]
+    ratio = family_evidence(posterior)["shared"]
     for with_calibrated, expected in ((False, ratio), (True, 0.0)):
         model = pymc_model(posterior, with_calibrated=with_calibrated)
         found, plain = (
@@ -323,8 +323,11 @@ def test_only_posteriors_with_a_pymc_model_are_compared(counts):
     class Other:
         counts = BinnedCounts.empty(2)
 
-    with pytest.raises(TypeError, match="`posterior` has no PyMC model: Other"):
+    with pytest.raises(TypeError, match=r"not Other\. Evaluate rows first"):
         pymc_model(Other())
+    for each in (Other(), counts):
+        with pytest.raises(TypeError, match="`posterior` must be an evaluation under the Dirichlet or the shrinkage"):
+            agreement(each)
     with pytest.raises(ValueError, match="`draws`"):
         reference(dirichlet_posterior(counts), draws=2)
 
@@ -344,7 +347,7 @@ def test_the_mirror_is_of_what_the_posterior_believes(counts):
     assert len(with_all.coords["hypothesis"]) == 11
     five = pymc_model(shrinkage_posterior(counts, sub_models=["independent"]), with_calibrated=True)
     assert len(five.coords["hypothesis"]) == 6
-    assert [v.name for v in pymc_model(dirichlet_posterior(counts)).free_RVs] == ["rate", "mu"]
+    assert [v.name for v in pymc_model(dirichlet_posterior(counts)).free_RVs] == ["q_cell", "mu"]
 
 
 def test_the_segments_model_has_equal_prior_weights_in_pymc():
@@ -354,10 +357,10 @@ def test_the_segments_model_has_equal_prior_weights_in_pymc():
 
     counts = BinnedCounts.from_arrays([0, 1, 1, 0, 1], [0.2, 0.7, 0.8, 0.9, 0.4], bins=3)
     posterior = segments_posterior(counts)
-    assert module.family_evidence(posterior) == {}
+    assert family_evidence(posterior) == {}
     assert _log_weights(posterior.prior_options, False, {}) == {"logistic": 0.0, "runs": 0.0}
     pooled = shrinkage_posterior(counts, sub_models=["logistic", "runs"])
-    assert module.family_evidence(pooled)["shared"] == pytest.approx(
+    assert family_evidence(pooled)["shared"] == pytest.approx(
         pooled.log_evidence["runs"] - pooled.log_evidence["logistic"], rel=1e-12
     )
 

@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _packages
+from bayescal._meant import public
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.results.evaluation import Evaluation
+from bayescal.verify.models import pymc_model
 from bayescal.verify.named import Moments, Twin
-from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form, of_pymc, sub_models_of
+from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form, of_pymc
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,14 +103,25 @@ def reference(
 ) -> Reference:
     """Sample the PyMC model of a posterior; arguments are those of `agreement`."""
     draws = _checks.whole_number("draws", draws, at_least=CHAINS)
+    _require_bins(posterior)
     seed = int(_checks.generator(rng).integers(2**31))
     thresholds = tuple(float(f"{t:.3g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
-    model = pymc_model(posterior, with_calibrated=with_calibrated)
+    form = "rates" if isinstance(posterior, DirichletPosterior) else None  # chains move freely
+    model = pymc_model(posterior, with_calibrated=with_calibrated, form=form)
 
     def quantities(tree: "xr.DataTree") -> Mapping[str, Any]:
         return of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
 
     return _until_kept(model, quantities, thresholds, draws=draws, seed=seed, progress=progress)
+
+
+def _require_bins(posterior: object) -> None:
+    """Refuse a posterior whose quantities are not those of bins."""
+    if not isinstance(posterior, DirichletPosterior | ShrinkagePosterior):
+        raise TypeError(
+            "`posterior` must be an evaluation under the Dirichlet or the shrinkage model, its posterior, or a twin; "
+            f"not {type(posterior).__name__}. `bayescal.pymc_model(result)` writes the models of other results."
+        )
 
 
 def reference_of_twin(twin: Twin, *, draws: int = 10_000, rng: Any = None, progress: bool = False) -> Reference:
@@ -149,47 +163,6 @@ def _until_kept(
         else:
             draws *= LONGER
     return result
-
-
-def pymc_model(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model":
-    """Write a posterior's model in PyMC, with the same counts and prior; see `bayescal.verify.pymc_models`.
-
-    Raise TypeError if it has none, ValueError if `with_calibrated` is set for a posterior that does not average
-    sub-models.
-    """
-    _packages.require("pymc")
-    from bayescal.verify.pymc_models import dirichlet_model, shrinkage_model
-
-    if with_calibrated and not (isinstance(posterior, ShrinkagePosterior) and len(sub_models_of(posterior)) > 1):
-        raise ValueError("`with_calibrated` needs a shrinkage posterior of several sub-models.")
-    if isinstance(posterior, DirichletPosterior):
-        variance = (posterior.relative_sd * posterior.counts.bins.widths) ** 2
-        return dirichlet_model(posterior.counts, posterior.alpha, formula=posterior.formula, bin_variance=variance)
-    if isinstance(posterior, ShrinkagePosterior):
-        names = sub_models_of(posterior)
-        return shrinkage_model(
-            posterior.counts,
-            names[0] if len(names) == 1 else None,
-            with_calibrated=with_calibrated,
-            family_evidence=None if with_calibrated else family_evidence(posterior),
-            **asdict(posterior.prior_options),
-        )
-    raise TypeError(f"`posterior` has no PyMC model: {type(posterior).__name__}.")
-
-
-def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
-    """Compute the log marginal likelihoods of the families of the pool, relative to the first; empty without a pool.
-
-    They are logs of the averages over the sub-models of each family, from the closed form; see `shrinkage_model`.
-    """
-    families, log_evidence = posterior.prior_options.families, posterior.log_evidence
-    of = {}
-    for family in posterior.prior_options.pooled:
-        if family in families:
-            weights = families[family]
-            each = [np.log(w) + log_evidence[name] for name, w in weights.items()]
-            of[family] = float(np.logaddexp.reduce(each)) - float(np.log(sum(weights.values())))
-    return {family: value - next(iter(of.values())) for family, value in of.items()}
 
 
 def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, progress: bool) -> "xr.DataTree":
@@ -257,6 +230,7 @@ def _versions() -> dict[str, str]:
     return versions
 
 
+@public
 @dataclass(frozen=True)
 class Agreement:
     """Comparison of a closed-form posterior with its PyMC model; made by `agreement` or `agreement_with_reference`.
@@ -332,8 +306,9 @@ class Agreement:
         return max(row["r_hat"] for row in self.rows)
 
 
+@public
 def agreement(
-    posterior: Posterior | Twin,
+    posterior: Evaluation | Posterior | Twin,
     *,
     draws: int = 10_000,
     with_calibrated: bool = False,
@@ -344,8 +319,8 @@ def agreement(
 
     Parameters
     ----------
-    posterior : DirichletPosterior, ShrinkagePosterior or Twin
-        The closed form, or a twin, which contains the closed form and its PyMC model.
+    posterior : Evaluation, DirichletPosterior, ShrinkagePosterior or Twin
+        The closed form, an evaluation that has it, or a twin, which contains the closed form and its PyMC model.
     draws : int, default 10000
         Draws of NUTS in all four chains together. If R-hat or effective sample size fail the thresholds of `Reference`,
         the chains run again with three times as many, and then nine. The closed form has twenty times as many draws.
@@ -364,7 +339,7 @@ def agreement(
     Raises
     ------
     TypeError
-        If the posterior has no PyMC model.
+        If `posterior` is of another model, such as a recalibration.
 
     References
     ----------
@@ -376,12 +351,13 @@ def agreement(
     This takes tens of seconds, most of them for compiling the PyMC model:
 
     >>> import bayescal as bc
-    >>> from bayescal.verify.agreement import agreement
     >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
-    >>> agreement(bc.dirichlet_posterior(counts), rng=1).agrees  # doctest: +SKIP
+    >>> bc.verify.agreement(bc.dirichlet_posterior(counts), rng=1).agrees  # doctest: +SKIP
     True
     """
     for_chains, for_draws = _checks.generator(rng).spawn(2)
+    if isinstance(posterior, Evaluation):
+        posterior = posterior.posterior
     if isinstance(posterior, Twin):
         if with_calibrated:
             raise ValueError("`with_calibrated` needs a shrinkage posterior of several sub-models.")
@@ -391,6 +367,7 @@ def agreement(
     return agreement_with_reference(posterior, chains, draws=20 * draws, rng=for_draws)
 
 
+@public
 def agreement_with_reference(
     posterior: Posterior, reference: Reference, *, draws: int = 200_000, rng: Any = None
 ) -> Agreement:
@@ -401,7 +378,7 @@ def agreement_with_reference(
     posterior : DirichletPosterior or ShrinkagePosterior
         The closed form.
     reference : Reference
-        Result of `bayescal.verify.agreement.reference`, or `Agreement.reference`.
+        Result of `bayescal.verify.chains.reference`, or `Agreement.reference`.
     draws : int, default 200000
         Draws of the closed form.
     rng : None, int, SeedSequence or Generator
@@ -422,10 +399,9 @@ def agreement_with_reference(
     Chains of one model serve for several closed forms:
 
     >>> import bayescal as bc
-    >>> from bayescal.verify.agreement import agreement, agreement_with_reference
     >>> posterior = bc.dirichlet_posterior(bc.BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2))
-    >>> chains = agreement(posterior, rng=1).reference  # doctest: +SKIP
-    >>> agreement_with_reference(posterior, chains, rng=2).agrees  # doctest: +SKIP
+    >>> chains = bc.verify.agreement(posterior, rng=1).reference  # doctest: +SKIP
+    >>> bc.verify.agreement_with_reference(posterior, chains, rng=2).agrees  # doctest: +SKIP
     True
     """
     closed = of_closed_form(posterior, reference.thresholds, draws, rng=_checks.generator(rng))

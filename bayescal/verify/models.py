@@ -1,0 +1,448 @@
+"""The PyMC model of any result or posterior: tables from classes to functions that write models, or to reasons.
+
+The tables name classes by their paths, so that no topic is loaded before one of its results is passed.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _checks, _packages
+from bayescal._meant import public
+from bayescal.posterior.dirichlet import DirichletPosterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.verify.quantities import sub_models_of
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+#: Largest number of joint cells of outcome and scores that a model of net benefits has.
+MOST_SCORE_CELLS = 2000
+
+
+@public
+def pymc_model(
+    result: Any,
+    *,
+    form: str | None = None,
+    with_calibrated: bool = False,
+    pair: tuple[str, str] | None = None,
+) -> "pm.Model":
+    r"""Write the model of a result in PyMC, with the same data and the same prior.
+
+    Parameters
+    ----------
+    result : Evaluation or other result, or a posterior
+        A result that has a posterior with a generative model, such as `Evaluation`, or that posterior.
+    form : str, optional
+        For a posterior with several forms or parts, which one to write; see the notes.
+    with_calibrated : bool, default False
+        Shrinkage model only: include exact calibration at its prior odds. The mean of ``p_sub_model`` at ``exact`` is
+        then ``p_calibrated`` of the evaluation.
+    pair : (str, str), optional
+        `ComparisonOverDatasets` only: the two classifiers whose difference is modelled; may be omitted if there are
+        only two.
+
+    Returns
+    -------
+    pymc.Model
+        With named dims and coords; ``pymc.sample(model=model)`` samples it.
+
+    Raises
+    ------
+    TypeError
+        If `result` has no generative model, with the reason and with what has one; if it is no result.
+    ValueError
+        If an option does not belong to this result, `form` is missing or unknown, or the model would be too large.
+    ModuleNotFoundError
+        If PyMC is not installed.
+
+    Notes
+    -----
+    The models share no code with the closed forms and samplers; `bayescal.verify.agreement` compares both.
+
+    - `Evaluation` under the Dirichlet model: `bayescal.verify.dirichlet_model`. `form` is ``"dirichlet"`` (the default)
+      or ``"rates"``, with which chains are several times as fast if bins are empty.
+    - `Evaluation` under the shrinkage model, also of survival predictions and under covariate shift:
+      `bayescal.verify.shrinkage_model`.
+    - `LabelShiftEvaluation` with ``sub_models=["logistic_dense"]``: one model of all rows of source and target, which
+      the evaluation approximates.
+    - `GroupedEvaluation` with pooling: the groups around one curve, the middle one of those that are pooled. `form` is
+      ``"own"``, in which each group has its own component of the mixture, or ``"together"``, in which all groups have
+      the same one; the evaluation pools both with fixed shares.
+    - `Recalibration` with a Normal prior: intercept and slope.
+    - `CalibrationCurve`: `form` is ``"smooth"`` or ``"shrinkage"``, the two parts that the curve pools, for scores
+      between 0 and 1.
+    - `NetBenefit` of rows without weights and clusters: probabilities ``q`` of outcome and score cells, of all models
+      jointly. With a known prevalence, those of each outcome are divided by their sum.
+    - `CumulativePosterior` with ``model="segments"``: bins in segments.
+    - `ClassPriors` from cells, and `ShiftEvidence`: rows of source and target by cell.
+    - `ComparisonOverDatasets`: Normal random effects of the differences of one pair in the ECE.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> ev = bc.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2, model="dirichlet", rng=1)
+    >>> model = bc.pymc_model(ev)
+    >>> [v.name for v in model.free_RVs], [v.name for v in model.observed_RVs]
+    (['q_cell', 'mu'], ['cells', 'mean_confidence'])
+    >>> dict(model.dim_lengths)["bin"].eval()
+    array(2)
+    """
+    write = _writer_of(result)
+    defaults = {"form": None, "with_calibrated": False, "pair": None}
+    values = {"form": form, "with_calibrated": with_calibrated, "pair": pair}
+    options = {name: value for name, value in values.items() if value != defaults[name]}
+    known = signature(write).parameters
+    for name in options:
+        if name not in known and "options" not in known:
+            raise ValueError(_of_another(name, type(result).__name__))
+    _packages.require("pymc")
+    return write(result, **options)
+
+
+def _writer_of(result: Any) -> "Callable[..., pm.Model]":
+    """Look up the function that writes the model of a result, along the bases of its class."""
+    kind = type(result).__name__
+    for each in type(result).__mro__:
+        path = f"{each.__module__}.{each.__qualname__}"
+        if path in WRITERS:
+            return WRITERS[path]
+        if path in WITHOUT:
+            reason = WITHOUT[path]
+            raise TypeError(f"A {kind} has no PyMC model: {reason if isinstance(reason, str) else reason(result)}")
+        if path in BEFORE:
+            raise TypeError(f"`result` must be a result or a posterior, not {kind}. {BEFORE[path]}")
+    if all(hasattr(result, name) for name in ("sample", "counts", "prior")):
+        raise TypeError(
+            f"A {kind} has no PyMC model: `bayescal.verify.models.WRITERS` does not contain its class. Add a function "
+            "that writes it."
+        )
+    raise TypeError(
+        f"`result` must be a result or a posterior of this package, not {kind}. Evaluate rows first, as in "
+        "`bayescal.pymc_model(bayescal.evaluate(y_true, y_prob))`."
+    )
+
+
+def _of_another(option: str, kind: str) -> str:
+    """Return the message about an option that does not belong to a type of results."""
+    if option == "with_calibrated":
+        return "`with_calibrated` needs a shrinkage posterior of several sub-models."
+    of = {
+        "form": "the Dirichlet model, of a calibration curve and of pooled groups",
+        "pair": "a `ComparisonOverDatasets`",
+    }
+    return f"`{option}` is an option of {of[option]}; the model of a {kind} has no such option."
+
+
+def _one_of_parts(form: str | None, parts: tuple[str, ...], words: str) -> str:
+    """Require the name of a part of a pool, which is not one model."""
+    if form is None:
+        names = " or ".join(f"`form={part!r}`" for part in parts)
+        raise ValueError(f"`form` must be given, because {words}: pass {names}.")
+    _checks.one_of("form", form, parts)
+    return form
+
+
+# --- posteriors and evaluations of bins
+
+
+def _of_posterior(result: Any, **options: Any) -> "pm.Model":
+    return pymc_model(result.posterior, **options)
+
+
+def _dirichlet(posterior: DirichletPosterior, *, form: str = "dirichlet") -> "pm.Model":
+    from bayescal.verify.pymc_models import dirichlet_model
+
+    variance = (posterior.relative_sd * posterior.counts.bins.widths) ** 2
+    return dirichlet_model(
+        posterior.counts, posterior.alpha, form=form, formula=posterior.formula, bin_variance=variance
+    )
+
+
+def _shrinkage(posterior: ShrinkagePosterior, *, with_calibrated: bool = False) -> "pm.Model":
+    from bayescal.verify.pymc_models import shrinkage_model
+
+    names = sub_models_of(posterior)
+    if with_calibrated and len(names) == 1:
+        raise ValueError(_of_another("with_calibrated", ""))
+    return shrinkage_model(
+        posterior.counts,
+        names[0] if len(names) == 1 else None,
+        with_calibrated=with_calibrated,
+        family_evidence=None if with_calibrated else family_evidence(posterior),
+        **asdict(posterior.prior_options),
+    )
+
+
+def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
+    """Compute the log marginal likelihoods of the families of the pool, relative to the first; empty without a pool.
+
+    They are logs of the averages over the sub-models of each family, from the closed form; see `shrinkage_model`.
+    """
+    families, log_evidence = posterior.prior_options.families, posterior.log_evidence
+    of = {}
+    for family in posterior.prior_options.pooled:
+        if family in families:
+            weights = families[family]
+            each = [np.log(w) + log_evidence[name] for name, w in weights.items()]
+            of[family] = float(np.logaddexp.reduce(each)) - float(np.log(sum(weights.values())))
+    return {family: value - next(iter(of.values())) for family, value in of.items()}
+
+
+def _label_shift(result: Any) -> "pm.Model":
+    from bayescal.verify.twins.label_shift import SUB_MODEL, LabelShiftTwin
+
+    part, rows = result.posterior.parts[0], result.counts.rows
+    names = sub_models_of(part) if isinstance(part, ShrinkagePosterior) else []
+    if names != [SUB_MODEL]:
+        raise ValueError(
+            f"`result` must be evaluated with `sub_models=[{SUB_MODEL!r}]`, the sub-model for which all rows of source "
+            "and target are written in PyMC."
+        )
+    if not (rows.target_rows > 0).all():
+        empty = np.flatnonzero(rows.target_rows == 0)
+        raise ValueError(
+            f"`result` must have rows of the target in every bin for a PyMC model; {len(empty)} bins have none, the "
+            f"first is bin {empty[0]}. Use fewer bins."
+        )
+    return LabelShiftTwin(result).model()
+
+
+# --- groups, data sets
+
+
+def _grouped(result: Any, *, form: str | None = None) -> "pm.Model":
+    first = next(iter(result.groups.values())).posterior
+    if not hasattr(first, "pooled"):
+        raise ValueError(
+            "`result` must be evaluated with `pooling='partial'` for a joint model. These groups are independent: each "
+            f"has a model of its own, as in `bayescal.pymc_model(result[{next(iter(result))!r}])`."
+        )
+    return _pooled(first.pooled, form=form, groups=[str(label) for label in result.labels])
+
+
+def _of_group(posterior: Any, *, form: str | None = None) -> "pm.Model":
+    return _pooled(posterior.pooled, form=form)
+
+
+def _pooled(posterior: Any, *, form: str | None = None, groups: list[str] | None = None) -> "pm.Model":
+    from bayescal.verify.twins.pooling import of_pooled
+
+    words = "pooled groups are draws of two models with fixed shares"
+    return of_pooled(posterior, together=_one_of_parts(form, ("own", "together"), words) == "together", groups=groups)
+
+
+def _over_datasets(result: Any, *, pair: tuple[str, str] | None = None) -> "pm.Model":
+    if pair is not None and (isinstance(pair, str) or len(pair) != 2):
+        raise ValueError(f"`pair` must be the names of two classifiers, not {pair!r}.")
+    return _random_effects(result.random_effects(*(pair or ())), datasets=list(result.datasets))
+
+
+def _random_effects(posterior: Any, *, datasets: list[str] | None = None) -> "pm.Model":
+    from bayescal.verify.twins.random_effects import RandomEffectsTwin
+
+    if len(posterior.estimate) != 1:
+        raise ValueError(
+            f"`result` must have one problem for a PyMC model, not {len(posterior.estimate)}. Make a posterior of one "
+            "row of `estimate` and `error`."
+        )
+    return RandomEffectsTwin(posterior.estimate[0], posterior.error[0], posterior.scale).model(datasets)
+
+
+# --- risk models and decisions
+
+
+def _recalibration(posterior: Any) -> "pm.Model":
+    from bayescal.verify.twins.recalibration import RecalibrationTwin
+
+    return RecalibrationTwin(posterior).model()
+
+
+def _smooth_curve(posterior: Any) -> "pm.Model":
+    from bayescal.verify.twins.smooth_curve import SmoothCurveTwin
+
+    return SmoothCurveTwin(posterior).model()
+
+
+def _curve(posterior: Any, *, form: str | None = None) -> "pm.Model":
+    words = "a calibration curve pools two posteriors with shares of its own"
+    part = _one_of_parts(form, ("smooth", "shrinkage"), words)
+    if posterior.apart.all():
+        raise ValueError("`result` must have scores between 0 and 1 for a PyMC model; all are exactly 0 or 1.")
+    return pymc_model(getattr(posterior, part))
+
+
+def _score_cells(posterior: Any) -> "pm.Model":
+    from bayescal.verify.pymc_models import score_cells_model
+
+    counts = posterior.counts
+    if counts.weighted or counts.clusters is not None:
+        raise ValueError("`result` must be of rows without weights and without clusters for a PyMC model.")
+    n_cells = 2 * counts.n_bins ** len(counts.models)
+    if n_cells > MOST_SCORE_CELLS:
+        raise ValueError(
+            f"`result` must have at most {MOST_SCORE_CELLS} joint cells of outcome and scores for a PyMC model, not "
+            f"{n_cells}: 2 outcomes times {counts.n_bins} ranges of scores for each of {len(counts.models)} models. "
+            "Use fewer thresholds, or one model."
+        )
+    return score_cells_model(counts, posterior.pseudo_rows)
+
+
+def _segments(result: Any) -> "pm.Model":
+    if result.model != "segments":
+        raise ValueError(
+            "`result` must have `model='segments'` for a PyMC model, as from `bayescal.cumulative.difference(y_true, "
+            "y_prob).posterior(model='segments')`: half of these draws come from a confidence distribution, which has "
+            "no prior."
+        )
+    return pymc_model(result.drawn.posterior)
+
+
+# --- targets without labels
+
+
+def _class_frequencies(result: Any) -> "pm.Model":
+    from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior
+
+    if not result.method.startswith("cells"):
+        raise ValueError(
+            "`result` must be computed with `using='cells'` for a PyMC model: from probabilities, the recalibration "
+            "is drawn from a Normal approximation without the rows of the target."
+        )
+    return _class_priors(ClassPriorPosterior(result.counts))
+
+
+def _class_priors(posterior: Any) -> "pm.Model":
+    from bayescal.verify.twins.class_priors import frequency_model
+
+    return frequency_model(posterior)
+
+
+def _shift_evidence(result: Any) -> "pm.Model":
+    from bayescal.shift.statistics import CellShiftPosterior
+
+    counts = result.counts
+    return _cell_shift(CellShiftPosterior(counts.source.sum(axis=0), counts.target), cells=list(result.cells))
+
+
+def _cell_shift(posterior: Any, *, cells: list[str] | None = None) -> "pm.Model":
+    from bayescal.verify.twins.cell_shift import CellShiftTwin
+
+    return CellShiftTwin(posterior, {}).model(cells)
+
+
+#: Class of a result or posterior -> the function that writes its model; its subclasses have the same one.
+WRITERS: "dict[str, Callable[..., pm.Model]]" = {
+    "bayescal.posterior.dirichlet.DirichletPosterior": _dirichlet,
+    "bayescal.posterior.shrinkage.posterior.ShrinkagePosterior": _shrinkage,
+    "bayescal.posterior.pooling.posterior.PooledPosterior": _pooled,
+    "bayescal.posterior.pooling.posterior.GroupPosterior": _of_group,
+    "bayescal.posterior.random_effects.RandomEffectsPosterior": _random_effects,
+    "bayescal.clinical.slope.posterior.RecalibrationPosterior": _recalibration,
+    "bayescal.clinical.curve.posterior.SmoothCurvePosterior": _smooth_curve,
+    "bayescal.clinical.curve.posterior.CurvePosterior": _curve,
+    "bayescal.decisions.posterior.ScoreCellsPosterior": _score_cells,
+    "bayescal.shift.class_frequencies_posterior.ClassPriorPosterior": _class_priors,
+    "bayescal.shift.statistics.CellShiftPosterior": _cell_shift,
+    "bayescal.results.evaluation.Evaluation": _of_posterior,
+    "bayescal.results.grouped.GroupedEvaluation": _grouped,
+    "bayescal.results.over_datasets_draws.OverDatasets": _over_datasets,
+    "bayescal.clinical.slope.result.Recalibration": _of_posterior,
+    "bayescal.clinical.curve.result.CalibrationCurve": _of_posterior,
+    "bayescal.decisions.result.NetBenefit": _of_posterior,
+    "bayescal.cumulative.posterior_result.CumulativePosterior": _segments,
+    "bayescal.shift.class_frequencies.ClassPriors": _class_frequencies,
+    "bayescal.shift.label_shift_result.LabelShiftEvaluation": _label_shift,
+    "bayescal.shift.shift_evidence.ShiftEvidence": _shift_evidence,
+}
+
+
+def _has_parts(result: Any) -> str:
+    labels = getattr(result, "labels", None)
+    first = next(iter(result if labels is None else labels))
+    return f"it holds several results, and each has its own, as in `bayescal.pymc_model(result[{first!r}])`."
+
+
+def _has_choices(result: Any) -> str:
+    binning, n_bins = next(iter(result))
+    return f"each choice of bins has its own, as in `bayescal.pymc_model(result[{binning!r}, {n_bins}])`."
+
+
+def _summarises(result: Any) -> str:
+    return (
+        "its parts have one, as in `bayescal.pymc_model(result.decision_curve)` or "
+        f"`bayescal.pymc_model(result[{result.models[0]!r}].evaluation)`."
+    )
+
+
+_SCORE = (
+    "the distribution of a mean loss has the moments of a Bayesian bootstrap, which assumes no form of the losses. For "
+    "two classes, the model of the bins is `bayescal.pymc_model(bayescal.evaluate(y_true, y_prob))`."
+)
+_STATISTIC = "it is a statistic of the rows, and has no posterior."
+_OF_CURVE = (
+    "it is a statistic of the rows. Its posterior has one: `bayescal.pymc_model(bayescal.cumulative.difference(y_true, "
+    "y_prob).posterior(model='segments'))`."
+)
+_SEQUENTIAL = (
+    "its probabilities hold at all times without a prior. The rows of a window have one, as in "
+    "`bayescal.pymc_model(monitor.evaluate())`."
+)
+_OVER_FREQUENCIES = (
+    "its draws are pooled over draws of the class frequencies; each part has one, as in "
+    "`bayescal.pymc_model(posterior.parts[0])`."
+)
+#: Class of a result or posterior that has no model -> the reason and what has one, or a function that states them.
+WITHOUT: dict[str, str | Callable[[Any], str]] = {
+    "bayescal.results.evaluations.Evaluations": _has_parts,
+    "bayescal.results.of_groups.ByLabel": _has_parts,
+    "bayescal.results.bin_sensitivity.BinSensitivity": _has_choices,
+    "bayescal.clinical.result.ClinicalSummary": _summarises,
+    "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
+    "bayescal.results.scores.MultiClassScore": _SCORE,
+    "bayescal.results.scores.ScoreComparison": _SCORE,
+    "bayescal.results.decomposition._Decomposition": _STATISTIC,
+    "bayescal.shift.weights.WeightReport": _STATISTIC,
+    "bayescal.cumulative.base.Cumulative": _OF_CURVE,
+    "bayescal.cumulative.subpopulation_result.SubpopulationScreen": _OF_CURVE,
+    "bayescal.monitoring.monitor.CalibrationMonitor": (
+        "it holds counts; a window has one, as in `bayescal.pymc_model(monitor.evaluate())`."
+    ),
+    "bayescal.monitoring.result.Evidence": _SEQUENTIAL,
+    "bayescal.monitoring.result.ConfidenceSequence": _SEQUENTIAL,
+    "bayescal.planning.result.Plan": (
+        "it describes simulated studies. The pilot has one, as in "
+        "`bayescal.pymc_model(bayescal.evaluate_counts(counts))`."
+    ),
+    "bayescal.decisions.loss_ratio_result.LossRatio": (
+        "pseudo-rows are drawn anew at each threshold. Net benefits of the same counts have one: "
+        "`bayescal.pymc_model(bayescal.decisions.net_benefit_counts(result.counts))`."
+    ),
+    "bayescal.shift.over_priors.OverPriors": _OVER_FREQUENCIES,
+    "bayescal.shift.prior_likelihood.PriorLikelihoodPosterior": (
+        "the recalibration is drawn from a Normal approximation without the rows of the target. Class frequencies from "
+        "cells have one: `bayescal.pymc_model(bayescal.shift.class_priors(y_true, y_prob, y_prob_target))`."
+    ),
+}
+#: Things that come before a result -> the call that makes one.
+BEFORE = {
+    "bayescal.stats.binned.BinnedCounts": (
+        "Evaluate the counts first, as in `bayescal.pymc_model(bayescal.evaluate_counts(counts))`."
+    ),
+    "bayescal.clinical.slope.counts.LogitCounts": (
+        "Pass their result, as in `bayescal.pymc_model(bayescal.clinical.recalibration_counts(counts))`."
+    ),
+    "bayescal.decisions.counts.ThresholdCounts": (
+        "Pass their result, as in `bayescal.pymc_model(bayescal.decisions.net_benefit_counts(counts))`."
+    ),
+    "bayescal.shift.counts.ShiftCounts": (
+        "Pass their result, as in `bayescal.pymc_model(bayescal.shift.class_priors_counts(counts))`."
+    ),
+    "bayescal.stats.frozen.Frozen": "Pass the result that a function of the package computes from these counts.",
+    "bayescal.draws.Draws": "Pass the result from which the draws come, as in `bayescal.pymc_model(ev)`.",
+    "bayescal.draws.BinDraws": "Pass the result from which the draws come, as in `bayescal.pymc_model(ev)`.",
+}
