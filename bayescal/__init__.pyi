@@ -12,6 +12,7 @@ import bayescal.report.over_datasets
 import bayescal.results.bin_sensitivity
 import bayescal.results.classwise
 import bayescal.results.grouped
+import bayescal.results.model_sensitivity
 import bayescal.results.over_datasets
 import bayescal.shift.analysis
 import bayescal.shift.label_shift
@@ -159,6 +160,7 @@ plot_over_datasets = bayescal.report.over_datasets.plot_over_datasets
 BinSensitivity = bayescal.results.bin_sensitivity.BinSensitivity
 ClasswiseEvaluation = bayescal.results.classwise.ClasswiseEvaluation
 GroupedEvaluation = bayescal.results.grouped.GroupedEvaluation
+ModelSensitivity = bayescal.results.model_sensitivity.ModelSensitivity
 ComparisonOverDatasets = bayescal.results.over_datasets.ComparisonOverDatasets
 evaluate_shifted = bayescal.shift.analysis.evaluate_shifted
 evaluate_shifted_counts = bayescal.shift.label_shift.evaluate_shifted_counts

@@ -32,39 +32,70 @@ def datatree(
     attrs: Mapping[str, Any],
     sample_stats: Mapping[str, Any] | None = None,
     curves: Mapping[str, tuple[str, Sequence[float], Any]] | None = None,
+    kept: Any = None,
+    prior: Mapping[str, Any] | None = None,
 ) -> "xr.DataTree":
     """Build an ArviZ DataTree of scalars, vectors along the dimension `along`, and curves along their own dimensions.
 
-    `posterior` has draws of shape (n_draws,) or (n_draws, size); `observed`, `constant` and `coords` have shape
-    (size,). The coordinate named like the dimension is in every group; the others are in the observed and the constant
-    data only, because `arviz.summary` fails if some variables of the posterior have coordinates besides their dimension
-    and others do not. `sample_stats` are values per draw that are not parameters, such as the index of a sub-model;
-    plots and tables of the posterior do not include them. `curves` hold the name of their dimension, its coordinate,
-    and draws of shape (n_draws, n_points). All groups can be saved as netCDF.
+    `posterior` and `prior` have draws of shape (n_draws,) or (n_draws, size); `observed`, `constant` and `coords` have
+    shape (size,). The coordinate named like the dimension is in every group; the others are in the observed and the
+    constant data only, because `arviz.summary` fails if some variables of the posterior have coordinates besides their
+    dimension and others do not. `sample_stats` are values per draw that are not parameters, such as the index of a
+    sub-model; plots and tables of the posterior do not include them. `curves` hold the name of their dimension, its
+    coordinate, and draws of shape (n_draws, n_points). `kept` marks the elements of vectors that are in the posterior
+    and the prior. Quantities that have the same value in all draws of the posterior are constant data, because tables
+    and diagnostics of draws do not apply to them. All groups can be saved as netCDF.
     """
     _packages.require("arviz")
     import arviz as az
 
-    draws = {name: chains(values) for name, values in posterior.items()}
-    vectors = [name for name, values in draws.items() if values.ndim == 3] + [*observed, *constant]
-    curves = curves or {}
-    groups = {
-        "posterior": draws | {name: chains(values) for name, (_, _, values) in curves.items()},
-        "observed_data": dict(observed),
-        "constant_data": dict(constant),
-    }
+    labels, curves = np.asarray(coords[along]), curves or {}
+    kept = np.ones(len(labels), bool) if kept is None else kept
+    draws = {name: _kept(values, kept) for name, values in posterior.items()}
+    fixed = [name for name, values in draws.items() if ((values == values[:1]) | (values != values)).all()]
+    varying = {name: values for name, values in draws.items() if name not in fixed}
+    groups = {"posterior": varying | {name: np.asarray(values) for name, (_, _, values) in curves.items()}}
+    if prior is not None:
+        groups["prior"] = {name: _kept(prior[name], kept) for name in varying if name in prior}
     if sample_stats:
-        groups["sample_stats"] = {name: chains(values) for name, values in sample_stats.items()}
+        groups["sample_stats"] = dict(sample_stats)
+    dims = {name: [along] for name, values in varying.items() if values.ndim == 2}
     tree = az.from_dict(
-        groups,
-        dims={name: [along] for name in vectors} | {name: [of] for name, (of, _, _) in curves.items()},
-        coords={along: coords[along]} | {of: list(at) for of, at, _ in curves.values()},
+        {group: {name: chains(values) for name, values in of.items()} for group, of in groups.items()},
+        dims=dims | {name: [of] for name, (of, _, _) in curves.items()},
+        coords={along: labels[kept]} | {of: list(at) for of, at, _ in curves.values()},
     )
+    once = {name: np.asarray(posterior[name])[0] for name in fixed}
+    data = {"observed_data": dict(observed), "constant_data": {**constant, **once}}
+    vectors = [name for of in data.values() for name, values in of.items() if np.ndim(values)]
     beside = {name: (along, np.asarray(values)) for name, values in coords.items() if name != along}
-    for group in ("observed_data", "constant_data"):
-        tree[group] = tree[group].to_dataset().assign_coords(beside)
+    whole = az.from_dict(data, dims={name: [along] for name in vectors}, coords={along: labels})
+    for group in data:
+        tree[group] = whole[group].to_dataset().assign_coords(beside)
     tree.attrs.update(attrs)
     return tree
+
+
+def add_draws(tree: "xr.DataTree", group: str, name: str, draws: Any, along: str, coords: Mapping[str, Any]) -> None:
+    """Add a group of one quantity, with draws of shape (n_draws, size) along a dimension."""
+    import xarray as xr
+
+    values = chains(draws)
+    every = {"chain": np.arange(values.shape[0]), "draw": np.arange(values.shape[1]), **coords}
+    tree[group] = xr.Dataset({name: (("chain", "draw", along), values)}, every)
+
+
+def add_values(tree: "xr.DataTree", group: str, name: str, values: Any, along: str, coords: Mapping[str, Any]) -> None:
+    """Replace a group by one quantity without draws, of shape (size,), along a dimension."""
+    import xarray as xr
+
+    tree[group] = xr.Dataset({name: (along, np.asarray(values))}, coords)
+
+
+def _kept(values: Any, kept: np.ndarray) -> np.ndarray:
+    """Return draws as an array; of vectors, the elements that are kept."""
+    array = np.asarray(values)
+    return array[:, kept] if array.ndim == 2 else array
 
 
 def tree_of_arrays(

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 #: Module -> the functions that need it, as the beginning of a sentence, and the package to install.
 NEEDED = {
-    "arviz": ("Summary tables and data trees need", "arviz"),
+    "arviz": ("Summary tables, data trees and leave-one-out values need", "arviz"),
     "duckdb": ("Files of predictions need", "duckdb"),
     "jinja2": ("HTML pages need", "jinja2"),
     "matplotlib": ("Plots need", "matplotlib"),

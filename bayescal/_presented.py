@@ -202,6 +202,7 @@ class Presented:
             - `ComparisonOverDatasets`: ``first`` and ``second``, one row per pair;
             - `CalibrationMonitor`, `Evidence` and `ConfidenceSequence`: ``window``; the first two have no intervals;
             - `BinSensitivity`: ``binning`` and ``n_bins``;
+            - `ModelSensitivity`: ``model`` and ``prior``;
             - `Recalibration` and `CalibrationCurve`: ``quantity``, and `GroupedRecalibration`: ``group`` and
               ``quantity``;
             - `ClinicalSummary`: ``model`` and ``quantity``, such as ``net_benefit at 0.1``;

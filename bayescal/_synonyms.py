@@ -63,6 +63,7 @@ DRAWS = {
     "Evaluation": "result.ece", "ClasswiseEvaluation": "result.ece", "GroupedEvaluation": "result.overall.ece",
     "Comparison Change ScoreComparison SurvivalComparison": "result.difference(first, second)",
     "ComparisonOverDatasets": "result.difference(first, second)", "BinSensitivity": "result.average",
+    "ModelSensitivity": "result[model, prior].ece",
     "Recalibration": "result.slope", "GroupedRecalibration": "result.overall.slope", "CalibrationCurve": "result.ici",
     "ClinicalSummary": "result.evaluation.ece", "NetBenefit": "result.net_benefit[model]",
     "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
@@ -358,6 +359,7 @@ TABLE = (
     Meant("summary report results", "The table is", ("table()", "to_frame()")),
     Meant("dataframe df frame todataframe topandas todf asdataframe tocsv toexcel tomarkdown", "The data frame is",
           ("to_frame()",)),
+    Meant("waic psis psisloo crossvalidation loocv elpd", "Leave-one-out cross-validation is", ("loo()",)),
     Meant("idata inferencedata posterior prior toinferencedata toarviz toxarray tonetcdf todataset", "Draws for ArviZ "
           "are", ("to_datatree()",)),
     Meant("pymc pymcmodel aspymc graphviz mermaid modelgraph", "The model in PyMC is written by", ("to_pymc()",),

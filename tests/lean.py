@@ -81,7 +81,7 @@ def refused():
         file = Path(folder, "rows.csv")
         file.write_text("y,p\n0,0.3\n1,0.8\n", encoding="ascii")
         tried = {
-            "arviz": [ev.summary, ev.to_datatree, compared.summary],
+            "arviz": [ev.summary, ev.to_datatree, ev.loo, compared.summary],
             "pandas": [ev.to_frame, bc.cumulative_difference(rows.y, rows.p).curve_frame],
             "matplotlib": list(plots(rows)),
             "jinja2": [ev.to_html, lambda: ev.to_html(Path(folder, "page.html"))],

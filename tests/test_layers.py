@@ -313,9 +313,9 @@ def test_the_reader_of_arrows(rows, said):
 def test_modules_that_are_imported_by_their_name():
     """Such an import evades the tests above.
 
-    Results name the files that write them and their models, the registries their estimands, kinds of counts and pages
-    of topics, the package, in an error, their synonyms, the program the commands of topics, and each command the
-    function whose defaults its help shows.
+    Results name the files that write them and their models, an evaluation the analysis of its sensitivity, the
+    registries their estimands, kinds of counts and pages of topics, the package, in an error, their synonyms, the
+    program the commands of topics, and each command the function whose defaults its help shows.
     """
     found = set()
     for path in FILES:
@@ -330,6 +330,7 @@ def test_modules_that_are_imported_by_their_name():
         ("_presented.py", "'bayescal.verify.models'"),
         ("app.py", "f'bayescal.{topic}.command'"),
         ("cli/command.py", "module"),
+        ("results/model_checks.py", "'bayescal.analyses.model_sensitivity'"),
         ("report/topics.py", "f'bayescal.{folders[0]}.page'"),
         (
             "stats/stored.py",

@@ -60,6 +60,7 @@ RESULTS = {
     "Comparison": bc.compare(Y, MODELS, **FAST),
     "ComparisonOverDatasets": OVER_DATASETS,
     "BinSensitivity": bc.bin_sensitivity(Y, P, n_bins=(5, 10), **FAST),
+    "ModelSensitivity": bc.evaluate(Y, P, **FAST).sensitivity(priors={}),
     "CumulativeDifference": bc.cumulative_difference(Y, P),
     "SubpopulationDifference": bc.cumulative_difference_subpopulation(Y, P, P > 0.5),
     "CumulativePosterior": bc.cumulative_difference(Y, P).posterior(50, rng=1),

@@ -27,7 +27,7 @@ FORMER = [
     "CorpDecomposition", "CovariateShiftEvaluation", "CumulativeBand", "CumulativeDifference",
     "CumulativePosterior", "CurveBand", "Draws", "Estimand", "Evaluation", "Evidence", "GroupedEvaluation",
     "GroupedNetBenefit", "GroupedRecalibration", "InvalidRows", "IsotonicRecalibration", "LabelShiftClasses",
-    "LabelShiftEvaluation", "LogisticRecalibration", "LogitCounts", "LossRatio", "ModelParts",
+    "LabelShiftEvaluation", "LogisticRecalibration", "LogitCounts", "LossRatio", "ModelParts", "ModelSensitivity",
     "MultiClassScore", "MurphyDecomposition", "NetBenefit", "PairedCounts", "Plan", "Predictions",
     "Recalibration", "ScoreComparison", "ShiftCells", "ShiftCounts", "ShiftEvidence", "SubpopulationDifference",
     "SubpopulationScreen", "SurvivalComparison", "SurvivalCounts", "SurvivalEvaluation", "SurvivalHorizons",

@@ -44,6 +44,7 @@ RESERVED = frozenset(
         "group",
         "intercept",
         "label",
+        "loo",
         "lp_error",
         "mass",
         "model",
@@ -63,6 +64,7 @@ RESERVED = frozenset(
         "regret",
         "remarks",
         "row",
+        "sensitivity",
         "sentence",
         "sheet",
         "slope",
@@ -76,6 +78,7 @@ RESERVED = frozenset(
         "to_html",
         "to_json",
         "to_latex",
+        "under_prior",
         "weight_report",
         "window",
     }

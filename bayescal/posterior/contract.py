@@ -2,6 +2,9 @@
 
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.stats.contract import Counts
@@ -61,6 +64,18 @@ class HasParameters(Protocol):
 
     def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> ShrinkageDraws:
         """Draw the bins and the parameters; the bins are those of `sample` with the same `rng`."""
+
+
+@runtime_checkable
+class PredictsOutcomes(Protocol):
+    """A posterior with exact predictive probabilities of outcomes, given the bins and their mean confidences."""
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        """Log probability of the sequence of outcomes, given the bins of the rows."""
+
+    def log_left_out(self) -> NDArray[np.float64]:
+        """Log probability of the outcome of one row given all other rows, by outcome and bin; NaN in empty cells."""
 
 
 @runtime_checkable

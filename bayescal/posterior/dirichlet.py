@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaln
 
 from bayescal import _checks
 from bayescal._meant import public
@@ -192,6 +193,29 @@ class DirichletPosterior:
     def ece_sd(self) -> float:
         """Posterior standard deviation of the ECE, by quadrature without random numbers; see `ece_mean`."""
         return float(np.sqrt(self.ece_variance()))
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        r"""Log probability of the sequence of outcomes, given the bins of the rows.
+
+        It is :math:`\sum_b \log \mathrm{B}(\alpha_{1b} + k_b, \alpha_{0b} + n_b - k_b) - \log \mathrm{B}(\alpha_{1b},
+        \alpha_{0b})`, without the probabilities of the bins and of the confidences.
+        """
+        return float((betaln(*self.accuracy_parameters) - betaln(self.alpha[1], self.alpha[0])).sum())
+
+    def log_left_out(self) -> Floats:
+        r"""Log probability of the outcome of one row given all other rows, for each cell of outcome and bin.
+
+        Returns
+        -------
+        ndarray, shape (2, n_bins)
+            :math:`\log \{(\alpha_{zb} + n_{zb} - 1) / (\alpha_b + n_b - 1)\}`; outcome 0 in the first row; NaN for
+            cells without rows.
+        """
+        a, b = self.accuracy_parameters
+        cells, rows = np.stack([b, a]), np.stack([b - self.alpha[0], a - self.alpha[1]])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(rows > 0, np.log(cells - 1) - np.log(cells.sum(axis=0) - 1), np.nan)
 
     def _gap_moments(self) -> tuple[Floats, Floats]:
         """Return E|theta - mu| and E(theta - mu)^2 of each bin."""

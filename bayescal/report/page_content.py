@@ -11,6 +11,7 @@ from bayescal.report import tables
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
+from bayescal.report.model_sensitivity import plot_model_sensitivity
 from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
@@ -23,6 +24,7 @@ from bayescal.results.comparison import Compared, Comparison
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.model_sensitivity import ModelSensitivity
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.scores import MultiClassScore, ScoreComparison
 
@@ -169,6 +171,14 @@ def _(result: BinSensitivity) -> Content:
     first = next(iter(result.evaluations.values()))
     picture = Picture("Intervals by number of bins", partial(drawn, partial(plot_bin_sensitivity, result), WIDTH, 4.4))
     return Content("Choice of bins", sheet, [one_table("Choices of bins", sheet)], first._row_numbers(), [picture])
+
+
+@content.register
+def _(result: ModelSensitivity) -> Content:
+    sheet, rows = result.sheet(whole=True), result._first._row_numbers()
+    height = 1.1 + rows_height([", ".join(choice) for choice in result])
+    picture = Picture("Intervals by model", partial(drawn, partial(plot_model_sensitivity, result), WIDTH, height))
+    return Content("Choice of model and prior", sheet, [one_table("Models and priors", sheet)], rows, [picture])
 
 
 @content.register

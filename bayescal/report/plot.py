@@ -11,6 +11,7 @@ from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.drawing import axes_or_new
 from bayescal.report.forest import draw_scores, plot_forest
+from bayescal.report.model_sensitivity import plot_model_sensitivity
 from bayescal.report.over_datasets import plot_over_datasets
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.topics import load_page_of
@@ -19,6 +20,7 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.model_sensitivity import ModelSensitivity
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.scores import MultiClassScore, ScoreComparison
 
@@ -62,6 +64,7 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     - `ComparisonOverDatasets`: `plot_over_datasets`;
     - `MultiClassScore` and `ScoreComparison`: one interval per classifier;
     - `BinSensitivity`: `plot_bin_sensitivity`;
+    - `ModelSensitivity`: one interval per model and prior, and leave-one-out differences;
     - `CalibrationCurve`: `plot_calibration_curve`;
     - `Recalibration`: `plot_recalibration`;
     - `NetBenefit` and `ClinicalSummary`: `plot_decision_curve`;
@@ -106,6 +109,7 @@ drawn_by_type.register(ClasswiseEvaluation, plot_forest)
 drawn_by_type.register(Comparison, plot_comparison)
 drawn_by_type.register(ComparisonOverDatasets, plot_over_datasets)
 drawn_by_type.register(BinSensitivity, plot_bin_sensitivity)
+drawn_by_type.register(ModelSensitivity, plot_model_sensitivity)
 
 
 @drawn_by_type.register(MultiClassScore)

@@ -91,11 +91,14 @@ class PosteriorShapes:
     """Content of a posterior plot of the ECE."""
 
     posterior: Density
+    prior: Density | None  # only if asked for
     null: Density | None  # of the plug-in value if the classifier were calibrated; None without rows
     plug_in: float  # NaN without rows
 
 
-def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float = 0.95) -> PosteriorShapes:
+def posterior_shapes(
+    evaluation: Evaluation | ClasswiseEvaluation, prob: float = 0.95, *, prior: bool = False
+) -> PosteriorShapes:
     """Compute the values that `plot_posterior` draws; TypeError if `evaluation` is something else.
 
     >>> import bayescal as bc
@@ -104,9 +107,13 @@ def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float =
     (0.2, True)
     """
     require_evaluation(evaluation)
+    _checks.one_of("prior", prior, [True, False])
+    if prior and not isinstance(evaluation, Evaluation):
+        raise TypeError("`prior=True` draws the prior of one Evaluation; choose a class, as in `evaluation[label]`.")
     has_null = isinstance(evaluation, ClasswiseEvaluation) or evaluation.null_bin_draws is not None
     return PosteriorShapes(
         posterior=density_of(evaluation.ece, prob),
+        prior=density_of(evaluation.under_prior().ece, prob) if isinstance(evaluation, Evaluation) and prior else None,
         null=density_of(evaluation.null, prob) if has_null else None,
         plug_in=evaluation.plug_in,
     )
@@ -118,7 +125,9 @@ def plot_posterior(
     ax: "Axes | None" = None,
     *,
     prob: float = 0.95,
+    prior: bool = False,
     color: Any = None,
+    prior_color: Any = None,
     null_color: Any = None,
     reference_color: Any = None,
 ) -> "Axes":
@@ -136,8 +145,13 @@ def plot_posterior(
         Where to draw. By default on a new pyplot figure.
     prob : float, default 0.95
         Probability of the interval, in (0, 1).
+    prior : bool, default False
+        Whether to draw the prior below the posterior, as `Evaluation.under_prior` has it. The axis ends near the upper
+        end of its interval.
     color : matplotlib color, optional
         Colour of the posterior.
+    prior_color : matplotlib color, optional
+        Colour of the prior.
     null_color : matplotlib color, optional
         Colour of the null distribution.
     reference_color : matplotlib color, optional
@@ -151,7 +165,7 @@ def plot_posterior(
     Raises
     ------
     TypeError
-        If `evaluation` is not an evaluation, or `ax` is not an Axes.
+        If `evaluation` is not an evaluation, or `ax` is not an Axes; if there is no prior to draw, as for all classes.
     ValueError
         If `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
@@ -174,7 +188,7 @@ def plot_posterior(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['posterior', 'if calibrated']
     """
-    shapes = posterior_shapes(evaluation, prob)
+    shapes = posterior_shapes(evaluation, prob, prior=prior)
     ax = axes_or_new(ax, figsize=(6.0, 3.8))
     from matplotlib.ticker import MaxNLocator  # `axes_or_new` says if matplotlib is not installed
 
@@ -183,6 +197,9 @@ def plot_posterior(
     rows = [("posterior", shapes.posterior, _checks.color("color", color, default.blue), 1.0)]
     null_color = _checks.color("null_color", null_color, default.grey)
     reference_color = _checks.color("reference_color", reference_color, default.orange)
+    prior_color = _checks.color("prior_color", prior_color, default.cycle[2])
+    if shapes.prior is not None:
+        rows.append(("prior", shapes.prior, prior_color, 0.7))
     if shapes.null is not None:
         rows.append(("if calibrated", shapes.null, null_color, 0.7))
     bases: list[float] = []
@@ -191,7 +208,9 @@ def plot_posterior(
         base -= 0.0 if not bases else height + 0.42
         bases.append(base)
         draw_density(ax, density, base, height, colour)
-    right = 1.06 * max(max(d.high, *d.x[-1:], *d.stem_x[-1:]) for _, d, _, _ in rows)
+    right = 1.06 * max(max(d.high, *d.x[-1:], *d.stem_x[-1:]) for _, d, _, _ in rows if d is not shapes.prior)
+    if shapes.prior is not None:  # the tail of a wide prior would leave little room for the posterior
+        right = max(right, 1.06 * shapes.prior.high)
     right = max(right, 1.06 * np.nan_to_num(shapes.plug_in), 1e-6)
     ax.set(xlim=(-0.02 * right, right), ylim=(bases[-1] - 0.3, 1.3))
     key = f"dot: mean, bar: {100 * prob:g} % interval"

@@ -1,17 +1,17 @@
 """BinSensitivity: one estimand for several choices of bins."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bayescal import _checks, _presented, _render
+from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal.draws import Draws
-from bayescal.estimands.estimand import Estimand
 from bayescal.results import wording
+from bayescal.results.choices import Choices
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several
 
@@ -23,7 +23,7 @@ UNEQUAL_BIN = 1.1
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class BinSensitivity(_presented.Presented):
+class BinSensitivity(Choices[Choice, Evaluation]):
     """One estimand of the same rows for several choices of bins.
 
     Made by `bin_sensitivity`; printing it shows the sentence and one line per choice.
@@ -52,24 +52,11 @@ class BinSensitivity(_presented.Presented):
     'event ECE, 5 equal-width bins [a, b), N = 2000, shrinkage model'
     """
 
-    evaluations: Mapping[Choice, Evaluation]
-    estimand: Estimand
     fine: str
     merged: Mapping[Choice, float]
 
     _index = ("binning", "n_bins")
-
-    def __getitem__(self, choice: Choice) -> Evaluation:
-        """Return the evaluation of a choice, as in ``result["equal-width", 15]``."""
-        if choice not in self.evaluations:
-            raise KeyError(f"no choice {choice!r} among {list(self.evaluations)!r}.")
-        return self.evaluations[choice]
-
-    def __iter__(self) -> Iterator[Choice]:
-        return iter(self.evaluations)
-
-    def __len__(self) -> int:
-        return len(self.evaluations)
+    _several, _the_choice, _one = "choices of bins", "the choice of bins", "choice"
 
     @cached_property
     def average(self) -> Draws:
@@ -123,23 +110,8 @@ class BinSensitivity(_presented.Presented):
             of the intervals.
         """
         rows = self.table(prob)
-        width = float(np.mean([row["high"] - row["low"] for row in rows]))
-        least, most = (choose(rows, key=lambda row: row["mean"]) for choose in (min, max))
-        d = _render.decimals(width)
-        words = self.estimand.words(self._first.counts.target)
-        spread = most["mean"] - least["mean"]
-        text = (
-            f"For {len(rows)} choices of bins, the posterior mean of the {words} lies between "
-            f"{_render.number(least['mean'], d)} ({_in_words(least)}) and {_render.number(most['mean'], d)} "
-            f"({_in_words(most)}). "
-        )
-        if width > 0:
-            verdict = "less" if spread < width else "more"
-            text += (
-                f"This range is {_ratio(spread / width)} times the mean width of the {100 * prob:g} % intervals "
-                f"({_render.number(width, d)}): the choice of bins matters {verdict} than the uncertainty given one "
-                "choice."
-            )
+        text = self._range(rows, prob)
+        d = _render.decimals(float(np.mean([row["high"] - row["low"] for row in rows])))
         plug_in = [row["plug_in"] for row in rows]
         if not np.isfinite(plug_in).all():
             return text.strip()
@@ -171,7 +143,7 @@ class BinSensitivity(_presented.Presented):
                 f"largest bin has {worst:.2f} times an equal share."
                 + (" Count on finer bins for a smaller difference." if worst > UNEQUAL_BIN else "")
             )
-        fewer = [_in_words(row) for row in self.table() if row["bins"] < row["n_bins"]]
+        fewer = [self._in_words(row) for row in self.table() if row["bins"] < row["n_bins"]]
         if fewer:
             texts.append(f"Rows with equal confidences leave fewer bins than asked for: {', '.join(fewer)}.")
         names = {f"{number} {binning} bins": each.remarks for (binning, number), each in self.evaluations.items()}
@@ -181,24 +153,11 @@ class BinSensitivity(_presented.Presented):
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         d = max(wording.decimals(each) for each in self._draws_by_choice.values())
         columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
-        rows = [[_in_words(row), *(_render.number(row[name], d) for name in columns)] for row in self.table()]
+        rows = [[self._in_words(row), *(_render.number(row[name], d) for name in columns)] for row in self.table()]
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self.remarks, question=self.spec)
 
-    @property
-    def _first(self) -> Evaluation:
-        return next(iter(self.evaluations.values()))
-
-    @cached_property
-    def _draws_by_choice(self) -> dict[Choice, Draws]:
-        return {choice: each.draws(self.estimand) for choice, each in self.evaluations.items()}
+    def _in_words(self, row: Mapping[str, Any]) -> str:
+        return f"{row['n_bins']} {row['binning']} bins"
 
     def __repr__(self) -> str:
         return f"BinSensitivity({self.sentence()})"
-
-
-def _in_words(row: Mapping[str, Any]) -> str:
-    return f"{row['n_bins']} {row['binning']} bins"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.1f}" if value >= 0.095 else f"{value:.2f}"

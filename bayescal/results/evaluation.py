@@ -29,12 +29,12 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.joint import with_ranks_of
 from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.results import wording
+from bayescal.results.model_checks import ModelChecks
 from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
 #: Together with the seed of the bins, this number seeds the draws of the mean losses within bins.
 WITHIN_BINS = 1
@@ -42,7 +42,7 @@ WITHIN_BINS = 1
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(_presented.Presented):
+class Evaluation(ModelChecks, _presented.Presented):
     """The posterior of how well one classifier is calibrated on one binary problem.
 
     Returned by `evaluate` or `evaluate_counts`; printing it shows the sentence, the table and the specification.
@@ -437,24 +437,18 @@ class Evaluation(_presented.Presented):
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({each.name: self.draws(each) for each in self._chosen(estimands)}, prob, **options)
 
-    def to_datatree(self) -> "xr.DataTree":
-        """Everything as an ArviZ DataTree.
-
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``; under the
-            shrinkage model also intercept and slope), ``observed_data`` (rows, positives, effective rows per bin) and
-            ``constant_data`` (edges, observed means). For bins with mass 0, accuracy, confidence and gap are NaN. Under
-            the shrinkage model ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into the
-            attribute ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a quantity.
-            In ``observed_data`` and ``constant_data``, ``bin`` has the coordinates bin_low, bin_high, n and
-            mean_confidence; ``posterior.gap.assign_coords(constant_data.coords)`` adds them to the draws.
-            ``.to_netcdf`` and `arviz.from_netcdf` keep all of it.
-        """
-        attrs = {"spec": self.spec, "model": self.model, "target": self.counts.target, "plug_in_ece": self.plug_in}
-        parameters = self.parameters if isinstance(self.posterior, HasParameters) else None
-        return datatree(self.counts, self.posterior, self.bin_draws, self.draws, parameters, attrs)
+    def _with(self, posterior: Any, *, model: str = "", counts: Counts | None = None) -> "Evaluation":
+        """Return the evaluation under another posterior of the same counts, or of empty counts."""
+        return Evaluation(
+            counts=self.counts if counts is None else counts,
+            posterior=posterior,
+            bin_draws=posterior.sample(len(self.bin_draws), rng=self.bin_draws_seed),
+            null_bin_draws=self.null_bin_draws if counts is None else None,
+            model=model or self.model,
+            bin_draws_seed=self.bin_draws_seed,
+            dirichlet_seed=self.dirichlet_seed,
+            label=self.label,
+        )
 
     def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows.
@@ -527,48 +521,3 @@ def _attribute(estimand: Estimand) -> property:
 
 for _estimand in registered().values():
     setattr(Evaluation, _estimand.name, _attribute(_estimand))
-
-
-def datatree(
-    counts: Counts,
-    posterior: Posterior,
-    bin_draws: BinDraws,
-    draws: Callable[[Estimand], Draws],
-    parameters: ShrinkageDraws | None,
-    attrs: Mapping[str, Any],
-) -> "xr.DataTree":
-    """Return the groups that `Evaluation.to_datatree` describes; `draws` returns the draws of an estimand."""
-    reported = [each for each in registered().values() if each.reported and each.available(counts)]
-    variables: dict[str, Any] = {each.name: draws(each) for each in reported if each.coordinate is None}
-    variables |= _bins(bin_draws)
-    sample_stats = {}
-    if parameters is not None:
-        variables |= {"intercept": parameters.intercept, "slope": parameters.slope}
-        sample_stats["sub_model"] = parameters.sub_model
-    attrs = {**attrs, "prior": posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
-    if isinstance(posterior, HasHypotheses):
-        attrs |= {"p_calibrated": posterior.p_calibrated, "sub_models": list(posterior.probabilities)}
-    edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}
-    observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
-    return _arviz.datatree(
-        variables,
-        observed={"n_rows": counts.n, "n_positive": counts.k, "effective_n": counts.effective_n},
-        constant={
-            **{f"{k}_edge": v for k, v in edges.items()},
-            **{f"{k}_of_bin": v for k, v in observed_means.items()},
-        },
-        along="bin",
-        coords={"bin": np.arange(len(counts.bins)), **edges, "n": counts.n, "mean_confidence": counts.mean_confidence},
-        attrs=attrs,
-        sample_stats=sample_stats,
-        curves={each.name: (*each.coordinate, draws(each).values) for each in reported if each.coordinate},
-    )
-
-
-def _bins(draws: BinDraws) -> dict[str, Any]:
-    """Return the draws of each bin; NaN where its mass is 0, since its accuracy is not estimated."""
-    shape, left_out = draws.accuracy.shape, ~draws.mass.any(axis=0)
-    arrays = {"mass": np.broadcast_to(draws.mass, shape)}
-    for name in ("accuracy", "confidence", "gap"):
-        arrays[name] = np.where(left_out, np.nan, np.broadcast_to(getattr(draws, name), shape))
-    return arrays

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arviz import chains
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
@@ -231,18 +232,20 @@ class SurvivalEvaluation(Evaluation):
         cells = [LABEL, *(_render.number(value, d) for value in list(row.values())[1:])]
         return replace(sheet, rows=[*sheet.rows, cells])
 
-    def to_datatree(self) -> "xr.DataTree":
+    def to_datatree(self, *, prior: bool = False, predictive: bool | str = False) -> "xr.DataTree":
         """Everything as an ArviZ DataTree; see `Evaluation.to_datatree`.
+
+        There is no `prior`, and with censored rows no prediction.
 
         ``posterior`` also holds ``observed_expected``; the attributes hold the horizon and the share that is not
         followed, and ``observed_data`` the number of rows per bin that are censored before the horizon.
         """
-        tree = super().to_datatree()
-        posterior, observed = tree["posterior"].to_dataset(), tree["observed_data"].to_dataset()
+        tree = super().to_datatree(prior=prior, predictive=predictive)
+        posterior, numbers = tree["posterior"].to_dataset(), "constant_data" if predictive else "observed_data"
         if expects_events(self.counts):
-            ratio = posterior["ece"].copy(data=self.observed_expected.values.reshape(posterior["ece"].shape))
-            tree["posterior"] = posterior.assign({NAME: ratio})
-        tree["observed_data"] = observed.assign(n_censored=observed["n_rows"].copy(data=self.counts.n_censored))
+            ratio = chains(self.observed_expected.values)
+            tree["posterior"] = posterior.assign({NAME: (("chain", "draw"), ratio)})
+        tree[numbers] = tree[numbers].to_dataset().assign(n_censored=("bin", self.counts.n_censored))
         tree.attrs |= {"horizon": self.horizon, "not_followed": self.not_followed}
         return tree
 

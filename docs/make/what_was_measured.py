@@ -209,7 +209,7 @@ _SEQUENCES = Study(
 INTERVALS = (
     Interval(
         "ECE",
-        ("ece", "Evaluation"),
+        ("ece", "Evaluation", "ModelSensitivity"),
         (
             Study("coverage", {"method": "shrinkage"}),
             Study("hostile", {"method": "shrinkage"}, about="difficult populations"),

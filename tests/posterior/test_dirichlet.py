@@ -319,3 +319,17 @@ def test_dirichlets_of_several_vectors_have_their_own_means(close_to):
     sd = np.sqrt(mean * (1 - mean) / (parameters.sum(axis=-1, keepdims=True) + 1))
     close_to(drawn.mean(axis=0), mean, sd / np.sqrt(4000), "means")
     np.testing.assert_allclose(drawn.sum(axis=-1), 1)
+
+
+def test_the_marginal_likelihood_is_the_product_of_predictive_probabilities(counts):
+    """Outcomes arrive one after another; each has the predictive probability (alpha + count) / (sum of both)."""
+    alpha = np.array([[0.3, 0.5, 1.0], [0.7, 0.2, 0.4]])
+    product = 1.0
+    seen = alpha.copy()
+    for at, outcome in [(0, 0), (0, 1), (2, 1), (2, 0), (2, 1)]:
+        product *= seen[outcome, at] / seen[:, at].sum()
+        seen[outcome, at] += 1
+    posterior = dirichlet_posterior(counts, alpha=alpha)
+    assert np.exp(posterior.log_marginal_likelihood) == pytest.approx(product)
+    expected = np.log([[0.3 / 2.0, np.nan, 1.0 / 3.4], [0.7 / 2.0, np.nan, 1.4 / 3.4]])
+    np.testing.assert_allclose(posterior.log_left_out(), expected)

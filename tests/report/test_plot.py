@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 import bayescal as bc
 from bayescal._presented import Presented
 from bayescal.datasets.simulate import simulate
+from bayescal.report.model_sensitivity import plot_model_sensitivity
 
 ROWS = simulate(400, population="flat", rng=1)
 Y, P = ROWS.outcome, ROWS.confidence
@@ -51,6 +52,7 @@ DRAWN = {
         bc.plot_over_datasets,
     ),
     "BinSensitivity": (lambda: bc.bin_sensitivity(Y, P, n_bins=(5, 10), **FAST), bc.plot_bin_sensitivity),
+    "ModelSensitivity": (lambda: bc.evaluate(Y, P, **FAST).sensitivity(priors={}), plot_model_sensitivity),
     "CalibrationCurve": (lambda: bc.clinical.calibration_curve(Y, P, **FAST), bc.clinical.plot_calibration_curve),
     "Recalibration": (lambda: bc.clinical.recalibration(Y, P, **FAST), bc.clinical.plot_recalibration),
     "NetBenefit": (lambda: bc.net_benefit(Y, MODELS, [0.2, 0.5], **FAST), bc.decisions.plot_decision_curve),

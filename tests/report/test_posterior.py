@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from five_rows import rows, small
+from matplotlib.figure import Figure
 from scipy import stats
 
 import bayescal as bc
@@ -113,3 +114,20 @@ def test_classwise_has_a_posterior_and_no_diagram(axes) -> None:
     with pytest.raises(TypeError, match=r"one per class.*evaluation\['a'\]"):
         plot_reliability(evaluation)
     plot_reliability(evaluation["b"], axes())
+
+
+def test_the_prior_is_drawn_below_the_posterior():
+    ev = bc.evaluate([0, 1, 1, 1] * 50, [0.2, 0.4, 0.7, 0.9] * 50, bins=4, rng=1)
+    shapes = posterior_shapes(ev, prior=True)
+    assert (shapes.prior.mean, shapes.prior.low) == (ev.under_prior().ece.mean(), ev.under_prior().ece.interval()[0])
+    assert posterior_shapes(ev).prior is None
+    ax = bc.plot_posterior(ev, Figure().subplots(), prior=True, prior_color="green")
+    names = [label.get_text().partition("\n")[0] for label in ax.get_yticklabels()]
+    assert names == ["posterior", "prior", "if calibrated"]
+    assert ax.get_yticklabels()[1].get_color() == "#008000ff"
+    assert ax.get_xlim()[1] >= 1.06 * shapes.prior.high
+    with pytest.raises(ValueError, match="`prior` must be one of"):
+        bc.plot_posterior(ev, Figure().subplots(), prior="yes")
+    classes = bc.evaluate([0, 1], [[0.6, 0.4], [0.3, 0.7]], target="classwise", draws=50, rng=1)
+    with pytest.raises(TypeError, match="choose a class"):
+        bc.plot_posterior(classes, Figure().subplots(), prior=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal.posterior.shrinkage.independent.sampling import systematic
-from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
 from bayescal.stats.sums import effective_number
 
@@ -65,6 +65,11 @@ class LabelNoise:
         effective = effective_number(weight)
         accuracy = self.accuracy(share, rate)
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, effective)
+
+    def inverse_predictive(self) -> Floats:
+        """Return the posterior mean of 1 / p for each cell; see `SubModel`."""
+        share, rate, weight = self.nodes
+        return np.asarray(weight @ inverse_probabilities(self.accuracy(share, rate)))
 
     @property
     def off_probability(self) -> Floats:
@@ -138,6 +143,15 @@ class NoiseAtEnds:
             share = (low[cell, 0] + width[0] * rng.random(count)) ** 2
             accuracy[:, b] += share * (self._contrary_of(b) - self.confidence[b])
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
+
+    def inverse_predictive(self) -> Floats:
+        """Return the posterior mean of 1 / p for each cell; see `SubModel`."""
+        result = inverse_probabilities(self.confidence)
+        for b, (low, width, log_mass) in zip(self._bins, self._cells, strict=True):
+            share = (low[:, 0] + width[0] / 2) ** 2
+            accuracy = self.confidence[b] + share * (self._contrary_of(b) - self.confidence[b])
+            result[:, b] = inverse_probabilities(accuracy) @ _normalised(log_mass)
+        return result
 
     @property
     def off_probability(self) -> Floats:

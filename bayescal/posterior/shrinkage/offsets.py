@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
@@ -71,6 +71,14 @@ class EqualOffsets:
         """Return the posterior means of the amount and of rho."""
         amount = float(self.share.sum(axis=1) @ self.amounts)
         return {"amount": amount, "rho": float(self.share.sum(axis=0) @ np.array(self.prior.rho))}
+
+    def inverse_predictive(self) -> Floats:
+        """Return the posterior mean of 1 / p for each cell; see `SubModel`."""
+        up, down = (inverse_probabilities(self.shifted(sign * self.amounts[:, None])) for sign in (1, -1))
+        shifted = self.up_probability * up + (1 - self.up_probability) * down
+        i, j = np.indices(self._log_joint.shape).reshape(2, -1)
+        off, exact = self._off(i, j), inverse_probabilities(self.confidence)[:, None]
+        return np.asarray(self.share.ravel() @ ((1 - off) * exact + off * shifted[:, i]))
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""

@@ -31,6 +31,7 @@ from bayescal.posterior.shrinkage.prior import (
     ShrinkagePrior,
     allot,
     alternatives,
+    log_average,
     posterior_probabilities,
 )
 from bayescal.posterior.shrinkage.saturated import SaturatedBins, is_saturated
@@ -177,6 +178,45 @@ class ShrinkagePosterior:
         saturated = self._saturated.log_evidence
         evidence = {name: exact + relative + saturated for name, relative in self._evidence.items()}
         return evidence | {EXACT: exact + self._saturated.log_exact}
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        """Log probability of the sequence of outcomes, given the bins of the rows and their mean confidences.
+
+        That of the linear pool is the average over its families, weighted by their shares; `prior_odds` have no effect.
+        """
+        return log_average(self.taking_part.families, self.log_evidence, self.taking_part.pooled)
+
+    def log_left_out(self) -> Floats:
+        r"""Log probability of the outcome of one row given all other rows, for each cell of outcome and bin.
+
+        It is the average of the predictive probabilities under the sub-models, with their probabilities without the
+        row. Under one sub-model, the predictive probability is the ratio of the marginal likelihoods with and without
+        the row, :math:`1 / E[1 / p]`, with the posterior mean of the inverse of the probability p of its outcome given
+        the parameters and all other rows. The mean confidence of the bin stays that of all rows.
+
+        Returns
+        -------
+        ndarray, shape (2, n_bins)
+            Outcome 0 in the first row; NaN for cells without rows.
+        """
+        n, k, _ = self._bins.rows(np.ones_like(self._bins.used))
+        result = np.full((2, len(n)), np.nan)
+        result[:, self._bins.described] = self._log_left_out()
+        result[:, self._bins.saturated] = self._saturated.log_left_out()
+        return np.where(np.stack([n - k, k]) > 0, result, np.nan)
+
+    def _log_left_out(self) -> Floats:
+        """Return the log probabilities of `log_left_out` for the described bins, shape (2, n_described)."""
+        n, k, _ = self._rows
+        prior = self.taking_part
+        inverse = {name: self._sub_models[name].inverse_predictive() for name in self._evidence}
+        result = np.full((2, len(n)), np.nan)
+        for cell in zip(*np.nonzero(np.stack([n - k, k]) > 0), strict=True):
+            without = {name: evidence + np.log(inverse[name][cell]) for name, evidence in self._evidence.items()}
+            shares = posterior_probabilities(prior.families, without, prior.pooled)
+            result[cell] = np.log(sum(share / inverse[name][cell] for name, share in shares.items()))
+        return result
 
     @property
     def log_bayes_factor(self) -> float:

@@ -214,6 +214,29 @@ def posterior_probabilities(
     >>> {name: round(p, 3) for name, p in probability.items()}
     {'a': 0.125, 'b': 0.375, 'c': 0.5}
     """
+    inside, joint = _joint(families, evidence, pooled)
+    total = np.logaddexp.reduce(list(joint.values()))
+    return {name: float(np.exp(joint[family] - total)) * p for family, of in inside.items() for name, p in of.items()}
+
+
+def log_average(families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED) -> float:
+    """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models.
+
+    That of the pool is the average over its families, weighted by their shares.
+
+    >>> float(np.exp(log_average({"a": {"a": 1.0}, "b": {"b": 3.0}}, {"a": 0.0, "b": np.log(2.0)})))
+    1.75
+    """
+    _, joint = _joint(families, evidence, pooled)
+    weights = [sum(of.values()) for family, of in families.items() if family not in pooled]
+    total = sum(weights) + (POOL_WEIGHT if any(family in pooled for family in families) else 0.0)
+    return float(np.logaddexp.reduce(list(joint.values())) - np.log(total))
+
+
+def _joint(
+    families: Families, evidence: Mapping[str, float], pooled: Collection[str]
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """Return the probabilities within each family, and log prior weight times marginal likelihood of each family."""
     inside, joint = {}, {}
     for family, weights in families.items():
         each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
@@ -225,8 +248,7 @@ def posterior_probabilities(
         shares = pool_shares({family: joint[family] for family in pool})
         average = np.logaddexp.reduce([joint[family] + share for family, share in shares.items()])
         joint |= {family: np.log(POOL_WEIGHT) + average + share for family, share in shares.items()}
-    total = np.logaddexp.reduce(list(joint.values()))
-    return {name: float(np.exp(joint[family] - total)) * p for family, of in inside.items() for name, p in of.items()}
+    return inside, joint
 
 
 def pool_shares(log_evidence: Mapping[str, float]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Saturated bins, whose confidences are close to 0 or 1: each has its own share of contrary outcomes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -70,6 +70,23 @@ class SaturatedBins:
     def log_evidence(self) -> float:
         """Log marginal likelihood under the mixture of Betas."""
         return float(np.logaddexp.reduce(self._log_joint).sum())
+
+    def accuracy_mean(self) -> Floats:
+        """Posterior mean of the accuracies, shape (n_bins,)."""
+        a, b = self._parameters
+        contrary = (self.weights * a / (a + b)).sum(axis=0)
+        off = np.where(self._high, 1 - contrary, contrary)
+        return self.exact_probability * self.confidence + (1 - self.exact_probability) * off
+
+    def log_left_out(self) -> Floats:
+        """Log probability of the outcome of one row given all others, by outcome and bin; see `ShrinkagePosterior`."""
+        result = np.full((2, len(self.n)), np.nan)
+        for outcome, at in zip(*np.nonzero(np.stack([self.n - self.k, self.k]) > 0), strict=True):
+            place = np.arange(len(self.n)) == at
+            others = replace(self, n=self.n - place, k=self.k - place * outcome)
+            accuracy = others.accuracy_mean()[at]
+            result[outcome, at] = np.log(accuracy if outcome else 1 - accuracy)
+        return result
 
     @property
     def weights(self) -> Floats:

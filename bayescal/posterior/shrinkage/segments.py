@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, ndtr
 
-from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -116,6 +116,17 @@ class Segments:
         change += joint.sum(axis=0)
         change -= joint.sum(axis=1)
         return np.repeat(np.clip(np.cumsum(change)[:-1], 0, 1), self._sizes)
+
+    def inverse_predictive(self) -> Floats:
+        """Return the posterior mean of 1 / p for each cell; see `SubModel`."""
+        joint = self._segment_probability * self._off  # [end, start]
+        weight = np.zeros((self._blocks, len(self._middles)))  # posterior mass of each shift, by block
+        for end in range(1, self._blocks + 1):
+            mass = np.exp(self._shifted[end] - self._shifted[:end] + self._log_prior - self._log_slab[end, :end, None])
+            weight[:end] += np.cumsum(mass * joint[end, :end, None], axis=0)
+        weight = np.repeat(weight, self._sizes, axis=0)
+        shifted = (weight * inverse_probabilities(expit(self._origin[:, None] + self._middles))).sum(axis=2)
+        return shifted + (1 - self.off_probability) * inverse_probabilities(self.confidence)
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Return the moments of the sum over bins of `mass` times the absolute gap, on a finer grid."""

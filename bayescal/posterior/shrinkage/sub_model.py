@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
+from bayescal.stats.log_odds import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
 
@@ -94,6 +95,12 @@ class SubModelDraws(NamedTuple):
             )
 
 
+def inverse_probabilities(accuracy: Floats) -> Floats:
+    """Return 1 / (1 - accuracy) and 1 / accuracy on a new first axis; accuracies are clipped as in likelihoods."""
+    inside = np.clip(accuracy, VALUE_FLOOR, 1 - VALUE_FLOOR)
+    return np.stack([1 / (1 - inside), 1 / inside])
+
+
 class SubModel(Protocol):
     """One sub-model given the counts, integrated over its parameters."""
 
@@ -110,6 +117,13 @@ class SubModel(Protocol):
     @property
     def off_probability(self) -> Floats:
         """Posterior probability that a bin is off, shape (n_bins,)."""
+
+    def inverse_predictive(self) -> Floats:
+        """Return the posterior mean of 1 / p for each cell, shape (2, n_bins): outcome 0 first.
+
+        p is the probability of the outcome of one row of the cell, given the parameters and all other rows. The mean is
+        the ratio of the marginal likelihoods without and with that row. Values of cells without rows have no meaning.
+        """
 
     def parameter_means(self) -> dict[str, float]:
         """Return the posterior means of the parameters."""
@@ -135,6 +149,10 @@ class Exact:
     def off_probability(self) -> Floats:
         """Zero: no bin is off."""
         return np.zeros(len(self.confidence))
+
+    def inverse_predictive(self) -> Floats:
+        """Return the inverse probabilities of the outcomes at the mean confidences."""
+        return inverse_probabilities(self.confidence)
 
     def parameter_means(self) -> dict[str, float]:
         """Return an empty mapping: there are no parameters."""

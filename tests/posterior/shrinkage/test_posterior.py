@@ -299,3 +299,75 @@ def test_a_tiny_rho_does_not_underflow(rho, bins):
     counts = BinnedCounts.from_arrays(y_true, confidence, bins=bins)
     evidence = [shrinkage_posterior(counts, rho=r, sub_models=["sparse"]).log_evidence["sparse"] for r in (rho, 0.01)]
     assert evidence[0] - evidence[1] == pytest.approx(bins * np.log(rho / 0.01), rel=1e-10)
+
+
+def test_the_marginal_likelihood_averages_label_noise_and_exact_calibration():
+    """Quadrature over the share of noise, l = 1.25 u^2; prior weights 0.5 and 0.25."""
+    from scipy import integrate
+
+    n, k, c = np.array([20, 30, 25]), np.array([5, 13, 20]), np.array([0.2, 0.5, 0.8])
+    y = np.concatenate([np.r_[np.ones(ones), np.zeros(rows - ones)] for rows, ones in zip(n, k, strict=True)])
+    counts = BinnedCounts.from_arrays(y, np.repeat(c, n), bins=3)
+
+    def likelihood(noise):
+        accuracy = np.clip((1 - noise) * c + noise / 2, 0, 1)
+        return float(np.prod(accuracy**k * (1 - accuracy) ** (n - k)))
+
+    noisy = integrate.quad(lambda u: 1e20 * likelihood(1.25 * u**2), 0, 1, epsabs=0)[0]
+    posterior = shrinkage_posterior(counts, sub_models=["label_noise", "exact"])
+    expected = np.log((0.5 * noisy + 0.25 * 1e20 * likelihood(0.0)) / 0.75) - 20 * np.log(10)
+    assert posterior.log_marginal_likelihood == pytest.approx(expected, abs=1e-5)
+    left_out = np.exp(posterior.log_left_out())
+    for at in range(3):
+
+        def one_less(noise, at=at):
+            accuracy = np.clip((1 - noise) * c + noise / 2, 0, 1)
+            return likelihood(noise) / accuracy[at]
+
+        parts = [0.5 * integrate.quad(lambda u: 1e20 * one_less(1.25 * u**2), 0, 1, epsabs=0)[0], 0.25e20 * one_less(0)]
+        assert left_out[1, at] == pytest.approx((0.5 * noisy + 0.25e20 * likelihood(0.0)) / sum(parts), abs=1e-5)
+
+
+class OneRowLess:
+    """Counts without one row, with the mean confidences of all rows."""
+
+    def __init__(self, counts, outcome, at):
+        place = np.arange(len(counts.bins)) == at
+        self._counts = counts
+        self.effective_n, self.effective_k = counts.effective_n - place, counts.effective_k - place * outcome
+
+    def __getattr__(self, name):
+        return getattr(self._counts, name)
+
+
+#: Errors of the ratio of two marginal likelihoods, whose rules have different nodes.
+TOLERANCE = {"offset": 0.01, "sparse": 3e-3, "logistic_sparse": 3e-3}
+
+
+@pytest.mark.parametrize("ends", [0.05, 0.002])
+def test_inverse_predictive_probabilities_are_ratios_of_marginal_likelihoods(ends):
+    """For all sub-models and all cells, among them cells of a single row; the first bin may be crowded."""
+    n, k = np.array([60, 1, 30, 25, 40]), np.array([2, 1, 12, 20, 34])
+    c = np.array([ends, 0.3, 0.5, 0.7, 0.9])
+    y = np.concatenate([np.r_[np.ones(ones), np.zeros(rows - ones)] for rows, ones in zip(n, k, strict=True)])
+    posterior = shrinkage_posterior(BinnedCounts.from_arrays(y, np.repeat(c, n), bins=5))
+    assert (ENDS in posterior.probabilities) == (ends < 0.02)
+    cells = np.stack([n - k, k])
+    for outcome, at in zip(*np.nonzero(cells), strict=True):
+        others = ShrinkagePosterior(OneRowLess(posterior.counts, outcome, at), posterior.prior_options)
+        for name, sub_model in posterior._sub_models.items():
+            change = others._sub_models[name].log_evidence - sub_model.log_evidence
+            expected = change - np.log(c[at] if outcome else 1 - c[at])
+            found = np.log(sub_model.inverse_predictive()[outcome, at])
+            assert found == pytest.approx(expected, abs=TOLERANCE.get(name, 1e-3)), (name, outcome, at)
+
+
+@pytest.mark.parametrize("rows", [300, 1_000_000])
+def test_leaving_one_row_out_is_accurate_for_many_rows(simulated, rows):
+    """The sum over rows is below that given all rows by a few parameters, and not by errors of the integration."""
+    posterior = shrinkage_posterior(simulated(rows))
+    counts, accuracy = posterior.counts, posterior.sample(20_000, rng=1).accuracy.mean(axis=0)
+    number = np.stack([counts.n - counts.k, counts.k])
+    some = number > 0
+    given_all = (number[some] * np.log(np.stack([1 - accuracy, accuracy])[some])).sum()
+    assert 0 < given_all - (number[some] * posterior.log_left_out()[some]).sum() < 16

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from bayescal.posterior.beta_binomial import quick_absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
@@ -132,6 +132,46 @@ def _off_by_rho(bins: BinLikelihoods, share: Floats, eta: Floats) -> Iterator[tu
         yield share * by_rho[:, j], expit(np.log(rho / (1 - rho)) + odds)
 
 
+def inverse_predictive(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
+    """Return the posterior mean of 1 / p for each cell under one sub-model; see `SubModel`."""
+    n, k = bins.drifting.n, bins.drifting.k
+    others = np.stack([n - k, k])[:, None] - 1  # other rows of a cell: those of cells without rows have no meaning
+    total = np.zeros((2, len(n)))
+    tables = None
+    if model.residual == "sparse" and model.drift:
+        tables = [bins.slab.polynomials(each) for each in _log_inverse_off(bins, bins.slab.eta, bins.slab.by_tau)]
+    for start in range(0, len(model.share), CHUNK):
+        some = slice(start, start + CHUNK)
+        share, eta = model.share[some], bins.drifting.centre(*model.nodes.take(some).drift)
+        centre = np.stack([expit(-eta), expit(eta)])
+        if model.nodes.kappa is not None:
+            kappa = model.nodes.kappa[some, None]
+            total += share @ ((kappa + np.maximum(n - 1, 0)) / (kappa * centre + np.maximum(others, 0)))
+        elif model.residual == "sparse":
+            if tables is None:
+                log_off = np.swapaxes(_log_inverse_off(bins, eta.T, bins.slab.log_by_tau(eta.T)), 1, 2)
+            else:
+                log_off = np.stack([bins.slab.interpolate(table, eta) for table in tables])
+            for each, off in _off_by_rho(bins, share, eta):
+                total += each @ ((1 - off) / centre + off * np.exp(log_off))
+        else:
+            total += share @ (1 / centre)
+    return total
+
+
+def _log_inverse_off(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> Floats:
+    """Log of the posterior mean of 1 / p for each cell if its bin is off, for centres with logits (n_bins, n).
+
+    `by_tau` is the log-likelihood at these logits for each tau; the result has shape (2, n_bins, n).
+    """
+    slab = bins.slab
+    n, k, kappa = slab.n[:, None, None], slab.k[:, None, None], slab.rule.kappa
+    joint = by_tau + slab.rule.log_weight
+    cells = ((n - k, expit(-eta)[:, :, None]), (k, expit(eta)[:, :, None]))
+    log_p = (np.log(kappa * h + np.maximum(rows - 1, 0)) - np.log(kappa + np.maximum(n - 1, 0)) for rows, h in cells)
+    return np.stack([logsumexp(joint - each, axis=2) for each in log_p]) - logsumexp(joint, axis=2)
+
+
 def off_probability(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
     """Return the probability that each bin is off under one sub-model, shape (n_bins,)."""
     if model.residual != "sparse":
@@ -204,6 +244,11 @@ class IndependentSubModel:
         """Return the moments of the sum over bins of `mass` times the absolute gap, at the finer resolution."""
         bins, models = self.family.fine
         return gap_sums(bins, models[self.name], mass)
+
+    def inverse_predictive(self) -> Floats:
+        """Return the posterior mean of 1 / p for each cell; see `SubModel`."""
+        bins, models = self.family.coarse
+        return inverse_predictive(bins, models[self.name])
 
     @property
     def off_probability(self) -> Floats:

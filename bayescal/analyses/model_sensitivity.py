@@ -1,0 +1,76 @@
+"""The same counts under several models and priors: counts -> one posterior and one evaluation per choice."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bayescal import _checks
+from bayescal.analyses.one import MODELS, posterior_maker
+from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.leave_one_out import require_equal_rows, require_exact
+from bayescal.results.model_sensitivity import DEFAULT, Choice, ModelSensitivity
+
+#: Options of each model that are compared by default, by names of the priors.
+PRIORS: dict[str, dict[str, dict[str, Any]]] = {
+    "shrinkage": {
+        DEFAULT: {},
+        "scales halved": {"intercept_sd": 0.25, "log_slope_sd": 0.25, "dense_scale": 0.1},
+        "scales doubled": {"intercept_sd": 1.0, "log_slope_sd": 1.0, "dense_scale": 0.4},
+        "no pool": {"pool": False},
+        "independent bins": {"sub_models": ["independent", "saturated"]},
+        "prior odds 1:4": {"prior_odds": 0.25},
+        "prior odds 4:1": {"prior_odds": 4.0},
+    },
+    "dirichlet": {name: {"alpha": name} for name in ("two-rows", "perks", "jeffreys", "uniform")},
+}
+
+
+def model_sensitivity(
+    evaluation: Evaluation,
+    models: str | Sequence[str],
+    priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None,
+    estimand: EstimandLike,
+) -> ModelSensitivity:
+    """Evaluate the counts of an evaluation under other models and priors; see `Evaluation.sensitivity`."""
+    record = as_scalar(estimand)
+    require_exact(evaluation.posterior, "sensitivity")
+    require_equal_rows(evaluation.counts, "sensitivity")
+    chosen, evaluations = _chosen(models, priors), dict[Choice, Evaluation]()
+    same = False
+    for (model, name), options in chosen.items():
+        posterior = posterior_maker(model, compiled=False, options=dict(options))(evaluation.counts)
+        equal = (model, posterior.prior) == (evaluation.model, evaluation.posterior.prior) and name in PRIORS[model]
+        same = same or equal
+        evaluations[model, name] = evaluation if equal else evaluation._with(posterior, model=model)
+    if same:
+        return ModelSensitivity(evaluations, record)
+    words = evaluation.posterior.prior.removeprefix("prior with ") or DEFAULT
+    first = evaluation.model, f"{words} (as evaluated)" if (evaluation.model, words) in evaluations else words
+    return ModelSensitivity({first: evaluation, **evaluations}, record)
+
+
+def _chosen(
+    models: str | Sequence[str], priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None
+) -> dict[Choice, Mapping[str, Any]]:
+    """Return the options of each choice."""
+    names = [models] if isinstance(models, str) else list(models)
+    for name in names:
+        _checks.one_of("models", name, MODELS)
+    if not names:
+        raise ValueError("`models` must name at least one model, and is empty.")
+    by_model = PRIORS if priors is None else priors
+    example = 'as in `{"dirichlet": {"weak": {"alpha": 0.1}}}`'
+    if not isinstance(by_model, Mapping):
+        raise TypeError(f"`priors` must be a mapping from models to priors, {example}, not {priors!r}.")
+    others = [name for name in by_model if name not in names]
+    if others and priors is not None:
+        raise ValueError(f"`priors` has options of {others[0]!r}, which is not among `models` {names}.")
+    chosen: dict[Choice, Mapping[str, Any]] = {}
+    for name in names:
+        of_model = by_model.get(name, {DEFAULT: {}})
+        if not isinstance(of_model, Mapping) or not all(isinstance(each, Mapping) for each in of_model.values()):
+            raise TypeError(
+                f"`priors[{name!r}]` must be a mapping from names of priors to options, {example}, not {of_model!r}."
+            )
+        chosen |= {(name, str(prior)): options for prior, options in of_model.items()}
+    return chosen

@@ -1,0 +1,144 @@
+"""Exact leave-one-out cross-validation of the outcomes, given the bins of the rows, in the form that ArviZ compares.
+
+Rows are known by their cells of bin and outcome alone. They stand in the order of the bins; within a bin, rows with
+outcome 0 are first.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _packages
+from bayescal.draws import BinDraws
+from bayescal.posterior.contract import PredictsOutcomes
+from bayescal.stats.clusters import clusters_of
+from bayescal.stats.contract import Counts
+
+if TYPE_CHECKING:
+    import arviz as az
+
+Floats = NDArray[np.float64]
+
+#: Largest number of rows with a value for each row.
+MOST_POINTWISE = 10_000_000
+#: Relative difference of effective and counted rows that is rounding.
+ROUNDING = 1e-9
+
+
+def require_equal_rows(counts: Counts, name: str) -> None:
+    """Refuse counts without rows, and rows with weights, in clusters or with censored outcomes."""
+    if not counts.n_rows:
+        raise ValueError(f"`{name}` needs rows; these counts have none.")
+    clusters = clusters_of(counts)
+    if clusters is not None:
+        raise ValueError(
+            f"`{name}` needs independent rows; these are in {clusters.number} clusters, whose rows may depend on each "
+            "other. Evaluate the rows without `cluster` if they are independent."
+        )
+    equal = np.abs(counts.effective_n - counts.n) <= ROUNDING * counts.n
+    if not equal.all():
+        at = int(np.argmin(equal))
+        raise ValueError(
+            f"`{name}` needs rows with equal weights and known outcomes. The effective number of rows is another one "
+            f"in {np.count_nonzero(~equal)} bins, first in bin {at} ({counts.effective_n[at]:g} for {counts.n[at]} "
+            "rows), because of weights or censoring; evaluate the rows without them."
+        )
+
+
+def require_exact(posterior: Any, name: str) -> PredictsOutcomes:
+    """Refuse posteriors without exact predictive probabilities."""
+    if not isinstance(posterior, PredictsOutcomes):
+        raise TypeError(
+            f"`{name}` exists for the shrinkage model and the Dirichlet model of one problem, not for "
+            f"{type(posterior).__name__}; evaluate the rows with `evaluate(y_true, y_prob)`."
+        )
+    return posterior
+
+
+def cells_of_rows(counts: Counts) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the bin and the outcome of each row."""
+    number = np.stack([counts.n - counts.k, counts.k], axis=1).astype(np.int64).ravel()
+    cell = np.repeat(np.arange(len(number)), number)
+    return cell // 2, cell % 2
+
+
+def row_coordinates(counts: Counts) -> dict[str, Any]:
+    """Return the coordinates of a dimension `row`: its number, bin and outcome."""
+    at, outcome = cells_of_rows(counts)
+    return {"row": np.arange(len(at)), "row_bin": ("row", at), "row_outcome": ("row", outcome)}
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Log predictive probabilities of single rows, by outcome (first axis) and bin; NaN in cells without rows."""
+
+    counts: Counts
+    #: Numbers of rows, and log probabilities of the outcome given all other rows, and given all rows.
+    number: NDArray[np.int64]
+    log_probability: Floats
+    given_all: Floats
+
+    @property
+    def elpd(self) -> float:
+        """Sum over rows."""
+        return self._sum(self.log_probability)
+
+    @property
+    def se(self) -> float:
+        """Standard error of the sum, from the variance over rows."""
+        return self._se(self.log_probability)
+
+    @property
+    def p(self) -> float:
+        """Effective number of parameters."""
+        return self._sum(self.given_all - self.log_probability)
+
+    def minus(self, other: "LeftOut") -> tuple[float, float]:
+        """Return the difference from another model of the same rows, and its standard error."""
+        difference = self.log_probability - other.log_probability
+        return self._sum(difference), self._se(difference)
+
+    def elpd_data(self, n_draws: int) -> "az.ELPDData":
+        """Return the record of ArviZ."""
+        _packages.require("arviz")
+        import arviz as az
+        import xarray as xr
+
+        n_rows = int(self.number.sum())
+        pointwise = None
+        if n_rows <= MOST_POINTWISE:
+            at, outcome = cells_of_rows(self.counts)
+            values, coords = self.log_probability[outcome, at], row_coordinates(self.counts)
+            pointwise = xr.DataArray(values, dims="row", coords=coords, name="elpd_i")
+        return az.ELPDDataLOO(
+            elpd=self.elpd,
+            se=self.se,
+            p=self.p,
+            n_samples=n_draws,
+            n_data_points=n_rows,
+            scale="log",
+            warning=False,
+            good_k=None,
+            elpd_i=pointwise,
+            pareto_k=None,
+        )
+
+    def _sum(self, values: Floats) -> float:
+        return float((self.number * values)[self.number > 0].sum())
+
+    def _se(self, values: Floats) -> float:
+        centred = values - self._sum(values) / self.number.sum()
+        return float(np.sqrt(self._sum(centred**2)))
+
+
+def left_out(counts: Counts, posterior: Any, bin_draws: BinDraws) -> LeftOut:
+    """Compute the predictive probabilities of all cells; refuse rows and posteriors that have none."""
+    exact = require_exact(posterior, "loo")
+    require_equal_rows(counts, "loo")
+    number = np.stack([counts.n - counts.k, counts.k]).astype(np.int64)
+    accuracy = bin_draws.accuracy.mean(axis=0)
+    with np.errstate(divide="ignore"):  # cells without rows
+        given_all = np.where(number > 0, np.log(np.stack([1 - accuracy, accuracy])), np.nan)
+    return LeftOut(counts, number, exact.log_left_out(), given_all)

@@ -1,0 +1,212 @@
+"""The methods of an evaluation that check its model: data tree, prior, leave-one-out cross-validation, sensitivity."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
+
+from bayescal.estimands.registry import EstimandLike
+from bayescal.results.evaluation_tree import evaluation_tree
+from bayescal.results.leave_one_out import LeftOut, left_out, require_exact
+from bayescal.stats.binned import BinnedCounts
+
+if TYPE_CHECKING:
+    import arviz as az
+    import xarray as xr
+
+    from bayescal.results.model_sensitivity import ModelSensitivity
+
+
+class ModelChecks:
+    """Methods of `Evaluation` that check its model."""
+
+    @property
+    def _this(self) -> Any:
+        """The evaluation, the only class that inherits these methods."""
+        return self
+
+    def to_datatree(self, *, prior: bool = False, predictive: bool | str = False) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree.
+
+        Parameters
+        ----------
+        prior : bool, default False
+            Whether to add draws of the prior, those of `under_prior`.
+        predictive : bool or "rows", default False
+            Whether to add predicted outcomes, given the numbers of rows of the bins, and the log likelihood of each
+            row. True predicts the share of outcome 1 in each bin, ``"rows"`` the outcome of each row, for functions of
+            ArviZ for binary outcomes, such as `arviz.plot_ppc_pava`. Only for at most 20 000 rows that are independent
+            and have equal weights; `loo` has no such limit.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``; under the
+            shrinkage model also intercept and slope), ``observed_data`` (rows, positives, effective rows per bin) and
+            ``constant_data`` (edges, observed means). Bins with mass 0 are not in the posterior. A quantity that is
+            equal in all draws, such as the confidence of the bins under the shrinkage model, is in ``constant_data``.
+            Under the shrinkage model ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into
+            the attribute ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a
+            quantity. In ``observed_data`` and ``constant_data``, ``bin`` has the coordinates bin_low, bin_high, n and
+            mean_confidence; ``posterior.gap.assign_coords(constant_data.sel(bin=posterior.bin).coords)`` adds them to
+            the draws. ``.to_netcdf`` and `arviz.from_netcdf` keep all of it.
+
+            With `prior`, ``prior`` has the quantities of ``posterior``. With `predictive`, ``posterior_predictive``,
+            ``observed_data`` and, if `prior` is True, ``prior_predictive`` hold ``observed_share`` along ``bin``
+            (bins with rows), or ``outcome`` along ``row``; the numbers of rows are in ``constant_data``.
+            ``log_likelihood`` holds ``outcome`` along ``row``: the log probability of the outcome of a row, given its
+            bin. Rows stand in the order of their bins and then outcomes.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `prior` or `predictive` is something else, or asks for a distribution that does not exist: there are no
+            rows, more than 20 000, or rows with weights, in clusters or with censored outcomes.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> tree = ev.to_datatree(prior=True, predictive=True)
+        >>> tree["observed_data"]["observed_share"].values
+        array([0.5, 1. ])
+        >>> tree["log_likelihood"]["outcome"].sizes["row"]
+        4
+        """
+        ev = self._this
+        attrs = {"spec": ev.spec, "model": ev.model, "target": ev.counts.target, "plug_in_ece": ev.plug_in}
+        return evaluation_tree(ev, attrs, prior=prior, predictive=predictive)
+
+    def under_prior(self) -> Self:
+        """Return the same evaluation under empty counts: draws of the prior, with the same bins and options.
+
+        Under the shrinkage model the mean confidence of each bin is its midpoint.
+
+        Returns
+        -------
+        Evaluation
+            With as many draws, from the same seed.
+
+        Raises
+        ------
+        TypeError
+            For groups with pooling, censored outcomes and targets without labels.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> round(ev.under_prior().ece.mean(), 2), round(ev.ece.mean(), 2)
+        (0.08, 0.05)
+        """
+        ev = self._this
+        posterior: Any = require_exact(ev.posterior, "under_prior")
+        if type(ev.counts) is not BinnedCounts:
+            raise TypeError(
+                f"`under_prior` exists for BinnedCounts, not for {type(ev.counts).__name__}; evaluate "
+                "`BinnedCounts.empty(bins)` with `evaluate_counts`."
+            )
+        empty = BinnedCounts.empty(ev.counts.bins, target=ev.counts.target)
+        result: Self = ev._with(replace(posterior, counts=empty), counts=empty)
+        return result
+
+    def loo(self) -> "az.ELPDData":
+        r"""Exact leave-one-out cross-validation of the outcomes, given the bins of the rows.
+
+        The expected log predictive density is :math:`\sum_i \log p(z_i \mid z_{-i}, b)` [1]_: the probability of the
+        outcome of each row, given its bin and the outcomes of all other rows. It is computed once for each cell of bin
+        and outcome, without draws. The mean confidences of the bins stay those of all rows, because the models describe
+        outcomes given the bins and these means.
+
+        Returns
+        -------
+        arviz.ELPDData
+            With ``elpd``, ``se`` and ``p`` (effective number of parameters, from the draws), and ``elpd_i`` along
+            ``row``, in the order of bins and then outcomes, with the coordinates ``row_bin`` and ``row_outcome``; None
+            for more than 10 million rows. `arviz.compare` takes it.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there are no rows, or rows have weights, are in clusters or have censored outcomes; for groups with
+            pooling and for targets without labels.
+
+        Notes
+        -----
+        Dirichlet model: :math:`p = (\alpha_{zb} + n_{zb} - 1) / (\alpha_b + n_b - 1)`. Shrinkage model: the average of
+        the predictive probabilities of the sub-models, with their probabilities without the row. Each sub-model
+        contributes the ratio of its marginal likelihoods with and without the row. The families of the linear pool keep
+        equal shares without the row, so `arviz.loo`, which weights draws of the posterior, is slightly smaller; with
+        ``pool=False`` both estimate the same.
+
+        References
+        ----------
+        .. [1] A. Vehtari, A. Gelman and J. Gabry (2017), "Practical Bayesian model evaluation using leave-one-out
+           cross-validation and WAIC", Statistics and Computing 27, 1413-1432.
+
+        Examples
+        --------
+        Two rows of one bin with different outcomes: each has the probability 1/3 given the other.
+
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1], [0.4, 0.6], bins=1, model="dirichlet", alpha=1.0, rng=1)
+        >>> round(ev.loo().elpd, 4)
+        -2.1972
+        """
+        return self._left_out.elpd_data(len(self._this.bin_draws))
+
+    @cached_property
+    def _left_out(self) -> LeftOut:
+        return left_out(self._this.counts, self._this.posterior, self._this.bin_draws)
+
+    def sensitivity(
+        self,
+        models: str | Sequence[str] = ("shrinkage", "dirichlet"),
+        priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
+        *,
+        estimand: EstimandLike = "ece",
+    ) -> "ModelSensitivity":
+        """Evaluate the same counts under several models and priors.
+
+        Parameters
+        ----------
+        models : str or sequence of str, default ("shrinkage", "dirichlet")
+            Names of models, as for `evaluate`.
+        priors : mapping of str to mappings, optional
+            For each model, the options of each prior by its name, as in ``{"shrinkage": {"odds 4:1": {"prior_odds":
+            4.0}}, "dirichlet": {"weak": {"alpha": 0.1}}}``; a model that is not mentioned has its default options. By
+            default the shrinkage model has its default options, its scales halved and doubled, no pool, the sub-models
+            of independent bins alone, and prior odds of 1:4 and 4:1; the Dirichlet model has its four named priors.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity that is compared.
+
+        Returns
+        -------
+        ModelSensitivity
+            First this evaluation, then one evaluation per model and prior, with as many draws from the same seed. It
+            has estimates, intervals, log marginal likelihoods and exact leave-one-out cross-validation of the outcomes
+            given the bins, which all these models describe.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `loo`; if a model or an option is unknown, or `priors` has another model.
+
+        Notes
+        -----
+        A marginal likelihood averages over the prior, so that a wide prior is penalised even where posteriors agree;
+        leave-one-out cross-validation averages over posteriors.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> result = ev.sensitivity(priors={"dirichlet": {"Jeffreys": {"alpha": "jeffreys"}}})
+        >>> [(row["model"], row["prior"], round(row["elpd_loo"], 1)) for row in result.table()]
+        [('shrinkage', 'default', -2.1), ('dirichlet', 'Jeffreys', -3.3)]
+        """
+        # the analyses import the results, so that the results can only name them
+        analysis = import_module("bayescal.analyses.model_sensitivity")
+        result: ModelSensitivity = analysis.model_sensitivity(self._this, models, priors, estimand)
+        return result

@@ -1,0 +1,78 @@
+"""The result for several models and priors: its table, sentence and exports."""
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    rng = np.random.default_rng(4)
+    p = rng.random(400)
+    return bc.evaluate((rng.random(400) < p**1.3).astype(int), p, bins=5, draws=1000, rng=1)
+
+
+@pytest.fixture(scope="module")
+def result(evaluation):
+    return evaluation.sensitivity(
+        priors={"shrinkage": {"default": {}, "odds": {"prior_odds": 4.0}}, "dirichlet": {"flat": {"alpha": "uniform"}}}
+    )
+
+
+def test_the_table_has_the_numbers_of_the_evaluations(evaluation, result):
+    import arviz as az
+
+    assert list(result) == [("shrinkage", "default"), ("shrinkage", "odds"), ("dirichlet", "flat")]
+    compared = az.compare(result.loo(), round_to="none")
+    for row in result.table(0.9):
+        each = result[row["model"], row["prior"]]
+        assert (row["mean"], row["sd"]) == (each.ece.mean(), each.ece.sd())
+        assert (row["low"], row["high"]) == each.ece.interval(0.9)
+        assert row["log_marginal"] == each.posterior.log_marginal_likelihood
+        loo = each.loo()
+        assert (row["elpd_loo"], row["se_loo"], row["p_loo"]) == (loo.elpd, loo.se, loo.p)
+        of_arviz = compared.loc[f"{row['model']}, {row['prior']}"]
+        assert row["elpd_difference"] == pytest.approx(of_arviz["elpd_diff"], abs=1e-9)
+        assert row["se_difference"] == pytest.approx(of_arviz["dse"], abs=1e-9)
+
+
+def test_prior_odds_change_the_probability_of_calibration_only(result):
+    first, odds, flat = result.table()
+    for name in ("mean", "low", "high", "log_marginal", "elpd_loo"):
+        assert first[name] == odds[name]
+    assert (first["prior_odds"], odds["prior_odds"]) == (1.0, 4.0)
+    before, after = (row["p_calibrated"] / (1 - row["p_calibrated"]) for row in (first, odds))
+    assert after == pytest.approx(4 * before)
+    assert np.isnan(flat["prior_odds"])
+    assert np.isnan(flat["p_calibrated"])
+
+
+def test_the_sentence_names_range_and_best_choice(result):
+    rows = result.table()
+    means = [row["mean"] for row in rows]
+    width = np.mean([row["high"] - row["low"] for row in rows])
+    sentence = result.sentence()
+    assert sentence.startswith("For 3 models and priors, the posterior mean of the ECE lies between")
+    assert f"This range is {(max(means) - min(means)) / width:.1f} times" in sentence
+    assert "left out are predicted best under the shrinkage model, default; under the dirichlet model, flat" in sentence
+
+
+def test_exports(result):
+    assert result.to_frame().index.names == ["model", "prior"]
+    assert '"kind": "ModelSensitivity"' in result.to_json()
+    assert "dirichlet, flat" in result.to_latex()
+    assert "dirichlet, flat" in result.to_html()
+    assert "P(cal.)" in str(result)
+    assert repr(result).startswith("ModelSensitivity(For 3 models")
+
+
+def test_one_model_has_no_best(evaluation):
+    result = evaluation.sensitivity(models="shrinkage", priors={})
+    assert len(result) == 1
+    assert "predicted best" not in result.sentence()
+
+
+def test_a_choice_that_was_not_asked_for_is_a_key_error(result):
+    with pytest.raises(KeyError, match="no choice"):
+        result["dirichlet", "perks"]
