@@ -107,6 +107,7 @@ pictures: .venv/ready
 	$(RUN) python docs/make/outputs.py $(SHORT)
 	$(RUN) python docs/make/forty_test_sets.py $(SHORT)
 	$(RUN) python docs/make/quantities.py $(SHORT)
+	$(RUN) python docs/make/model_pictures.py $(SHORT)
 
 explore: .venv/ready
 	$(RUN) python docs/make/explore.py $(SHORT)

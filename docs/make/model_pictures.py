@@ -1,0 +1,143 @@
+"""Draw the graphs of the PyMC models that `bayescal.pymc_model` writes, for the pages that explain them: part of
+`make pictures`.
+
+An arrow leads from a variable to each variable whose distribution or value it determines. With --quick, the models of
+the Dirichlet and of the smooth drift are drawn, and nothing is written.
+"""
+
+import argparse
+import io
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse, FancyBboxPatch
+from pymc.model_graph import ModelGraph, NodeType, random_variable_symbol
+
+import bayescal as bc
+
+FOLDER = Path(__file__).resolve().parents[1] / "_static" / "models"
+QUICK = ("dirichlet", "drift")
+FACE = {NodeType.FREE_RV: "#CFE3F2", NodeType.OBSERVED_RV: "#D9D9D9", NodeType.DETERMINISTIC: "white"}
+OTHER = "#FBE3D2"
+WIDTH, HEIGHT, STEP_X, STEP_Y = 1.75, 0.62, 2.0, 1.05
+SWEEPS = 8
+
+
+def evaluated(**options: Any) -> bc.Evaluation:
+    """Evaluate a classifier in four bins."""
+    digits = bc.datasets.load_digits()
+    return bc.evaluate(digits.y_true, digits.y_prob["naive_bayes"], bins=4, rng=1, **options)
+
+
+def cancer() -> tuple[Any, Any]:
+    """Return labels and probabilities of a classifier of two classes."""
+    data = bc.datasets.load_breast_cancer()
+    return data.y_true, data.y_prob["naive_bayes"]
+
+
+MODELS: dict[str, Callable[[], pm.Model]] = {
+    "dirichlet": lambda: bc.pymc_model(evaluated(model="dirichlet")),
+    "drift": lambda: bc.pymc_model(evaluated(sub_models=["logistic"])),
+    "dense": lambda: bc.pymc_model(evaluated(sub_models=["logistic_dense"])),
+    "recalibration": lambda: bc.pymc_model(bc.clinical.recalibration(*cancer(), rng=1)),
+    "net_benefit": lambda: bc.pymc_model(bc.decisions.net_benefit(*cancer(), thresholds=[0.1, 0.3], rng=1)),
+}
+
+
+def layers_of(parents: dict[str, set[str]]) -> list[list[str]]:
+    """Put each variable one layer below the lowest of its parents, and order layers so that arrows rarely cross."""
+    depth: dict[str, int] = {}
+
+    def of(name: str) -> int:
+        if name not in depth:
+            depth[name] = 1 + max((of(each) for each in parents[name]), default=-1)
+        return depth[name]
+
+    layers: dict[int, list[str]] = defaultdict(list)
+    for name in parents:
+        layers[of(name)].append(name)
+    children = {name: {child for child, of_child in parents.items() if name in of_child} for name in parents}
+    ordered = [layers[i] for i in sorted(layers)]
+    for sweep in range(SWEEPS):
+        near = parents if sweep % 2 == 0 else children
+        for layer in ordered if sweep % 2 == 0 else reversed(ordered):
+            place = {name: i - (len(each) - 1) / 2 for each in ordered for i, name in enumerate(each)}
+            layer.sort(key=lambda name: np.mean([place[each] for each in near[name]] or [place[name]]))
+    return ordered
+
+
+def draw(model: pm.Model) -> Figure:
+    """Draw a model: free variables blue, data grey, functions of other variables white."""
+    graph = ModelGraph(model)
+    nodes = {each.var.name: each for each in graph.nodes()}
+    parents: dict[str, set[str]] = {name: set() for name in nodes}
+    for child, parent in graph.edges():
+        parents[child].add(parent)
+    layers = layers_of(parents)
+    place = {
+        name: np.array([STEP_X * (i - (len(layer) - 1) / 2), -STEP_Y * depth])
+        for depth, layer in enumerate(layers)
+        for i, name in enumerate(layer)
+    }
+    width = STEP_X * max(len(layer) for layer in layers)
+    height = STEP_Y * len(layers)
+    figure = Figure(figsize=(0.62 * width, 0.75 * height), layout="constrained")
+    ax = figure.subplots()
+    for child, of_child in parents.items():
+        for parent in of_child:
+            arrow(ax, place[parent], place[child])
+    for name, node in nodes.items():
+        box(ax, place[name], node, words(model, name, node))
+    ax.set(xlim=(-width / 2, width / 2), ylim=(-height + STEP_Y / 2, STEP_Y / 2), aspect="equal")
+    ax.axis("off")
+    return figure
+
+
+def words(model: pm.Model, name: str, node: Any) -> str:
+    """Name, distribution and dims of a variable."""
+    dims = ", ".join(model.named_vars_to_dims.get(name) or ())
+    first = f"{name} [{dims}]" if dims else name
+    if node.node_type in (NodeType.FREE_RV, NodeType.OBSERVED_RV):
+        return f"{first}\n~ {random_variable_symbol(node.var)}"
+    return first
+
+
+def arrow(ax: Axes, start: np.ndarray, end: np.ndarray) -> None:
+    """Draw an arrow from the lower side of one box to the upper side of another one."""
+    down = np.array([0, HEIGHT / 2])
+    style = {"arrowstyle": "-|>", "color": "#555555", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", end + down, start - down, arrowprops=style)
+
+
+def box(ax: Axes, at: np.ndarray, node: Any, text: str) -> None:
+    """Draw a variable: an ellipse if it has a distribution, else a rectangle."""
+    style = {"facecolor": FACE.get(node.node_type, OTHER), "edgecolor": "black", "linewidth": 0.9, "zorder": 3}
+    if node.node_type in (NodeType.FREE_RV, NodeType.OBSERVED_RV):
+        ax.add_patch(Ellipse(at, WIDTH, HEIGHT * 1.15, **style))
+    else:
+        corner = at - np.array([WIDTH, HEIGHT]) / 2
+        ax.add_patch(FancyBboxPatch(corner, WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.08", **style))
+    ax.text(*at, text, ha="center", va="center", fontsize=7.5, zorder=4, linespacing=1.15)
+
+
+def main() -> None:
+    """Draw all models."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="draw two models and write nothing")
+    quick = parser.parse_args().quick
+    if not quick:
+        FOLDER.mkdir(exist_ok=True)
+    for name in QUICK if quick else MODELS:
+        target = io.BytesIO() if quick else FOLDER / f"{name}.png"
+        # without date and version, so that equal pictures are equal files
+        draw(MODELS[name]()).savefig(target, dpi=150, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()
