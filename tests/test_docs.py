@@ -103,7 +103,15 @@ def run(page):
 #: Pages whose blocks and commands take seconds.
 SLOW = {
     f"docs/how-to/{name}.md"
-    for name in ("command_line", "own_plot", "plan_a_test_set", "report_a_risk_model", "sample_the_model", "scikit_learn", "shift")
+    for name in (
+        "command_line",
+        "own_plot",
+        "plan_a_test_set",
+        "report_a_risk_model",
+        "sample_the_model",
+        "scikit_learn",
+        "shift",
+    )
 }
 
 
