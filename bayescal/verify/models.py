@@ -64,8 +64,8 @@ def pymc_model(
     -----
     The models share no code with the closed forms and samplers; `bayescal.verify.agreement` compares both.
 
-    - `Evaluation` under the Dirichlet model: `bayescal.verify.dirichlet_model`. `form` is ``"dirichlet"`` (the default)
-      or ``"rates"``, with which chains are several times as fast if bins are empty.
+    - `Evaluation` under the Dirichlet model: `bayescal.verify.dirichlet_model`. `form` is ``"dirichlet"``, the
+      default, which is easy to read, or ``"rates"``, whose chains are several times as fast and need no smaller steps.
     - `Evaluation` under the shrinkage model, also of survival predictions and under covariate shift:
       `bayescal.verify.shrinkage_model`.
     - `LabelShiftEvaluation` with ``sub_models=["logistic_dense"]``: one model of all rows of source and target, which

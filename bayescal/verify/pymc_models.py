@@ -83,7 +83,7 @@ def dirichlet_model(
     form : {"dirichlet", "rates"}, default "dirichlet"
         How the cells are written; the posterior is the same. ``dirichlet`` has a Dirichlet prior and multinomial
         counts, as in the notes. ``rates`` has independent Gamma rates and Poisson counts, with which chains move
-        freely whatever the number of empty bins.
+        freely; see the notes.
     truncation : {"mean", "confidences"}, default "mean"
         Which variable is confined to the bin. With ``mean`` it is the bin mean mu, as in the closed form. With
         ``confidences`` it is each confidence; the likelihood then has a normalising constant that depends on mu, the
@@ -114,6 +114,12 @@ def dirichlet_model(
 
     With ``form="rates"``, rates r are the expected numbers of rows: :math:`q = r / \sum r` is Dirichlet and independent
     of :math:`\sum r`, and Poisson counts given their total are multinomial.
+
+    On the simplex, the logarithm of a cell without rows has a long tail. Chains of ``form="dirichlet"`` therefore need
+    small steps: with 0, 7 and 17 of 20 bins empty, no transition diverged under nutpie with ``target_accept=0.97``, and
+    the means agreed with the closed form. PyMC's own NUTS, with its default target of 0.8, had 114 divergent
+    transitions among 4000 draws of 20 bins with rows, and took 136 s; with ``form="rates"`` it had none, and took 34 s.
+    With hundreds of bins use ``form="rates"``, because shares of empty cells fall below the smallest number.
 
     Examples
     --------
