@@ -14,12 +14,12 @@ from bayescal.results.model_sensitivity import DEFAULT, Choice, ModelSensitivity
 PRIORS: dict[str, dict[str, dict[str, Any]]] = {
     "shrinkage": {
         DEFAULT: {},
-        "scales halved": {"intercept_sd": 0.25, "log_slope_sd": 0.25, "dense_scale": 0.1},
-        "scales doubled": {"intercept_sd": 1.0, "log_slope_sd": 1.0, "dense_scale": 0.4},
+        "half scales": {"intercept_sd": 0.25, "log_slope_sd": 0.25, "dense_scale": 0.1},
+        "double scales": {"intercept_sd": 1.0, "log_slope_sd": 1.0, "dense_scale": 0.4},
         "no pool": {"pool": False},
-        "independent bins": {"sub_models": ["independent", "saturated"]},
-        "prior odds 1:4": {"prior_odds": 0.25},
-        "prior odds 4:1": {"prior_odds": 4.0},
+        "independent": {"sub_models": ["independent", "saturated"]},
+        "odds 1:4": {"prior_odds": 0.25},
+        "odds 4:1": {"prior_odds": 4.0},
     },
     "dirichlet": {name: {"alpha": name} for name in ("two-rows", "perks", "jeffreys", "uniform")},
 }

@@ -1,8 +1,8 @@
 """Draw the graphs of the PyMC models that `bayescal.pymc_model` writes, for the pages that explain them: part of
 `make pictures`.
 
-An arrow leads from a variable to each variable whose distribution or value it determines. With --quick, the models of
-the Dirichlet and of the smooth drift are drawn, and nothing is written.
+An arrow leads from a variable to each variable whose distribution or value it determines. With --quick, two models
+are drawn, and nothing is written.
 """
 
 import argparse
@@ -22,10 +22,12 @@ from pymc.model_graph import ModelGraph, NodeType, random_variable_symbol
 import bayescal as bc
 
 FOLDER = Path(__file__).resolve().parents[1] / "_static" / "models"
-QUICK = ("dirichlet", "drift")
+QUICK = ("dirichlet", "recalibration")
 FACE = {NodeType.FREE_RV: "#CFE3F2", NodeType.OBSERVED_RV: "#D9D9D9", NodeType.DETERMINISTIC: "white"}
 OTHER = "#FBE3D2"
-WIDTH, HEIGHT, STEP_X, STEP_Y = 1.75, 0.62, 2.0, 1.05
+HEIGHT, STEP_Y, GAP = 0.72, 1.15, 0.25
+#: Width of a box per character of its longest line, and the smallest width.
+PER_CHARACTER, LEAST_WIDTH = 0.13, 1.2
 SWEEPS = 8
 
 
@@ -41,11 +43,21 @@ def cancer() -> tuple[Any, Any]:
     return data.y_true, data.y_prob["naive_bayes"]
 
 
+def in_groups() -> bc.GroupedEvaluation:
+    """Evaluate five groups of rows with partial pooling."""
+    y, p = cancer()
+    return bc.evaluate(y, p, bins=4, by=np.arange(len(y)) % 5, pooling="partial", rng=1)
+
+
 MODELS: dict[str, Callable[[], pm.Model]] = {
     "dirichlet": lambda: bc.pymc_model(evaluated(model="dirichlet")),
-    "drift": lambda: bc.pymc_model(evaluated(sub_models=["logistic"])),
     "dense": lambda: bc.pymc_model(evaluated(sub_models=["logistic_dense"])),
     "recalibration": lambda: bc.pymc_model(bc.clinical.recalibration(*cancer(), rng=1)),
+    "class_frequencies": lambda: bc.pymc_model(
+        bc.shift.class_priors(*cancer(), cancer()[1][:200], using="cells", rng=1)
+    ),
+    "curve": lambda: bc.pymc_model(bc.clinical.calibration_curve(*cancer(), rng=1), form="smooth"),
+    "groups": lambda: bc.pymc_model(in_groups(), form="own"),
     "net_benefit": lambda: bc.pymc_model(bc.decisions.net_benefit(*cancer(), thresholds=[0.1, 0.3], rng=1)),
 }
 
@@ -68,32 +80,37 @@ def layers_of(parents: dict[str, set[str]]) -> list[list[str]]:
         near = parents if sweep % 2 == 0 else children
         for layer in ordered if sweep % 2 == 0 else reversed(ordered):
             place = {name: i - (len(each) - 1) / 2 for each in ordered for i, name in enumerate(each)}
-            layer.sort(key=lambda name: np.mean([place[each] for each in near[name]] or [place[name]]))
+            layer.sort(key=lambda name: np.mean([place[each] for each in sorted(near[name])] or [place[name]]))
     return ordered
 
 
 def draw(model: pm.Model) -> Figure:
     """Draw a model: free variables blue, data grey, functions of other variables white."""
     graph = ModelGraph(model)
-    nodes = {each.var.name: each for each in graph.nodes()}
-    parents: dict[str, set[str]] = {name: set() for name in nodes}
+    joined = {name for edge in graph.edges() for name in edge}  # the others are constants
+    nodes = {each.var.name: each for each in graph.nodes() if each.var.name in joined}
+    parents: dict[str, set[str]] = {name: set() for name in model.named_vars if name in nodes}
     for child, parent in graph.edges():
         parents[child].add(parent)
     layers = layers_of(parents)
+    texts = {name: words(model, name, node) for name, node in nodes.items()}
+    longest = max(len(line) for text in texts.values() for line in text.splitlines())
+    size = np.array([max(LEAST_WIDTH, PER_CHARACTER * longest), HEIGHT])
+    step = size[0] + GAP
     place = {
-        name: np.array([STEP_X * (i - (len(layer) - 1) / 2), -STEP_Y * depth])
+        name: np.array([step * (i - (len(layer) - 1) / 2), -STEP_Y * depth])
         for depth, layer in enumerate(layers)
         for i, name in enumerate(layer)
     }
-    width = STEP_X * max(len(layer) for layer in layers)
+    width = step * max(len(layer) for layer in layers)
     height = STEP_Y * len(layers)
     figure = Figure(figsize=(0.62 * width, 0.75 * height), layout="constrained")
     ax = figure.subplots()
     for child, of_child in parents.items():
-        for parent in of_child:
+        for parent in sorted(of_child):
             arrow(ax, place[parent], place[child])
     for name, node in nodes.items():
-        box(ax, place[name], node, words(model, name, node))
+        box(ax, place[name], size, node, texts[name])
     ax.set(xlim=(-width / 2, width / 2), ylim=(-height + STEP_Y / 2, STEP_Y / 2), aspect="equal")
     ax.axis("off")
     return figure
@@ -102,10 +119,11 @@ def draw(model: pm.Model) -> Figure:
 def words(model: pm.Model, name: str, node: Any) -> str:
     """Name, distribution and dims of a variable."""
     dims = ", ".join(model.named_vars_to_dims.get(name) or ())
-    first = f"{name} [{dims}]" if dims else name
+    lines = [name, f"[{dims}]"] if dims else [name]
     if node.node_type in (NodeType.FREE_RV, NodeType.OBSERVED_RV):
-        return f"{first}\n~ {random_variable_symbol(node.var)}"
-    return first
+        symbol = random_variable_symbol(node.var)
+        lines.append("~ " + "".join(part[:1].upper() + part[1:] for part in symbol.split("_")))
+    return "\n".join(lines)
 
 
 def arrow(ax: Axes, start: np.ndarray, end: np.ndarray) -> None:
@@ -115,14 +133,13 @@ def arrow(ax: Axes, start: np.ndarray, end: np.ndarray) -> None:
     ax.annotate("", end + down, start - down, arrowprops=style)
 
 
-def box(ax: Axes, at: np.ndarray, node: Any, text: str) -> None:
+def box(ax: Axes, at: np.ndarray, size: np.ndarray, node: Any, text: str) -> None:
     """Draw a variable: an ellipse if it has a distribution, else a rectangle."""
     style = {"facecolor": FACE.get(node.node_type, OTHER), "edgecolor": "black", "linewidth": 0.9, "zorder": 3}
     if node.node_type in (NodeType.FREE_RV, NodeType.OBSERVED_RV):
-        ax.add_patch(Ellipse(at, WIDTH, HEIGHT * 1.15, **style))
+        ax.add_patch(Ellipse(at, size[0], 1.2 * size[1], **style))
     else:
-        corner = at - np.array([WIDTH, HEIGHT]) / 2
-        ax.add_patch(FancyBboxPatch(corner, WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.08", **style))
+        ax.add_patch(FancyBboxPatch(at - size / 2, *size, boxstyle="round,pad=0,rounding_size=0.08", **style))
     ax.text(*at, text, ha="center", va="center", fontsize=7.5, zorder=4, linespacing=1.15)
 
 
@@ -136,7 +153,7 @@ def main() -> None:
     for name in QUICK if quick else MODELS:
         target = io.BytesIO() if quick else FOLDER / f"{name}.png"
         # without date and version, so that equal pictures are equal files
-        draw(MODELS[name]()).savefig(target, dpi=150, metadata={"Software": None})
+        draw(MODELS[name]()).savefig(target, dpi=150, bbox_inches="tight", metadata={"Software": None})
 
 
 if __name__ == "__main__":
