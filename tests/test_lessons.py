@@ -1,8 +1,10 @@
 """Lessons: what each contains, and that `make notebooks` fails if a statement or an output is wrong."""
 
+import ast
 import asyncio
 import re
 import sys
+import tomllib
 from base64 import b64decode, b64encode
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,13 +68,37 @@ def test_a_lesson_has_checks_and_every_file_of_checks_a_lesson(lessons):
         assert len(re.findall(r"^def check_", path.read_text(encoding="utf-8"), re.MULTILINE)) >= 5
 
 
-@pytest.mark.parametrize("path", FILES[:2], ids=lambda path: path.stem)
-def test_the_first_lessons_have_exercises_with_solutions(path):
-    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
-    exercises, solutions = text.split("## Exercises")[1].split("## Solutions")
+def text_of(path):
+    return "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_lesson_has_exercises_with_solutions(path):
+    exercises, solutions = text_of(path).split("## Exercises")[1].split("## Solutions")
     numbers = re.findall(r"^(\d)\. ", exercises, re.MULTILINE)
     assert len(numbers) >= 3
     assert re.findall(r"^\*\*Exercise (\d)\.\*\*", solutions, re.MULTILINE) == numbers
+
+
+def test_pictures_of_lessons_are_described_files_of_the_documentation():
+    """The documentation replaces the beginning of these links, since its folder of lessons is a symbolic link."""
+    links = [link for path in FILES for link in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", text_of(path))]
+    assert links
+    for described, target in links:
+        assert len(described) >= 30
+        assert target.startswith("../docs/_static/")
+        assert (NOTEBOOKS / target).is_file()
+
+
+def test_the_extra_of_the_lessons_has_all_that_they_import():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["notebooks"]]
+    distributions = {"sklearn": "scikit-learn", "sksurv": "scikit-survival"}
+    nodes = [node for path in FILES for cell in code_cells(path) for node in ast.walk(ast.parse(cell.source))]
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    names = {name.partition(".")[0] for name in modules} - sys.stdlib_module_names
+    assert {distributions.get(name, name) for name in names} <= {Requirement(text).name for text in declared}
 
 
 def test_the_index_of_lessons_states_their_titles_and_durations_in_order():

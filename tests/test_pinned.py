@@ -79,6 +79,16 @@ def test_every_imported_package_is_declared():
     assert not undeclared
 
 
+def test_the_extra_of_the_lessons_has_the_versions_of_the_group_that_runs_them():
+    extras = PROJECT["project"]["optional-dependencies"]
+    dev = {r.name: r.specifier for r in declared("dev")}
+    own, *others = map(Requirement, extras["notebooks"])
+    assert (own.name, own.extras) == ("bayescal", {"verify"})
+    assert {r.name for r in others} == {"jupyter", "scikit-learn", "scikit-survival"}
+    for requirement in [*others, *map(Requirement, extras["verify"])]:
+        assert requirement.name == "jupyter" or dev[requirement.name] == requirement.specifier
+
+
 def test_ci_runs_every_make_target_and_those_that_measure_in_short_form():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")

@@ -73,3 +73,39 @@ def check_a_real_classifier(real):
     assert 0.009 < default.ece.mean() < 0.011
     assert 1 / 12 < default.bayes_factor < 1 / 10
     assert 0.075 < default.p_calibrated < 0.09
+
+
+def check_four_lines_draw_the_posterior(ece, dirichlet, accuracy):
+    error = dirichlet.posterior.ece_sd() / np.sqrt(len(ece))
+    assert abs(ece.mean() - dirichlet.posterior.ece_mean()) < 5 * error
+    assert ece.min() > 0.01
+    assert 0.5 < dirichlet.ece.mean() / accuracy.std(axis=0).mean() < 2
+
+
+def check_the_two_priors(dirichlet, shrunk):
+    assert (dirichlet.under_prior().ece < 0.02) < 0.005
+    assert 0.25 < (shrunk.under_prior().ece < 0.02) < 0.42
+
+
+def check_one_bin(without, on_average, gap):
+    """Mean absolute values of Normal variables with the variance of a share of 100, and with twice this variance."""
+    expected = np.sqrt(0.7 * 0.3 / 100 * 2 / np.pi)
+    assert abs(without - expected) < 0.001
+    assert abs(on_average - np.sqrt(2) * expected) < 0.001
+
+
+def check_other_bins_and_priors(by_bins, by_alpha):
+    lower = [by_bins[bins, "dirichlet"][0] for bins in (5, 15, 60)]
+    assert 0 < lower[0] < lower[1] < lower[2]
+    assert all(by_bins[bins, "shrinkage"][0] < 0.0005 for bins in (5, 15, 60))
+    assert all(prior[0] > 0.02 for prior, _ in by_alpha.values())
+    posteriors = np.array([posterior for _, posterior in by_alpha.values()])
+    assert np.ptp(posteriors, axis=0).max() < 0.004
+
+
+def check_a_small_error(small, small_truth):
+    assert 1 < small[1000].bayes_factor < 5
+    assert small[10_000].bayes_factor < 0.1
+    assert small[10_000].ece.interval(0.95)[0] < 0.002
+    low, high = small[100_000].ece.interval(0.95)
+    assert 0.005 < low < small_truth < high < 0.02
