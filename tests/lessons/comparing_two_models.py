@@ -126,3 +126,43 @@ def check_groups(grouped, digit_by_digit, isotonic):
     assert digit_by_digit.decide("read as 0", "read as 8")["p_left"] > 0.99
     assert all(abs(isotonic[d].signed_error.mean()) < 0.75 * abs(grouped[d].signed_error.mean()) for d in (7, 8))
     assert all(isotonic[digit].signed_error.interval(0.95)[1] < 0 for digit in (7, 8))
+
+
+def check_solution_of_the_forest(forest_four, pair_ratios, forest_pair):
+    for name in ("temperature", "isotonic", "sigmoid"):
+        assert forest_four.decide(name, "before")["p_left"] > 0.99
+    for name in ("temperature", "isotonic"):
+        assert forest_four.decide(name, "sigmoid")["p_left"] > 0.99
+    assert 0.6 < forest_four.decide("temperature", "isotonic")["p_rope"] < 0.95
+    assert pair_ratios["naive Bayes"] < 0.5
+    assert 0.9 < pair_ratios["forest"] < 1.2
+    assert forest_pair["before"].signed_error.mean() > 0.15
+    assert abs(forest_pair["temperature"].signed_error.mean()) < 0.01
+
+
+def check_solution_of_logistic_regression(logistic_rows):
+    equal = [row["P(equal)"] for row in logistic_rows]
+    assert 0.5 < min(equal) < max(equal) < 0.95
+    assert all(row["low"] > -0.02 and row["low"] < 0.001 for row in logistic_rows)
+
+
+def check_solution_of_the_splits(split_ratios):
+    below = [row["ratio"] < 1 for row in split_ratios]
+    assert np.flatnonzero(below).tolist() == [1, 3]
+    for row, narrower in zip(split_ratios, below, strict=True):
+        assert (row["correlation of the ECEs"] > 0) == narrower
+        assert (row["rows of sigmoid in over-confident bins"] > 0.25) == narrower
+
+
+def check_solution_of_other_estimands(other_widths, close, pair):
+    assert all(3 < other_widths[name] / other_widths["ECE"] < 5.5 for name in ("l4 error", "E90 of bins"))
+    for estimand in ("ece", "e90_bins"):
+        low, high = close.difference(*pair, estimand).interval(0.95)
+        assert low < 0 < high
+
+
+def check_solution_of_the_wines(wine_rows):
+    undecided, *others = wine_rows
+    assert undecided["low"] < 0 < undecided["high"]
+    assert 1000 <= undecided["rows for +- 0.01"] <= 1200
+    assert all(row["P(1st better)"] > 0.95 for row in others)
