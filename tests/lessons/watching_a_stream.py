@@ -45,3 +45,32 @@ def check_many_workers(merged, monitor):
     assert merged.n_rows == monitor.n_rows
     assert list(merged.windows) == list(monitor.windows)
     assert all((merged.windows[d].cells == monitor.windows[d].cells).all() for d in monitor.windows)
+
+
+def check_solution_of_periods(alarms):
+    for name, earliest in (("ten days", 33), ("one night", 30)):
+        days = [alarms[name, back] for back in (1, 3, 7)]
+        assert days[0] >= earliest
+        assert days[1] - days[0] == days[2] - days[1] == 1
+    assert alarms["one night", 1] == 30
+
+
+def check_solution_of_the_signed_error(detected, by_ece):
+    assert detected["ECE"] == detected["signed error"] < 45
+    assert max(by_ece[:2]) < 0.99
+
+
+def check_solution_of_the_limit(plug_in, limit, exceeded, first, exceeding):
+    assert (plug_in[:30] <= 0.05).all()
+    assert 31 <= exceeded < first
+    assert 0.01 < exceeding < 0.1
+
+
+def check_solution_of_the_rope(by_rope):
+    days, false = zip(*by_rope.values(), strict=True)
+    assert days[1] - days[0] == days[2] - days[1] == 1
+    assert false == (1, 0, 0)
+
+
+def check_solution_of_forgetting(kept, monitor):
+    assert kept.n_rows == monitor.n_rows - 21 * 400
