@@ -36,3 +36,8 @@ def check_the_exercises(outlier, there, widths, missed, complete, pooled, size):
     assert outlier.standing_out() == there
     assert widths(complete).mean() < 0.5 * widths(pooled).mean()
     assert missed(complete) > missed(pooled)
+
+
+def check_the_small_hospitals(ten):
+    assert 0.8 < ten["pooled, ten hospitals"] / ten["alone"] < 0.97
+    assert 0.45 < ten["pooled, all thirty"] / ten["alone"] < 0.6
