@@ -82,15 +82,8 @@ def _copy_page_that_moves(app, problem):
         shutil.copytree(Path(app.srcdir, "explore"), Path(app.outdir, "explore"), dirs_exist_ok=True)
 
 
-def _pictures_of_lessons(app, docname, source):
-    """Change links from lessons to pictures: docs/notebooks is a link to the folder beside docs."""
-    if docname.startswith("notebooks/"):
-        source[0] = source[0].replace("](../docs/_static/", "](../_static/")
-
-
 def setup(app):
     """Formulas as MathML, which browsers draw by themselves: no script from elsewhere. A table of estimands."""
-    app.connect("source-read", _pictures_of_lessons)
     app.connect("builder-inited", _write_estimands)
     app.connect("build-finished", _copy_page_that_moves)
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_display_formula, None))

@@ -81,7 +81,6 @@ def test_a_lesson_has_exercises_with_solutions(path):
 
 
 def test_pictures_of_lessons_are_described_files_of_the_documentation():
-    """The documentation replaces the beginning of these links, since its folder of lessons is a symbolic link."""
     links = [link for path in FILES for link in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", text_of(path))]
     assert links
     for described, target in links:

@@ -85,3 +85,35 @@ def check_another_prior(other_draws, other_grid, a, log_slope, mean_a, mean_slop
     assert abs(float(drawn.mean()) - mean) < 5 * sd / np.sqrt(1000)
     assert abs(mean) < 0.8 * abs(mean_a)
     assert abs((other_grid * np.exp(log_slope)).sum() - mean_slope) < 0.02
+
+
+def check_solution_of_smaller_mistakes(smaller, needed, posterior, alpha, n, k):
+    """The mean of a Beta, by hand, in the bin that changes most."""
+    change = (alpha / 2 + k) / (alpha + n) - (alpha + k) / (2 * alpha + n)
+    half = np.abs(change) / np.sqrt(posterior.accuracy_variance())
+    assert abs(needed["half of the prior"] / (5 / half.max()) ** 2 - 1) < 1e-6
+    assert half.argmax() == 0
+    assert 1500 < needed["half of the prior"] < 2500
+    assert 200_000 < needed["0.24 for 0.25"] < 500_000
+
+
+def check_solution_of_mistakes(revealed):
+    rows = {name: {row["quantity"]: row for row in comparison.rows} for name, comparison in revealed.items()}
+    apart = {name: {row["quantity"] for row in comparison.apart} for name, comparison in revealed.items()}
+    assert apart["masses without uncertainty"] == {f"mass[{b}]" for b in range(4)}
+    assert abs(rows["sd in place of variance"]["ece"]["z"]) > 10
+    assert abs(rows["a missing bin"]["ece"]["z"]) > 10
+    assert "ece" not in apart["accuracy and confidence exchanged"]
+    assert apart["accuracy and confidence exchanged"] >= {"signed_error", "accuracy[0]", "confidence[3]"}
+
+
+def check_solution_of_truncated_confidences(by_truncation):
+    change = {bins: each[0].mean() - each[1].mean() for bins, each in by_truncation.items()}
+    assert 0.01 < change[4] < change[2]
+    for _, _, smallest, observed in by_truncation.values():
+        assert observed < smallest
+
+
+def check_solution_of_the_grid_of_the_ece(drift_mean, drift_sd, drift_ece):
+    assert abs(drift_ece.mean() - drift_mean) < 5 * drift_sd / np.sqrt(4000)
+    assert abs(drift_ece.sd() / drift_sd - 1) < 0.06
