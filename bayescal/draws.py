@@ -11,10 +11,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
-
-Floats = NDArray[np.float64]
-
 
 #: Functions of numpy behind the operators, and how names of results show them.
 SIGNS = {

@@ -3,10 +3,10 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.analyses.one import count_rows
 from bayescal.data.columns import column, numbers, own_hints, require_marks
@@ -16,8 +16,6 @@ from bayescal.estimands.decompositions import isotonic_fit
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.stats.log_odds import logit
-
-Floats = NDArray[np.float64]
 
 #: Sub-model of the shrinkage prior whose bins lie on a logistic curve.
 DRIFT = "logistic"

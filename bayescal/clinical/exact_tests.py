@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
 from bayescal import _checks, _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import read_rows
 from bayescal.results.wording import SMALLEST_P
-
-Floats = NDArray[np.float64]
 
 #: Smallest expected number in a group for which the chi-squared distribution is said to be accurate.
 LEAST_EXPECTED_ROWS = 5

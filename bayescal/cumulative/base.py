@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _packages, _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.brownian import quantile_max_abs
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}

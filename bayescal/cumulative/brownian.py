@@ -14,10 +14,10 @@ References
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
 
 #: Means of the range, sqrt(8 / pi), and of the maximum absolute value, sqrt(pi / 2).
 MEAN_RANGE, MEAN_MAX_ABS = float(np.sqrt(8 / np.pi)), float(np.sqrt(np.pi / 2))

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.cumulative.statistics import SHORTFALL, cumulative_curve, kolmogorov_smirnov, kuiper
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.stats.contract import Counts
 from bayescal.stats.ordered import MergedCounts, Steps, merge_scores
-
-Floats = NDArray[np.float64]
 
 #: Largest number of bins of equal mass.
 BINS = 64

@@ -9,7 +9,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
+
 Indices = NDArray[np.intp]
 
 #: Relative rounding error of a difference of cumulative sums above which a range is summed by blocks.

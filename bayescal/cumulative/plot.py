@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.cumulative.base import P_OF_CHANCE, Cumulative, significant
@@ -32,7 +33,6 @@ from bayescal.results.wording import p_words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 #: Pieces of the curve of which at most the smallest and the largest value are drawn.
 PIECES = 2000

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
     allowed_weights,
@@ -19,8 +20,6 @@ from bayescal.data.columns import (
     weight_column,
 )
 from bayescal.data.frames import to_array
-
-Floats = NDArray[np.float64]
 
 #: Largest absolute response: sums of squares of larger ones could overflow.
 LARGEST = 1e100

@@ -11,17 +11,16 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.cumulative.brownian import MEAN_MAX_ABS, quantile_range, sf_max_abs, sf_range
 from bayescal.cumulative.moments import inverse_squared_skewness
 from bayescal.cumulative.subpopulation_sums import SubpopulationSteps
 from bayescal.stats.ordered import GridSteps, OrderedSums, Steps
-
-Floats = NDArray[np.float64]
 
 #: Names of the two statistics in sentences and tables.
 NAMES = {"kuiper": "Kuiper statistic", "kolmogorov_smirnov": "Kolmogorov-Smirnov statistic"}

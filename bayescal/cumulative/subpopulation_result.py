@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
 from bayescal.cumulative.responses import Responses
@@ -19,8 +20,6 @@ from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, LARGE_STEP, ONE_ST
 from bayescal.cumulative.subpopulation_sums import GroupSums, SubpopulationSteps, subpopulation_steps
 from bayescal.data.groups import Groups
 from bayescal.results.wording import p_words
-
-Floats = NDArray[np.float64]
 
 #: Name of a subpopulation that has none.
 SUBPOPULATION = "the subpopulation"

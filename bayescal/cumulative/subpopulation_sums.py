@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.cumulative.moments import (
     LocalMoments,
     Moments,
@@ -15,8 +16,6 @@ from bayescal.cumulative.moments import (
 from bayescal.cumulative.responses import Responses
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.sums import sums_at
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from bayescal.data.frames import index_of
 
-Ints = NDArray[np.int64]
-
 
 def same_rows(columns: Mapping[str, Any]) -> None:
     """Refuse Series and data frames whose indexes differ, because values are combined by position.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Ints
 from bayescal.data.groups import (
     fractions_of_measurement,
     is_missing,
@@ -20,7 +21,6 @@ from bayescal.data.groups import (
 )
 
 Array = NDArray[Any]
-Ints = NDArray[np.int64]
 #: Types of labels that are never missing.
 COMPLETE = frozenset({str, bytes, int, bool})
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render, _rules
+from bayescal._arrays import Ints
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data import times
 from bayescal.data.frames import all_categories, columns_of, ordered_categories
@@ -19,7 +20,6 @@ from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading
 
 Array = NDArray[Any]
-Ints = NDArray[np.int64]
 #: Name of the column of labels if it has none.
 UNNAMED = "group"
 #: A column with more distinct non-integer numbers than this is a measurement and does not define groups.

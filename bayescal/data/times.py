@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Ints
 from bayescal._checks import quoted
 from bayescal.data.frames import as_array
 
 Array = NDArray[Any]
-Ints = NDArray[np.int64]
 #: First moment of a window, which identifies it; None for a stream without time.
 Start = int | float | datetime | None
 

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, expit, logit, roots_legendre
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
-
-Floats = NDArray[np.float64]
 
 #: For logits only, confidences are clipped to this distance from 0 and 1.
 LOGIT_MARGIN = 1e-9

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import prefixed, quoted
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
@@ -38,9 +39,6 @@ from bayescal.stats.frozen import Counted
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.row_sums import framed
 from bayescal.stats.sums import effective_number, sums_at
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @public

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
 
 #: Net benefits that differ by at most this are tied: rounding.
 TIED = 1e-12

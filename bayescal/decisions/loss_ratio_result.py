@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.words import counting, ranges, shown, thresholds_and_rows
 from bayescal.draws import Draws, fingerprint
-
-Floats = NDArray[np.float64]
 
 #: A remark names thresholds at which fewer test rows than this are decided wrongly.
 FEW_WRONG_ROWS = 5

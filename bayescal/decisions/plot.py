@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
@@ -30,7 +31,6 @@ from bayescal.report.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.2, 3.2)

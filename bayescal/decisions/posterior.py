@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.decisions.counts import ThresholdCounts
-
-Floats = NDArray[np.float64]
 
 #: Share of the scores of the prior that are 0 or 1, half of it each; the others are uniform.
 AT_ENDS = 0.9

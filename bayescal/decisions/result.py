@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.from_draws import (
@@ -39,7 +40,6 @@ from bayescal.results.remarks import of_several
 if TYPE_CHECKING:
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: Titles of the table of one set of rows, and of that of groups, after the name of the grouping.
 HEADER = ("", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)", "P(best)")

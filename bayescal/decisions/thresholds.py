@@ -5,14 +5,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal.data.frames import by_column, to_array
 from bayescal.stats.bins import Bins, equal_width_edges
-
-Floats = NDArray[np.float64]
 
 #: Name of a model that is given without a name.
 UNNAMED = "model"

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _render
+from bayescal._arrays import Floats
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.from_draws import gain_of_treating
 from bayescal.decisions.thresholds import UNNAMED
 from bayescal.draws import Draws
 from bayescal.results.remarks import FEW_CLUSTERS, rows_in_clusters
-
-Floats = NDArray[np.float64]
 
 #: About this number of thresholds is printed.
 PRINTED_THRESHOLDS = 9

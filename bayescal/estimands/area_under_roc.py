@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import _of_bins
@@ -15,8 +15,6 @@ from bayescal.posterior.joint import nearest_correlation
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.ranks import Ranks, correlation_of_areas
-
-Floats = NDArray[np.float64]
 
 
 def ranks_of(counts: Counts) -> Ranks:

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.registry import estimand
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.losses import total_without_squares
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

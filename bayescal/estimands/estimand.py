@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import letters, public
 from bayescal.draws import BinDraws, Draws
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 from bayescal.stats.losses import KINDS, is_finite
 
-Floats = NDArray[np.float64]
 Better = Literal["smaller", "larger", "nearest zero"]
 
 #: What an estimand may need besides draws of the bins: members of the counts with sums of losses; "outcomes" are rows

@@ -1,16 +1,14 @@
 """Regret of a threshold: the loss of decisions because scores are miscalibrated."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws, Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
 from bayescal.stats.sums import effective_number
-
-Floats = NDArray[np.float64]
 
 #: Fewest rows on each side of the threshold.
 FEWEST_ROWS_PER_SIDE = 5

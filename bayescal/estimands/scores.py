@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
@@ -17,8 +17,6 @@ from bayescal.posterior.joint import symmetric_root, with_ranks_of
 from bayescal.stats.clusters import ClusterSums, clusters_of, covariance_of_means
 from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.losses import KINDS, LossSums
-
-Floats = NDArray[np.float64]
 
 #: Minimum effective number of rows to estimate the variance of a mean loss.
 LEAST_ROWS = 3

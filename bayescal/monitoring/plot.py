@@ -4,9 +4,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.data.times import in_words
 from bayescal.monitoring.result import ConfidenceSequence, Evidence, Run, in_e_words
@@ -28,7 +28,6 @@ from bayescal.report.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 2.6)

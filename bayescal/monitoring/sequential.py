@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.data.times import Start
 from bayescal.monitoring.result import ConfidenceSequence, Evidence
 from bayescal.monitoring.statistics import (
@@ -21,9 +21,6 @@ from bayescal.monitoring.statistics import (
 from bayescal.monitoring.windowed import WindowedCounts
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
-
-Floats = NDArray[np.float64]
-
 
 #: Hints of errors about arguments.
 BOUNDS = "`start` and `end` are bounds of the windows that are tested; a reference is `reference=(start, end)`."

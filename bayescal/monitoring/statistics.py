@@ -57,12 +57,10 @@ from math import prod
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, ndtri, xlog1py, xlogy, zeta
 
+from bayescal._arrays import Floats
 from bayescal.stats.log_odds import logit
-
-Floats = NDArray[np.float64]
 
 #: Drifts: shifts of the logit, and relative changes of its slope.
 SHIFTS = (-1.0, -0.5, -0.25, -0.12, -0.06, 0.0, 0.06, 0.12, 0.25, 0.5, 1.0)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
+from bayescal._arrays import Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal.data import times
 from bayescal.data.groups import Groups
@@ -18,8 +19,6 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import require_counts
 from bayescal.stats.documents.sums import bins_document, bins_from_document, sums_document, sums_from_document
-
-Ints = NDArray[np.int64]
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.monitor/2"

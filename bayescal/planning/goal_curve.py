@@ -4,10 +4,10 @@ import math
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
+
 #: For each number of rows, how often each verdict was reached; key None where the goal was not met.
 Simulated = dict[int, Counter[str | None]]
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr
 
+from bayescal._arrays import Floats, Ints
 from bayescal.estimands.area_under_roc import beta_parameters, correlation_of_aucs, ranks_of
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.scores import mean_log_losses, mean_losses
@@ -17,9 +17,6 @@ from bayescal.stats.contract import Counts
 from bayescal.stats.losses import KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.ranks import Ranks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Largest value of a mean loss, by its kind.
 LARGEST = {"losses": 1.0, "log_losses": np.inf}

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats, Ints
 from bayescal.analyses.one import evaluate_one
 from bayescal.draws import Draws
 from bayescal.estimands.area_under_roc import correlation_of_aucs
@@ -28,9 +28,6 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.losses import KINDS
 from bayescal.stats.paired import PairedCounts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Draws of the posterior of the pilot, for truths and for the dependence between two classifiers.
 TRUTHS = 4000

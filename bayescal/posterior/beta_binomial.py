@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, erf, expit, gammaln, log_expit, xlog1py, xlogy
 
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
 
 #: Below this kappa + n, differences of log Gamma are accurate to 1e-9, and fast.
 DIRECT = 3e5

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws
 from bayescal.posterior.beta_binomial import absolute_gap
@@ -17,8 +18,6 @@ from bayescal.posterior.truncated_normal import (
     truncated_normal_rule,
 )
 from bayescal.stats.contract import Counts, require_counts
-
-Floats = NDArray[np.float64]
 
 FORMULAS = ("corrected", "original")
 #: Ranges of prior parameters within which draws and their sums are accurate in float64.

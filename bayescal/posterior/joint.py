@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.stats.contract import Paired
-
-Floats = NDArray[np.float64]
 
 #: Correlation of the residuals of two linear fits = (similarity of the gap profiles) ** this power.
 LIKENESS_POWER = 4

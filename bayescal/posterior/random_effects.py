@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
 
 #: Degrees of freedom of the half-t prior of the standard deviation between data sets.
 DEGREES = 4.0

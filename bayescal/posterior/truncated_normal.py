@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp, roots_legendre
 
 from bayescal import _checks
-
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
 
 
 def truncated_normal_quantile(

@@ -5,9 +5,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.report.drawing import (
     SMALL,
@@ -27,7 +27,6 @@ from bayescal.results.bin_sensitivity import BinSensitivity
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 #: Distance between the two ways of binning, in units of the distance between numbers of bins.
 APART = 0.3
 #: Width and height in inches below which labels are smaller.

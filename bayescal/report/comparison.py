@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
@@ -48,7 +48,6 @@ from bayescal.results.scores import ScoreComparison
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 #: Number of points of the curve of P(equal).
 CURVE = 201
 

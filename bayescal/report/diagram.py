@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, add_part, background, is_dark, palette, require_evaluation
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1.axes_divider import AxesDivider
 
-Floats = NDArray[np.float64]
 
 #: Axis labels of a reliability diagram, for targets other than confidence.
 AXES = {"event": ("stated probability", "event rate"), "classwise": ("stated probability", "class frequency")}

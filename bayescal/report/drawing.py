@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _packages, _render
 from bayescal._invalid import quoted
@@ -147,8 +146,6 @@ def _place(ax: "Axes", place: "Bbox") -> None:
     ax.set_position(place)
     ax.set_in_layout(True)  # a layout that is requested later may move it
 
-
-Floats = NDArray[np.float64]
 
 # the palette of Okabe and Ito, for colour-blind readers, and a grey that is visible on black and on white
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#808080"

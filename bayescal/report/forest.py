@@ -7,9 +7,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
@@ -37,7 +37,6 @@ from bayescal.results.scores import MultiClassScore
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 #: Probability of the inner, thicker bar.
 INNER = 0.5
 #: Maximum number of characters of a name on one line beside the axes.

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.report.drawing import (
@@ -26,7 +26,6 @@ from bayescal.results.evaluation import Evaluation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 #: Vertical position of the bar of the interval, below the base line of its curve, in units of the peak.
 BAR = -0.13

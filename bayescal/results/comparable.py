@@ -5,8 +5,8 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.estimands.estimand import EVENTS, OWN_EVENT, OWN_EVENT_WORDS, Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
 from bayescal.posterior.contract import Pooled
@@ -15,8 +15,6 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import FROM_ROWS
 from bayescal.stats.contract import Paired
 from bayescal.stats.losses import KINDS, is_finite
-
-Floats = NDArray[np.float64]
 
 
 def common_estimands(

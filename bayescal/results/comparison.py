@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.estimands.accuracy import ACCURACY, has_accuracy
 from bayescal.estimands.estimand import Estimand
@@ -26,8 +26,6 @@ from bayescal.stats.contract import Paired
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,16 +4,12 @@ from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from bayescal._arrays import Floats
 from bayescal._meant import no_attribute
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_scalar, hint, is_registered
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.joint import Joint
-
-Floats = NDArray[np.float64]
 
 
 class Evaluations(Joint):

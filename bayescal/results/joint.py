@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._arrays import Floats
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.verdict import Verdict, better_words
 
-Floats = NDArray[np.float64]
 #: Default half-width of the region of practical equivalence, in units of the estimand.
 ROPE = 0.01
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import PredictsOutcomes
 from bayescal.stats.clusters import clusters_of
@@ -19,7 +20,6 @@ from bayescal.stats.contract import Counts
 if TYPE_CHECKING:
     import arviz as az
 
-Floats = NDArray[np.float64]
 
 #: Largest number of rows with a value for each row.
 MOST_POINTWISE = 10_000_000

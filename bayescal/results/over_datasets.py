@@ -6,9 +6,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, hint
@@ -95,7 +95,6 @@ def lines_of(rows: Iterable[Mapping[str, Any]], words: str, n_datasets: int, dec
     return lines
 
 
-Floats = NDArray[np.float64]
 #: Below this number of data sets, a remark says that the population depends on the prior.
 FEW_DATASETS = 5
 #: From this number of data sets on, a remark says that biases of single data sets matter.

@@ -5,17 +5,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.posterior.random_effects import RandomEffectsPosterior
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.joint import Judged, p_smallest, ranks_of
-
-Floats = NDArray[np.float64]
 
 
 class Population(NamedTuple):

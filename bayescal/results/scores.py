@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, gammaincinv, ndtr
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
@@ -208,9 +209,6 @@ class MultiClassScore(_presented.Presented):
         header = ("", "mean", "sd", "2.5 %", "97.5 %", "observed")
         rows = [[row["quantity"], *map(self._number, list(row.values())[1:])] for row in self._records(0.95)]
         return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks)
-
-
-Floats = NDArray[np.float64]
 
 
 @public

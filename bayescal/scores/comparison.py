@@ -5,9 +5,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
@@ -16,8 +16,6 @@ from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.joint import checked_rope
 from bayescal.results.scores import MultiClassScore, ScoreComparison
 from bayescal.scores.multiclass import ProperScore, brier_score, log_score
-
-Floats = NDArray[np.float64]
 
 SCORES = ("brier", "log")
 

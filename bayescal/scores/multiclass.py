@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.remarks import reading_remarks
 from bayescal.results.scores import MultiClassScore
 from bayescal.stats.sums import effective_number
-
-Floats = NDArray[np.float64]
 
 #: Convention of the multi-class Brier score -> its words.
 CONVENTIONS = {"sum": "sum over {K} classes", "mean": "mean over {K} classes", "half": "half the sum over {K} classes"}

@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.data.frames import to_array
 from bayescal.shift.rows import is_event, stated_probabilities
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Distance of cuts from observed probabilities, unless these are closer together; it exceeds the rounding of float32.
 APART = 1e-6

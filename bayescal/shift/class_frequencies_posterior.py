@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._loops import in_threads
 from bayescal.shift import two_classes
 from bayescal.shift.counts import ShiftCounts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Dirichlet parameter of the class frequencies: uniform.
 ALPHA = 1.0

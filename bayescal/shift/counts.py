@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.data.frames import column_names
@@ -19,9 +19,6 @@ from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.bins import make_bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.sums import added, row_counts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @public

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._invalid import InvalidRows, prefixed
 from bayescal._meant import public
 from bayescal.data.files.findings import BlockFindings, NamedColumns, sums_of_file
@@ -34,8 +35,6 @@ from bayescal.shift.rows import (
 )
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.files import COUNTING, EDGES, Progress
-
-Floats = NDArray[np.float64]
 
 #: What messages call the values that `adapt` returns.
 ADAPTED = "adapt(p)"

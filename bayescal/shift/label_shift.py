@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.posterior.contract import Posterior
@@ -22,8 +22,6 @@ from bayescal.shift.rows import ShiftedRows, require_overlap
 from bayescal.shift.shifted_bins import LabelShiftedCounts, ShiftedBins
 from bayescal.stats.bins import make_bins
 from bayescal.stats.contract import Counts, require_kind
-
-Floats = NDArray[np.float64]
 
 #: Draws of the class frequencies for which posteriors of the bins are computed, and draws that each stands for.
 PARTS, NEAR = 16, 8

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
@@ -23,8 +24,6 @@ from bayescal.shift.over_priors import OverPriors, over_priors
 from bayescal.shift.shifted_bins import LabelShiftedCounts
 from bayescal.shift.target import TargetEvaluation, few_labelled_rows
 from bayescal.stats.contract import Counts
-
-Floats = NDArray[np.float64]
 
 #: Name of the row of the adapted predictions.
 ADAPTED = "ece_adapted"

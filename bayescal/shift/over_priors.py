@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.shift.shifted_bins import LabelShiftedCounts
-
-Floats = NDArray[np.float64]
 
 #: Least share of a class and of the others in a bin, at which the evidence is evaluated.
 SMALLEST = 1e-12

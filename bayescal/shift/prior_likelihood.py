@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, logsumexp, softmax
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.shift.class_frequencies_posterior import most_probable, worth_of
 from bayescal.shift.rows import ShiftedRows
-
-Floats = NDArray[np.float64]
 
 #: Draws of the recalibration, for each of which the class frequencies are drawn.
 RECALIBRATIONS = 8

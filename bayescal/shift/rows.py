@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import quoted
 from bayescal.data.columns import column, numbers, own_hints, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
@@ -16,8 +17,6 @@ from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading, reading_of_logits, unit_rows
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: The argument that holds the predictions of the target.
 TARGET = "y_prob_target"

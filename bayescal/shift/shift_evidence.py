@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
@@ -24,7 +24,6 @@ from bayescal.shift.target import readings_of
 if TYPE_CHECKING:
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: P-values up to this one are stated as differences.
 P_OF_DIFFERENCE = 0.05

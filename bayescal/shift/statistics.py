@@ -5,15 +5,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior, dirichlet
 from bayescal.shift.counts import ShiftCounts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Expected total variations of the prior, each as probable as no difference.
 SCALES = (0.64, 0.32, 0.16, 0.08, 0.04, 0.02, 0.01)

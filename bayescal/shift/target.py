@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.data.reading import Reading
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import FEW_ROWS, FEW_ROWS_PER_BIN, reading_remarks
@@ -18,8 +19,6 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.contract import Counts
 from bayescal.stats.frozen import Whole
 from bayescal.stats.sums import sums_at
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,11 +27,9 @@ slowly if the target has many rows per labelled row, or if cells contain little 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import polygamma
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from bayescal._arrays import Floats, Ints
 
 #: Fewest sweeps of a chain, and most unless the target is larger than the source or the source is very large. Between
 #: these limits, the number of sweeps is the larger of 1000 divided by the labelled rows of the rarer class and 1

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal._loops import compiled, in_threads
 from bayescal.stats import losses
 from bayescal.stats.bins import Bins
@@ -14,7 +15,6 @@ from bayescal.stats.losses import LossSums, log_in_place, total_loss
 from bayescal.stats.sums import sums_at
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 #: Rows per chunk, so that temporary arrays stay in the second-level cache. Rows are summed within chunks first, so this
 #: number affects the last digits of sums.

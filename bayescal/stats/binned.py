@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
@@ -23,9 +24,6 @@ from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_nam
 from bayescal.stats.query.row_sums import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
 from bayescal.stats.sums import added, effective_number, ratio, row_counts, unit_weights
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @public

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal.data.columns import allowed_weights, weight_column
 from bayescal.data.frames import to_array
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 #: Maximum number of bins: with more, neighbouring edges would be only a few float32 steps apart.
 MOST_BINS = 1_000_000
 #: Ways to choose edges that depend on the rows, so that edges must be chosen before rows are counted.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
@@ -19,7 +20,6 @@ from bayescal.stats.query.class_sums import class_sums
 from bayescal.stats.query.row_sums import bins_before_rows
 from bayescal.stats.sums import sums_at
 
-Floats = NDArray[np.float64]
 #: Rows per chunk, so that temporary arrays are small compared with the input.
 CHUNK = 16_384
 #: Maximum number of cells (classes times bins) whose joint sums are kept: 1.8 MB. With more classes, the correlation of

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import bin_index
@@ -17,8 +18,6 @@ from bayescal.stats.losses import log_losses
 from bayescal.stats.sums import effective_number, ratio, sums_at
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Largest number of bins whose matrices are kept: 2 MB each.
 MOST_BINS = 512

@@ -8,13 +8,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import PairedClusters
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.sums import Coefficients
-
-Floats = NDArray[np.float64]
 
 
 @runtime_checkable

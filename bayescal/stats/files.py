@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._invalid import AllZero, InvalidRows
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT, too_small
@@ -26,8 +27,6 @@ from bayescal.stats.bins import BINNINGS, Bins, make_bins
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.clusters import ClusterSums, CollectedCells, require_few
 from bayescal.stats.losses import KINDS, applied_by_name
-
-Floats = NDArray[np.float64]
 
 #: Number of labels of clusters among which numbers of a measurement are looked for.
 LABELS_SEEN = 1000

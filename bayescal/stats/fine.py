@@ -3,13 +3,10 @@
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Floats, Ints
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, equal_width_edges, equalised
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def common_refinement(choices: Iterable[Bins]) -> Bins:

@@ -1,9 +1,8 @@
 """Log odds of probabilities that may be 0 or 1."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
 
 #: Default distance from 0 and 1 to which probabilities are clipped.
 VALUE_FLOOR = 1e-9

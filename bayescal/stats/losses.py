@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats, Ints
 from bayescal.stats.frozen import Sums
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Largest finite log loss: that of the smallest positive float64, 2^-1074.
 LARGEST_LOG_LOSS = 1074 * float(np.log(2))

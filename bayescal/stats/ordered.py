@@ -6,6 +6,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.data.columns import require_ratios
 from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
@@ -15,7 +16,6 @@ from bayescal.stats.losses import total_without_squares
 from bayescal.stats.sums import effective_number
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Keys = NDArray[np.unsignedinteger[Any]]
 
 #: Rows whose keys are made at once, in the cache of the processor.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
@@ -20,9 +20,6 @@ from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_n
 from bayescal.stats.query.row_sums import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
 from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.sums import Coefficients, cosine, cosine_of, row_counts, summed_by_key, sums_at, unit_weights
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Rows per chunk.
 CHUNK = 65_536

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
@@ -34,8 +35,6 @@ from bayescal.survival.analysis import edges_of_risks, require_followed, warn_of
 from bayescal.survival.horizon_counts import HorizonCounts, HorizonRows, observed_rows
 from bayescal.survival.result import LABEL, NAME, RATIO_SEED, SurvivalEvaluation, expects_events
 from bayescal.survival.rows import SurvivalRows
-
-Floats = NDArray[np.float64]
 
 #: Smallest mean risk by which a number of events is divided.
 LEAST_MEAN_RISK = 1e-9

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import allowed_weights, refuse_scale, weight_column
@@ -22,9 +23,6 @@ from bayescal.survival.curves import Exits
 from bayescal.survival.horizon_counts import HorizonCounts, Known, censored_counts, uncensored_counts
 from bayescal.survival.query import survival_sums
 from bayescal.survival.rows import SurvivalRows, require_horizon
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Kinds of exits, on the first axis of the counts: at one time they leave in this order.
 KINDS = ("event", "other event", "censored at the end of the cell", "censored inside the cell")

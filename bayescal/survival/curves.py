@@ -7,10 +7,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats, Ints
 from bayescal.stats.sums import sums_at
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 #: Mean risks are clipped to this distance from 0 and 1 where a hazard is scaled to them.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats, Ints
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
@@ -20,9 +21,7 @@ from bayescal.stats.sums import sums_at
 from bayescal.survival.curves import Exits
 from bayescal.survival.rows import SurvivalRows
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 #: Largest share of rows in bins that are not followed for scores and the AUC to have intervals.
 MOST_NOT_FOLLOWED = 0.05

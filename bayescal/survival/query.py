@@ -6,9 +6,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, DOES_NOT, FINITE, NOT_NEGATIVE
 from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
@@ -16,9 +16,6 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.query.row_states import LARGEST_FLOAT, is_number, refuse_types
 from bayescal.stats.query.row_sums import BY, KeySums, Query, looked_up, require_weight, rows_read
 from bayescal.survival.rows import EVENT_RULE, KINDS_OF_EXIT, MOST_CAUSES
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: Kinds of exits, in the order of `SurvivalCounts`: an event of the cause, another event, and two kinds of censoring.
 N_KINDS = 4

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._arviz import chains
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
@@ -25,7 +26,6 @@ from bayescal.survival.horizon_counts import MOST_NOT_FOLLOWED, HorizonCounts
 if TYPE_CHECKING:
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: Mean risks are clipped to this distance from 0 and 1, so that parameters of Beta distributions are positive.
 LEAST_MEAN_RISK = 1e-9

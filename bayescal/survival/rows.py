@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import InvalidRows
 from bayescal._meant import public
 from bayescal._rules import IN_UNIT_INTERVAL
@@ -15,8 +16,6 @@ from bayescal.data.columns import allowed_weights, column, of_two_classes, scale
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Largest number of causes of events.
 MOST_CAUSES = 1000

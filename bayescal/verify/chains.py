@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _packages
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: Thresholds of R-hat and effective sample size; see `Reference`.
 LARGEST_R_HAT = 1.01

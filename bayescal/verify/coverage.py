@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _packages
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
@@ -21,7 +22,6 @@ from bayescal.verify.methods import TOLERANCE, Interval, Method, methods_of
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 #: Averages over cells: name -> value of a row.
 Averages = Mapping[str, Callable[[dict[str, Any]], float]]
 

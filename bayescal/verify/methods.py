@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from bayescal import _checks
@@ -17,7 +16,6 @@ from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.stats.binned import BinnedCounts
 
-Floats = NDArray[np.float64]
 #: Ends of an interval, and a point estimate: (low, high, estimate).
 Interval = tuple[float, float, float]
 #: An interval and a point estimate from counts: (counts, prob, draws, rng) -> (low, high, estimate).

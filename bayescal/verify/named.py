@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
+
 if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
-
-Floats = NDArray[np.float64]
 
 
 class Moments(NamedTuple):

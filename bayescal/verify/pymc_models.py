@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymc.logprob.transforms import Transform
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._meant import known_keywords, public
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.posterior.dirichlet import dirichlet_posterior
@@ -48,7 +49,6 @@ from bayescal.verify.pymc_sub_models import (
     sub_models,
 )
 
-Floats = NDArray[np.float64]
 #: A symbolic value in the graph of a model.
 Tensor = Any
 

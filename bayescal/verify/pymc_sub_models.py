@@ -12,9 +12,9 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SMALL, SUB_MODELS, ShrinkagePrior
 
-Floats = NDArray[np.float64]
 #: A symbolic value in the graph of a model.
 Tensor = Any
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece, largest_error
 from bayescal.estimands.registry import registered
@@ -19,7 +19,6 @@ from bayescal.verify.named import below
 if TYPE_CHECKING:
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: The posterior probability of exact calibration at its prior odds, which differs from its share of the draws.
 CALIBRATED = "p_calibrated"

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import logit
 from bayescal.stats.ordered import MergedCounts, Steps, ends_of_equal_weight, merge_between
 from bayescal.stats.sums import effective_number
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 #: A bin is divided if its scores span more than WIDEST_LOGIT on the logit scale and more than WIDEST; scores closer to

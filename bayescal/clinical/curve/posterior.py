@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.clinical.curve.knots import AT_END
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
@@ -22,8 +23,6 @@ from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit
 from bayescal.stats.ordered import MergedCounts
-
-Floats = NDArray[np.float64]
 
 #: Sub-models with deviations from exact calibration: the drift, the Gaussian process, and their sum.
 DEVIATIONS = ("drift", "curve", "both")

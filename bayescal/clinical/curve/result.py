@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.clinical.curve.knots import AT_END, merge_to_knots, rates_at
 from bayescal.clinical.curve.posterior import PRIOR_EXACT, PRIOR_ODDS, CurvePosterior, curve_posterior
@@ -23,8 +23,6 @@ from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import require_kind
 from bayescal.stats.ordered import MergedCounts, Steps, steps_of_counts
 from bayescal.stats.sums import effective_number
-
-Floats = NDArray[np.float64]
 
 #: Largest number of bins, smallest number of rows per bin, and smallest number of rows.
 BINS, ROWS_PER_BIN, LEAST_ROWS = 30, 10, 100

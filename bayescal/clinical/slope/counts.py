@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal.data.columns import own_hints
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Sums
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Default width of the cells, and its limits.
 STEP, SMALLEST_STEP, LARGEST_STEP = 0.05, 0.001, 1.0

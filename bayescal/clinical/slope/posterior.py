@@ -11,13 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.clinical.slope.counts import LogitCounts
-
-Floats = NDArray[np.float64]
 
 #: Quantities with a marginal density.
 NAMES = ("intercept", "slope")

@@ -5,9 +5,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import NAMES, RecalibrationPosterior
@@ -16,8 +16,6 @@ from bayescal.data.frames import to_array
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.of_groups import OfGroups
 from bayescal.results.remarks import row_remarks
-
-Floats = NDArray[np.float64]
 
 #: Quantities of the table: key, words, and the value for calibrated predictions.
 QUANTITIES = {"in_the_large": ("in the large", 0.0), "intercept": ("intercept", 0.0), "slope": ("slope", 1.0)}

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import DIRECT, log_beta_binomial, ratio_by_stirling
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit
-
-Floats = NDArray[np.float64]
 
 _COLUMNS = ("effective_n", "effective_k", "share")
 #: Nodes and weights of the Gauss-Hermite rule.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, softmax
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.posterior.pooling.evidence import Deviations, GroupBins, Rows, deviations
@@ -24,7 +25,6 @@ from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit
 
 Ints = NDArray[np.intp]
-Floats = NDArray[np.float64]
 
 #: Steps of the variational approximation, and the change of expected groups below which they end.
 STEPS, TOLERANCE = 200, 1e-4

@@ -5,9 +5,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayescal._arrays import Floats
 
 #: Centres from which groups deviate: the curve of all rows, and exact calibration. Groups that are evaluated alone have
 #: none.

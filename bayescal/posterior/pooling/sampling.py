@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, softmax
 
+from bayescal._arrays import Floats
 from bayescal.posterior.pooling.evidence import (
     Deviations,
     GroupBins,
@@ -22,7 +23,6 @@ from bayescal.posterior.pooling.evidence import (
 from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: Steps of the independence sampler that corrects the Laplace approximation.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, xlog1py, xlogy
 
+from bayescal._arrays import Floats
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
 from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem, dirichlet
 from bayescal.posterior.shrinkage.compiled.offsets import Offsets
@@ -37,8 +38,6 @@ from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import SMALL, ShrinkagePrior
 from bayescal.posterior.shrinkage.segments import SEGMENT_PRIOR
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS, SubModelDraws
-
-Floats = NDArray[np.float64]
 
 #: With more bins than this, the tables would need too much memory.
 MOST_BINS = 40

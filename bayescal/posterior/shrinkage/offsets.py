@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayescal._arrays import Floats
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
-
-Floats = NDArray[np.float64]
 
 #: Number of cells of the grid of log amounts, and number of grids, each on the relevant part of the one before.
 CELLS, ROUNDS = 48, 4

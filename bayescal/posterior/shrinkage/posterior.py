@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, xlog1py, xlogy
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
@@ -49,7 +50,6 @@ from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
 
 Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 #: Sub-models with a smaller probability are left out of moments.
 LEAST_OF_MOMENTS = 1e-8

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 
-Floats = NDArray[np.float64]
 #: Prior weights of sub-models by family.
 Families = Mapping[str, Mapping[str, float]]
 

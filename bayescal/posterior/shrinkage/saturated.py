@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, expit, softmax, xlog1py, xlogy
 
+from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.sub_model import GapSums
 from bayescal.stats.log_odds import VALUE_FLOOR
-
-Floats = NDArray[np.float64]
 
 #: A bin is saturated if its mean confidence is within this distance of 0 or 1. Its logit is nearly infinite, so a drift
 #: of the logit cannot describe its accuracy.

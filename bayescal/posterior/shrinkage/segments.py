@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, ndtr
 
+from bayescal._arrays import Floats
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: Largest absolute shift of the logit.

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import VALUE_FLOOR
-
-Floats = NDArray[np.float64]
 
 #: Parameters of the sub-models, and their values under sub-models that lack them.
 PARAMETERS = {

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _files
+from bayescal._arrays import Floats
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import MOST_CELLS, ClasswiseCounts
@@ -22,8 +22,6 @@ from bayescal.stats.documents.sums import (
     within,
 )
 from bayescal.stats.stored import CountsKind, register
-
-Floats = NDArray[np.float64]
 
 
 def classes_document(counts: ClasswiseCounts) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _files
+from bayescal._arrays import Ints
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.sums import (
@@ -34,8 +34,6 @@ from bayescal.stats.losses import DIFFERENCES, KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import row_counts
-
-Ints = NDArray[np.int64]
 
 
 def pair_document(counts: PairedCounts) -> dict[str, Any]:

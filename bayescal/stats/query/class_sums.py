@@ -6,9 +6,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
+from bayescal._arrays import Floats
 from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal.data.engines import answers_of, dtypes_of, named_column, opened
 from bayescal.data.groups import is_missing
@@ -17,8 +17,6 @@ from bayescal.stats._kernel import CellSums
 from bayescal.stats.query import row_states
 from bayescal.stats.query.row_sums import Edges, Query, numpy_dtype, require_weight, rows_read, sums_of
 from bayescal.stats.sums import sums_at
-
-Floats = NDArray[np.float64]
 
 #: Maximum number of classes whose pairs are counted, by one part of a query per pair.
 MOST_IN_PAIRS = 12

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
 from bayescal._rules import Rule
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 OK, MISSING, INFINITE = 0, 1, 2
 OUTSIDE = 3  # confidence

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import AllZero, Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
 from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
@@ -21,8 +22,6 @@ from bayescal.stats.losses import DIFFERENCES, LossSums, total_loss
 from bayescal.stats.query import row_states
 from bayescal.stats.sums import row_counts, summed_by_key, sums_at, unit_weights
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 #: Columns of the query with the losses of the kinds in `DIFFERENCES`.
 LOSSES = dict(zip(DIFFERENCES, "lg", strict=True))
 

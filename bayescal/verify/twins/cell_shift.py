@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.shift.statistics import CellShiftPosterior, total_variation
 from bayescal.verify.named import below, by_name
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Draws of the closed form that share one set of proposals. The Monte Carlo error of a set is small compared with that
 #: of so few draws.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.shift.cells import ShiftCells
 from bayescal.shift.class_frequencies_posterior import ALPHA, ClassPriorPosterior
 from bayescal.shift.counts import ShiftCounts
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Quantiles of the closed form at which distribution functions are compared.
 LEVELS = (0.025, 0.25, 0.5, 0.75, 0.975)

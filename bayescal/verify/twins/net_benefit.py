@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.decisions.analysis import PSEUDO_ROWS, net_benefit_counts
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.from_draws import gain_of_treating, net_benefit_of, odds, share_treated
@@ -16,8 +16,6 @@ from bayescal.verify.named import Moments, by_name
 if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
-
-Floats = NDArray[np.float64]
 
 
 def margins_of(q: Floats, n_classifiers: int) -> Floats:

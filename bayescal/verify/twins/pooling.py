@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, softmax
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.posterior.pooling.evidence import GroupBins
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import ALONE, COMMON, PoolingPrior
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: Scales of the checks: few, so that the weights of a Dirichlet are far from 0.
 SCALES: dict[str, Any] = {"drift_sds": ((0.0, 0.0), (0.5, 0.0), (0.7, 0.7)), "taus": (0.0, 0.2), "pseudo_groups": 12.0}

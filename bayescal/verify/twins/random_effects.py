@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.posterior.random_effects import DEGREES, RandomEffectsPosterior
 from bayescal.verify.named import Moments, below, by_name
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: Points of the distribution functions of mean, standard deviation and new difference, in units of the prior scale.
 POINTS = (-0.5, 0.0, 0.25, 0.5, 1.0)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.clinical.slope.posterior import RecalibrationPosterior
 from bayescal.verify.named import below, by_name
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: The distribution functions are compared at these quantiles.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)

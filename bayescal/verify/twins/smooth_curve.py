@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.clinical.curve.posterior import (
     DEVIATIONS,
     DRIFT_SDS,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-Floats = NDArray[np.float64]
 
 #: Variance added to the diagonal of covariances of the twin.
 STABLE = 1e-8

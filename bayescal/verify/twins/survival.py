@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Floats
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
@@ -18,8 +19,6 @@ from bayescal.verify.named import Moments, by_name
 if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
-
-Floats = NDArray[np.float64]
 
 
 def beta_stacy_moments(time: Any, event: Any, horizon: float) -> tuple[float, float]:

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, psi
 
+from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
 from bayescal.stats.log_odds import logit
-
-Floats = NDArray[np.float64]
 
 #: Mean confidences are clipped to this distance from 0 and 1 in x, which the slope multiplies.
 LEVERAGE_FLOOR = 1e-4

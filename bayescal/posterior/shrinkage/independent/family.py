@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
+from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import quick_absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
 from bayescal.posterior.shrinkage.independent.integrated import (
@@ -22,8 +22,6 @@ from bayescal.posterior.shrinkage.independent.integrated import (
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample, draw, importance_sample
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
-
-Floats = NDArray[np.float64]
 
 #: Nodes with a posterior mass below NEGLIGIBLE are left out of moments. Nodes are processed CHUNK at a time.
 NEGLIGIBLE = 1e-8

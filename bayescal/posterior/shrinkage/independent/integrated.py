@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
+from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial
 from bayescal.posterior.shrinkage.independent.drift import (
     HOPELESS,
@@ -32,7 +33,6 @@ from bayescal.posterior.shrinkage.independent.drift import (
 from bayescal.posterior.shrinkage.independent.slab import SlabTable, TauRule, tau_rule
 from bayescal.posterior.shrinkage.prior import SUB_MODELS, ShrinkagePrior
 
-Floats = NDArray[np.float64]
 #: Log-likelihood summed over bins, as a function of the logits of their centres, (..., n_bins).
 LogLikelihood = Callable[[Floats], Floats]
 

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayescal._arrays import Floats
 from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, IntegratedSubModel
 from bayescal.stats.sums import effective_number
-
-Floats = NDArray[np.float64]
 
 
 class ImportanceSample(NamedTuple):

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, erfc, expit
 
+from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
-
-Floats = NDArray[np.float64]
 
 #: Interpolating polynomials: number of neighbouring nodes, their positions, and the matrix from values to coefficients.
 WINDOW = 6
