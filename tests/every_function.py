@@ -173,7 +173,7 @@ CALLS = {
     "evaluate, clusters": lambda r: bc.evaluate(r.y, r.p, cluster=np.arange(len(r.y)) // 2, **FAST),
     "evaluate, top label": lambda r: bc.evaluate(r.label, r.matrix, **r.weights, **FAST),
     "evaluate, classes": lambda r: bc.evaluate(r.label, r.matrix, target="classwise", **r.weights, **FAST),
-    "evaluate, sensitivity": lambda r: bc.evaluate(r.y, r.p, bins=4, **r.weights, **FAST).sensitivity(priors={}),
+    "evaluate, sensitivity": lambda r: bc.evaluate(r.y, r.p, bins=4, **FAST).sensitivity(priors={}),
     "evaluate_counts": lambda r: bc.evaluate_counts(r.counts(bins=7), **FAST),
     "evaluate_shifted": lambda r: bc.evaluate_shifted(r.y, r.p, r.q, shift="label", **FAST),
     "evaluate_shifted_counts": lambda r: bc.evaluate_shifted_counts(shift(r), shift="label", **FAST),

@@ -327,6 +327,7 @@ def fault_of_run(code, kind):
             {"first": labels[0], "second": labels[1], getattr(result, "axis", ""): labels[0]} if len(labels) > 1 else {}
         )
         pair |= {"monitor": monitored()} if "monitor" in code else {}
+        pair |= {"model": "shrinkage", "prior": "default"} if kind == "ModelSensitivity" else {}
         try:
             (drawn if "plot" in code else eval)(code, READER | pair | {"result": result})
             RUN[code, kind] = ""

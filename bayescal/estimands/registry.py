@@ -78,6 +78,7 @@ RESERVED = frozenset(
         "to_html",
         "to_json",
         "to_latex",
+        "to_pymc",
         "under_prior",
         "weight_report",
         "window",

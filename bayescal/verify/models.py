@@ -368,8 +368,8 @@ def _has_parts(result: Any) -> str:
 
 
 def _has_choices(result: Any) -> str:
-    binning, n_bins = next(iter(result))
-    return f"each choice of bins has its own, as in `bayescal.pymc_model(result[{binning!r}, {n_bins}])`."
+    choice = ", ".join(map(repr, next(iter(result))))
+    return f"each choice has its own, as in `bayescal.pymc_model(result[{choice}])`."
 
 
 def _summarises(result: Any) -> str:
@@ -400,7 +400,7 @@ _OVER_FREQUENCIES = (
 WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.evaluations.Evaluations": _has_parts,
     "bayescal.results.of_groups.ByLabel": _has_parts,
-    "bayescal.results.bin_sensitivity.BinSensitivity": _has_choices,
+    "bayescal.results.choices.Choices": _has_choices,
     "bayescal.clinical.result.ClinicalSummary": _summarises,
     "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
     "bayescal.results.scores.MultiClassScore": _SCORE,
