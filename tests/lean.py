@@ -44,14 +44,14 @@ def digest(thing):
 
 
 def results():
-    """Return the digest of each call by its name; of files, which need another package, none."""
+    """Return the digest of each call by its name; of files and PyMC models, which need another package, none."""
     import every_function
 
     rows = every_function.generated(4, 60, "uniform", "as stated", "none")
     made = {}
     for name in every_function.CALLS:
         with warnings.catch_warnings(action="ignore"):
-            if "file" in name:
+            if "file" in name or name == "pymc_model":
                 continue
             try:
                 made[name] = digest(every_function.CALLS[name](rows))
