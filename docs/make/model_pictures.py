@@ -29,6 +29,8 @@ HEIGHT, STEP_Y, GAP = 0.72, 1.15, 0.25
 #: Width of a box per character of its longest line, and the smallest width.
 PER_CHARACTER, LEAST_WIDTH = 0.13, 1.2
 SWEEPS = 8
+#: How much arrows are bent that pass a layer.
+BEND = 0.3
 
 
 def evaluated(**options: Any) -> bc.Evaluation:
@@ -108,7 +110,7 @@ def draw(model: pm.Model) -> Figure:
     ax = figure.subplots()
     for child, of_child in parents.items():
         for parent in sorted(of_child):
-            arrow(ax, place[parent], place[child])
+            arrow(ax, place[parent], place[child], upper_side(nodes[child]))
     for name, node in nodes.items():
         box(ax, place[name], size, node, texts[name])
     ax.set(xlim=(-width / 2, width / 2), ylim=(-height + STEP_Y / 2, STEP_Y / 2), aspect="equal")
@@ -116,28 +118,39 @@ def draw(model: pm.Model) -> Figure:
     return figure
 
 
+def has_distribution(node: Any) -> bool:
+    """Return whether a variable is an ellipse."""
+    return node.node_type in (NodeType.FREE_RV, NodeType.OBSERVED_RV)
+
+
+def upper_side(node: Any) -> float:
+    """Distance of the upper side of a box from its middle."""
+    return (0.6 if has_distribution(node) else 0.5) * HEIGHT
+
+
 def words(model: pm.Model, name: str, node: Any) -> str:
     """Name, distribution and dims of a variable."""
     dims = ", ".join(model.named_vars_to_dims.get(name) or ())
     lines = [name, f"[{dims}]"] if dims else [name]
-    if node.node_type in (NodeType.FREE_RV, NodeType.OBSERVED_RV):
+    if has_distribution(node):
         symbol = random_variable_symbol(node.var)
         lines.append("~ " + "".join(part[:1].upper() + part[1:] for part in symbol.split("_")))
     return "\n".join(lines)
 
 
-def arrow(ax: Axes, start: np.ndarray, end: np.ndarray) -> None:
-    """Draw an arrow from the lower side of one box to the upper side of another one."""
-    down = np.array([0, HEIGHT / 2])
+def arrow(ax: Axes, start: np.ndarray, end: np.ndarray, above: float) -> None:
+    """Draw an arrow from the lower side of one box to the upper side of another one, past the boxes between."""
     style = {"arrowstyle": "-|>", "color": "#555555", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", end + down, start - down, arrowprops=style)
+    if start[1] - end[1] > 1.5 * STEP_Y:
+        style["connectionstyle"] = f"arc3,rad={BEND if start[0] < end[0] else -BEND}"
+    ax.annotate("", end + np.array([0, above]), start - np.array([0, HEIGHT / 2]), arrowprops=style)
 
 
 def box(ax: Axes, at: np.ndarray, size: np.ndarray, node: Any, text: str) -> None:
     """Draw a variable: an ellipse if it has a distribution, else a rectangle."""
     style = {"facecolor": FACE.get(node.node_type, OTHER), "edgecolor": "black", "linewidth": 0.9, "zorder": 3}
-    if node.node_type in (NodeType.FREE_RV, NodeType.OBSERVED_RV):
-        ax.add_patch(Ellipse(at, size[0], 1.2 * size[1], **style))
+    if has_distribution(node):
+        ax.add_patch(Ellipse(at, size[0], 2 * upper_side(node), **style))
     else:
         ax.add_patch(FancyBboxPatch(at - size / 2, *size, boxstyle="round,pad=0,rounding_size=0.08", **style))
     ax.text(*at, text, ha="center", va="center", fontsize=7.5, zorder=4, linespacing=1.15)
