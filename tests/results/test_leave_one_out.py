@@ -58,17 +58,23 @@ def test_shrinkage_equals_a_refit_without_the_row(evaluation, rows):
         assert abs(np.exp(values[i]) - drawn.mean()) < 4 * drawn.std() / np.sqrt(len(drawn))
 
 
-def test_a_row_of_a_saturated_bin(rows):
-    """Contrary outcomes of a bin near 1 have the prior 0.2 Beta(1/2, 10) + 0.8 Beta(1, 1), here of 2 in 29 rows."""
+@pytest.mark.parametrize("confidence", [0.0, 1.0])
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_a_row_of_a_saturated_bin(outcome, confidence):
+    """Contrary outcomes have the prior 0.2 Beta(1/2, 10) + 0.8 Beta(1, 1); here 3 of 30 rows, and one is left out."""
     from scipy.special import betaln
 
-    y = np.r_[np.zeros(3), np.ones(27)]
-    evaluation = bc.evaluate(y, np.ones(30), bins=2, rng=1)
-    values = evaluation.loo().elpd_i
-    log_weight = np.log([0.2, 0.8]) + betaln([2.5, 3.0], [37.0, 28.0]) - betaln([0.5, 1.0], [10.0, 1.0])
+    contrary = outcome != confidence
+    y = np.where(np.arange(30) < 3, 1 - confidence, confidence)
+    cells = bc.evaluate(y, np.full(30, confidence), bins=2, target="event", rng=1).loo().elpd_i
+    left = 3 - contrary
+    a, b = np.array([0.5, 1.0]) + left, np.array([10.0, 1.0]) + 29 - left
+    log_weight = np.log([0.2, 0.8]) + betaln(a, b) - betaln([0.5, 1.0], [10.0, 1.0])
     weight = np.exp(log_weight - np.logaddexp.reduce(log_weight))
-    contrary = weight @ (np.array([2.5, 3.0]) / np.array([39.5, 31.0]))
-    assert float(np.exp(values[0])) == pytest.approx(contrary, rel=1e-9)
+    share = weight @ (a / (a + b))
+    values = np.exp(cells.values[cells["row_outcome"] == outcome])
+    assert len(values) == (3 if contrary else 27)
+    np.testing.assert_allclose(values, share if contrary else 1 - share, rtol=1e-9)
 
 
 def test_without_the_pool_it_is_the_ratio_of_marginal_likelihoods(rows):
