@@ -28,6 +28,7 @@ from . import decisions as decisions
 from . import estimands as estimands
 from . import monitoring as monitoring
 from . import planning as planning
+from . import plugins as plugins
 from . import scores as scores
 from . import shift as shift
 from . import survival as survival
@@ -37,12 +38,9 @@ from ._version import __version__ as __version__
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.plug_in import plug_in_ece as plug_in_ece
-from .decisions.analysis import net_benefit as net_benefit
 from .draws import Draws as Draws
 from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
-from .monitoring.monitor import CalibrationMonitor as CalibrationMonitor
-from .planning.analysis import labels_needed as labels_needed
 from .report.comparison import plot_comparison as plot_comparison
 from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.forest import plot_forest as plot_forest
@@ -90,6 +88,7 @@ LossRatio = decisions.LossRatio
 NetBenefit = decisions.NetBenefit
 ThresholdCounts = decisions.ThresholdCounts
 loss_ratio = decisions.loss_ratio
+net_benefit = decisions.net_benefit
 net_benefit_counts = decisions.net_benefit_counts
 plot_decision_curve = decisions.plot_decision_curve
 plot_loss_ratio = decisions.plot_loss_ratio
@@ -107,11 +106,13 @@ register_estimand = estimands.register
 signed_error = estimands.signed_error
 squared_l2_error = estimands.squared_l2_error
 underconfidence = estimands.underconfidence
+CalibrationMonitor = monitoring.CalibrationMonitor
 ConfidenceSequence = monitoring.ConfidenceSequence
 Evidence = monitoring.Evidence
 plot_confidence_sequence = monitoring.plot_confidence_sequence
 plot_evidence = monitoring.plot_evidence
 Plan = planning.Plan
+labels_needed = planning.labels_needed
 CorpDecomposition = scores.CorpDecomposition
 MultiClassScore = scores.MultiClassScore
 MurphyDecomposition = scores.MurphyDecomposition

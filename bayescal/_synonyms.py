@@ -31,7 +31,7 @@ COLUMNS = f"ytrue yprob {LABELS} {PROBABILITIES}".replace(" prob ", " ")
 RECALIBRATION = "bayescal.clinical.recalibration(y_true, y_prob)"
 CURVE = "bayescal.clinical.calibration_curve(y_true, y_prob)"
 CUMULATIVE = "bayescal.cumulative.difference(y_true, y_prob)"
-COMPARE, PLAN = "bayescal.compare(y_true, models", "bayescal.labels_needed(counts, width=0.1"
+COMPARE, PLAN = "bayescal.compare(y_true, models", "bayescal.planning.labels_needed(counts, width=0.1"
 SHIFTED = "(y_true, y_prob, y_prob_target"
 #: Calls of each topic, in the names of the reader. Where the table names `evaluate`, `compare`, `labels_needed` or
 #: counts, messages of a topic name its first call that takes the keyword, or whose result has the attribute.
@@ -41,10 +41,10 @@ TOPIC_CALLS = {
     "clinical": (RECALIBRATION[:-1], CURVE[:-1], "bayescal.clinical.summary(y_true, y_prob, [0.1, 0.2]",
                  "bayescal.clinical.LogitCounts.from_arrays(y_true, y_prob"),
     "cumulative": (CUMULATIVE[:-1], "bayescal.cumulative.screen(y_true, y_prob, by=site", f"{CUMULATIVE}.posterior("),
-    "decisions": ("bayescal.net_benefit(y_true, y_prob, [0.1, 0.2]",
+    "decisions": ("bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2]",
                   "bayescal.decisions.ThresholdCounts.from_arrays(y_true, y_prob, thresholds=[0.1, 0.2]"),
     "monitoring": ("monitor.evaluate(", "monitor.change((0, 4)", "monitor.evidence(", "monitor.confidence_sequence(",
-                   "bayescal.CalibrationMonitor(window=4", "monitor.add(y_true, y_prob, time=12"),
+                   "bayescal.monitoring.CalibrationMonitor(window=4", "monitor.add(y_true, y_prob, time=12"),
     "planning": (PLAN, COUNTS),  # of a pilot
     "scores": ("bayescal.scores.log_decomposition(y_true, y_prob", "bayescal.scores.compare(labels, matrices",
                "bayescal.scores.brier_decomposition(y_true, y_prob, method='murphy'", COUNTS),
@@ -142,7 +142,8 @@ TABLE = (
     Meant("target task multiclass average", "It follows from `y_prob`: a column is about an event, a matrix about all "
           "classes.", of="shift"),
     Meant("target task multiclass average", "The outcome is chosen by", ("target",), f"{EVALUATE}, target='event')"),
-    Meant("time times timestamp", "Windows of time are made by", ("time",), "bayescal.CalibrationMonitor(window='1d')",
+    Meant("time times timestamp", "Windows of time are made by", ("time",),
+          "bayescal.monitoring.CalibrationMonitor(window='1d')",
           of="CalibrationMonitor CalibrationMonitor.add CalibrationMonitor.add_counts"),
     # --- bins
     Meant("bins nbins numbins binning strategy", "There are no bins to choose; counts are evaluated by",
@@ -170,9 +171,9 @@ TABLE = (
           f"{EVALUATE}, model='dirichlet', alpha='jeffreys')",
           of="evaluate evaluate_counts evaluate_shifted evaluate_shifted_counts shift.label shift.label_counts "
           "shift.covariate survival.evaluate survival.evaluate_counts survival.compare compare compare_counts "
-          "dirichlet_posterior bin_sensitivity labels_needed"),
+          "dirichlet_posterior bin_sensitivity planning.labels_needed"),
     Meant("prior priors priorrows", "The prior has the weight of a number of rows:", ("pseudo_rows",),
-          of="net_benefit decisions.net_benefit_counts"),
+          of="decisions.net_benefit decisions.net_benefit_counts"),
     Meant("prior priors priorsd", "Priors are chosen by", ("prior", "prior_exact"),
           f"{EVALUATE}, model='dirichlet', alpha='jeffreys')` or "
           "`bayescal.clinical.recalibration(y_true, y_prob, prior=(2.5, 1.0))"),
@@ -219,13 +220,13 @@ TABLE = (
     Meant("nb netbenefit decisioncurve threshold thresholds difference delta puseful treatall",
           "The net benefit belongs to all models:", (), "summary.net_benefit", of="ModelParts"),
     Meant("threshold thresholds pt cutoff thresholdprobability", "Thresholds of decisions are",
-          ("thresholds", "net_benefit.thresholds"), "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])"),
+          ("thresholds", "net_benefit.thresholds"), "bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2])"),
     Meant("prevalence casecontrolrho", "The net benefit takes the prevalence of case-control data:", (),
-          "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2], prevalence=0.1)", of="clinical"),
+          "bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2], prevalence=0.1)", of="clinical"),
     Meant("prevalence casecontrolrho", "For case-control data, the prevalence is", ("prevalence",),
-          "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2], prevalence=0.1)"),
+          "bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2], prevalence=0.1)"),
     Meant("harm harms testharm", "The harm of a test is", ("harm",),
-          "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2], harm=0.01)"),
+          "bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2], harm=0.01)"),
     Meant("shift", "The shift of class frequencies is assumed by", (),
           "bayescal.shift.class_priors(y_true, y_prob, y_prob_target)"),
     Meant("ece expectedcalibrationerror", "The ECE is", ("ece", "evaluation.ece"), f"{EVALUATE}).ece"),
@@ -304,7 +305,7 @@ TABLE = (
           "The standardized net benefit is", ("standardized[model]", "net_benefit.standardized[model]")),
     Meant("nb netbenefit netbenefits decisioncurve", "The net benefit is", ("net_benefit[model]",), of="NetBenefit"),
     Meant("nb netbenefit netbenefits decisioncurve", "The net benefit is", ("net_benefit",),
-          "bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])"),
+          "bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2])"),
     Meant("interventionsavoided netinterventionsavoided netinterventionavoided netreduction testsavoided",
           "Treatments avoided are", ("avoided[model]", "net_benefit.avoided[model]")),
     Meant("all treatall nball", "The net benefit of treating all is", ("treat_all", "net_benefit.treat_all")),
@@ -313,7 +314,7 @@ TABLE = (
     Meant("delta diff differences compare difference", "Differences between periods are",
           ("difference(first, second)",), "monitor.change((0, 4))", of="monitoring"),
     Meant("delta diff differences compare difference", "Several models are compared by", ("difference(first, second)",),
-          "bayescal.net_benefit(y_true, models, [0.1, 0.2])", of="decisions"),
+          "bayescal.decisions.net_benefit(y_true, models, [0.1, 0.2])", of="decisions"),
     Meant("delta diff differences compare difference", "Several models are compared by",
           ("net_benefit.difference(first, second)",), "bayescal.clinical.summary(y_true, models, [0.1, 0.2])",
           of="clinical"),
@@ -384,8 +385,8 @@ CALLS = {
     "alone, `shift='covariate'` with `weights=` if it is the distribution of the features. Labels of the target are "
     "not used.",
     "evaluate_shifted_counts": "State `shift='label'`: counts of classes and cells suffice for label shift only.",
-    "labels_needed": "It takes the counts of a pilot, as in "
-    "`labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`.",
+    "planning.labels_needed": "It takes the counts of a pilot, as in "
+    "`planning.labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`.",
     "cumulative.screen": "It compares every group of a column.",
     **{
         f"{result}.{name}": f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`."

@@ -116,7 +116,7 @@ def bins_of(r):
 
 
 def monitored(r):
-    monitor = bc.CalibrationMonitor(window="1d", target="event")
+    monitor = bc.monitoring.CalibrationMonitor(window="1d", target="event")
     for day in range(3):
         monitor.add(r.y, r.p, time=f"2026-03-0{day + 1}")
     return monitor
@@ -184,7 +184,9 @@ CALLS = {
     "evaluate_survival_counts": lambda r: bc.evaluate_survival_counts(survival(r), horizon=3, **FAST),
     "ece": lambda r: bc.ece(bins_of(r)),
     "l2_error": lambda r: bc.l2_error(bins_of(r)),
-    "labels_needed": lambda r: bc.labels_needed(r.counts(), width=0.3, simulations=20, largest=1000, draws=100, rng=1),
+    "labels_needed": lambda r: bc.planning.labels_needed(
+        r.counts(), width=0.3, simulations=20, largest=1000, draws=100, rng=1
+    ),
     "logit_bins": lambda r: bc.logit_bins(0.5),
     "log_score_decomposition": lambda r: bc.log_score_decomposition(r.y, r.p, **r.weights),
     "loss_ratio": lambda r: bc.loss_ratio(r.y, r.p, r.y, r.q, [0.1, 0.5], **FAST),
@@ -196,7 +198,7 @@ CALLS = {
     "multiclass_brier_score": lambda r: bc.multiclass_brier_score(r.label, r.matrix, **r.weights),
     "multiclass_log_score": lambda r: bc.multiclass_log_score(r.label, r.matrix, **r.weights),
     "murphy_decomposition": lambda r: bc.murphy_decomposition(r.counts()),
-    "net_benefit": lambda r: bc.net_benefit(r.y, r.p, [0.1, 0.5], **r.weights, **FAST),
+    "net_benefit": lambda r: bc.decisions.net_benefit(r.y, r.p, [0.1, 0.5], **r.weights, **FAST),
     "net_benefit_counts": lambda r: bc.net_benefit_counts(
         bc.BinnedCounts.from_arrays(r.y, r.p, target="event", bins=10), [0.1, 0.5], **FAST
     ),

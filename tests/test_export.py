@@ -30,7 +30,7 @@ def test_the_caption_is_text():
         EV.to_latex(caption=3)
     with pytest.raises(ValueError, match=r"`label` must hold only ASCII letters.*not 'a b'"):
         EV.to_latex(label="a b")
-    enough = bc.labels_needed(EV.counts, width=0.9, simulations=20, draws=200, rng=1)
+    enough = bc.planning.labels_needed(EV.counts, width=0.9, simulations=20, draws=200, rng=1)
     with pytest.raises(ValueError, match="has no table"):
         enough.to_latex()
 

@@ -29,11 +29,11 @@ THREE = bc.compare(Y, {"a": P, "b": P**1.5, "c": P**0.5}, **FAST)
 GROUPS = bc.evaluate(Y, P, by=np.arange(len(Y)) % 3, **FAST)
 MATRIX = np.random.default_rng(2).dirichlet(np.ones(3), len(Y))
 CLASSES = bc.evaluate(np.arange(len(Y)) % 3, MATRIX, target="classwise", **FAST)
-MONITOR = bc.CalibrationMonitor(window="1d", target="event")
+MONITOR = bc.monitoring.CalibrationMonitor(window="1d", target="event")
 for _day in range(3):
     MONITOR.add(Y[_day::3], P[_day::3], time=f"2026-03-0{_day + 1}")
 CHANGE = MONITOR.change(**FAST)
-PLAN = bc.labels_needed(EV.counts, width=0.05, simulations=20, draws=200, rng=1)
+PLAN = bc.planning.labels_needed(EV.counts, width=0.05, simulations=20, draws=200, rng=1)
 RESULTS = {
     "event": EV, "two": TWO, "three": THREE, "groups": GROUPS, "classwise": CLASSES, "monitor": MONITOR,
     "change": CHANGE, "plan": PLAN, "prior": bc.evaluate_counts(bc.BinnedCounts.empty(5), **FAST),
@@ -208,9 +208,9 @@ def test_a_frame_of_another_estimand():
 
 
 def test_frames_without_rows_have_their_columns():
-    empty = bc.CalibrationMonitor(window="1d").to_frame()
+    empty = bc.monitoring.CalibrationMonitor(window="1d").to_frame()
     assert list(empty.columns) == list(MONITOR.to_frame().columns)
-    enough = bc.labels_needed(EV.counts, width=0.9, simulations=20, draws=200, rng=1).to_frame()
+    enough = bc.planning.labels_needed(EV.counts, width=0.9, simulations=20, draws=200, rng=1).to_frame()
     assert list(enough.columns) == list(PLAN.to_frame().columns)
     assert enough.index.name == "rows"
 

@@ -32,7 +32,7 @@ SITE = np.arange(400) % 3
 
 
 def monitored():
-    monitor = bc.CalibrationMonitor(window=4)
+    monitor = bc.monitoring.CalibrationMonitor(window=4)
     for start in range(0, 12, 4):
         monitor.add(Y, P, time=start)
     return monitor
@@ -50,7 +50,7 @@ OVER_DATASETS = bc.compare_over_datasets(
 RESULTS = {
     "Evaluation": bc.evaluate(Y, P, **FAST),
     "Recalibration": bc.recalibration(Y, P, **FAST),
-    "NetBenefit": bc.net_benefit(Y, MODELS, [0.2, 0.5], **FAST),
+    "NetBenefit": bc.decisions.net_benefit(Y, MODELS, [0.2, 0.5], **FAST),
     "CalibrationCurve": bc.calibration_curve(Y, P, **FAST),
     "CalibrationTests": bc.calibration_tests(Y, P),
     "ClinicalSummary": bc.clinical_summary(Y, P, 0.2, **FAST),
@@ -69,7 +69,7 @@ RESULTS = {
     "SurvivalHorizons": bc.evaluate_survival(TIMES, Y, np.column_stack([P / 2, P]), horizon=[5, 10], **FAST),
     "Draws": bc.evaluate(Y, P, **FAST).ece,
     "GroupedRecalibration": bc.recalibration(Y, P, by=SITE, **FAST),
-    "GroupedNetBenefit": bc.net_benefit(Y, MODELS, [0.2, 0.5], by=SITE, **FAST),
+    "GroupedNetBenefit": bc.decisions.net_benefit(Y, MODELS, [0.2, 0.5], by=SITE, **FAST),
     "ScoreComparison": bc.scores.compare(LABELS, {"a": MATRIX, "b": MATRIX[::-1]}, **FAST),
     "MultiClassScore": bc.scores.multiclass_brier(LABELS, MATRIX),
     "CorpDecomposition": bc.scores.log_decomposition(Y, P),
@@ -85,7 +85,7 @@ RESULTS = {
     "WeightReport": bc.shift.weight_report(1 + P),
     "SurvivalEvaluation": bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST),
     "SurvivalComparison": bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST),
-    "Plan": bc.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
+    "Plan": bc.planning.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
     "LogisticRecalibration": bc.LogisticRecalibration().fit(P, Y),
 }
 PAIRS = {("a", "b"): bc.PairedCounts.from_arrays(Y, P, Y, P**1.2)}
@@ -162,7 +162,7 @@ WITH_OPTIONS = {
     "plot": (RESULTS["Evaluation"],),
     "survival.evaluate": (TIMES, Y, P),
     "survival.evaluate_counts": (bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5, 10]),),
-    "labels_needed": (COUNTS,),
+    "planning.labels_needed": (COUNTS,),
     "verify.shrinkage_model": (COUNTS,),
     "verify.calibrated_model": (COUNTS,),
 }
@@ -175,7 +175,7 @@ NEEDED = {
     "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
     "evaluate_shifted_counts": {"shift": "label"}, "survival.evaluate_counts": {"horizon": 5},
     "shift.covariate": {"weights": 1 + P},
-    "labels_needed": {"width": 0.1},
+    "planning.labels_needed": {"width": 0.1},
 }  # fmt: skip
 
 
@@ -281,7 +281,7 @@ OF_READER = ("bayescal.", "monitor.", "result.", "result[", "scipy.", "summary."
 IN_OTHER_TOPICS = {
     ("clinical", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
     ("cumulative", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
-    ("clinical", "bayescal.net_benefit"): "a part of the clinical summary that has more options alone",
+    ("clinical", "bayescal.decisions.net_benefit"): "a part of the clinical summary that has more options alone",
     ("planning", "bayescal.BinnedCounts.from_arrays"): "the counts of a pilot",
     ("scores", "bayescal.BinnedCounts.from_arrays"): "the counts that `murphy_decomposition` takes",
     ("shift", "bayescal.evaluate"): "labels of the target, with which there is no shift to consider",
@@ -601,7 +601,7 @@ def test_the_meaning_for_one_function_is_the_only_answer():
     for call, said in {
         lambda: bc.evaluate(Y, P, prior=1): "`evaluate` takes no 'prior'. The prior of the Dirichlet model is "
         "`bayescal.evaluate(y_true, y_prob, model='dirichlet', alpha='jeffreys')`.",
-        lambda: bc.net_benefit(Y, P, prior=1): "Here it is called 'pseudo_rows'",
+        lambda: bc.decisions.net_benefit(Y, P, prior=1): "Here it is called 'pseudo_rows'",
         lambda: bc.cumulative.difference(Y, P, bins=10): "`cumulative.difference` takes no 'bins'. There are no bins "
         "to choose; counts are evaluated by `bayescal.cumulative.difference.from_counts(counts)`.",
         lambda: MONITOR.evidence(threshold=20): "An alarm is raised where the evidence is at least 1 / `level`: "
@@ -627,7 +627,7 @@ def test_answers_do_not_suggest_another_value():
         lambda: bc.count_file("rows.csv", labels="y", y_prob="p"): "Here it is called 'label'",
         lambda: bc.count_file("rows.csv", label="y", y_score="p"): "Here it is called 'prob'",
         lambda: bc.CalibrationDisplay.from_estimator(Classifier(), P, outcome=Y): "Here it is called 'y'",
-        lambda: bc.net_benefit(y_prob=P, target="event"): "It is about one event, for two classes with",
+        lambda: bc.decisions.net_benefit(y_prob=P, target="event"): "It is about one event, for two classes with",
         lambda: bc.evaluate_counts(COUNTS, logits=P): "or, for a matrix, `scipy.special.softmax(logits, axis=1)`.",
     }.items():
         with pytest.raises(TypeError, match=re.escape(said)):
@@ -640,7 +640,7 @@ def test_names_of_the_module():
         "brier_score_loss": "`bayescal.evaluate(y_true, y_prob).brier_score`.",
         "ici": "`bayescal.clinical.calibration_curve(y_true, y_prob).ici`.",
         "calibration_slope": "`bayescal.clinical.recalibration(y_true, y_prob).slope`.",
-        "decision_curve": "`bayescal.net_benefit(y_true, y_prob, [0.1, 0.2])`.",
+        "decision_curve": "`bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2])`.",
         "evalute": "Did you mean `bayescal.evaluate`",
     }.items():
         with pytest.raises(AttributeError, match=re.escape(said)):
@@ -695,7 +695,7 @@ def test_a_wrong_number_of_arguments_shows_the_call():
         lambda: bc.evaluate_survival(Y, Y, P): "Call it as `survival.evaluate(time, event, risk, horizon=...)`.",
         lambda: bc.calibration_curve(COUNTS): "For counts, use `clinical.calibration_curve.from_counts(counts)`.",
         lambda: bc.evaluate_shifted(Y, P, P): "`shift='label'` if it is the class frequencies alone",
-        lambda: bc.labels_needed(): "`labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`",
+        lambda: bc.planning.labels_needed(): "`planning.labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`",
         lambda: bc.evaluate(
             Y, prob=P
         ): "`evaluate` takes no 'prob'. Here it is called 'y_prob': `evaluate(y_true, y_prob)`.",
@@ -738,13 +738,13 @@ def test_columns_have_the_names_of_evaluate_everywhere(tmp_path):
 
 def test_hints_stay_with_their_object():
     with pytest.raises(TypeError, match=r"Here it is called 'assurance'"):
-        bc.labels_needed(COUNTS, width=0.1, power=0.8)
+        bc.planning.labels_needed(COUNTS, width=0.1, power=0.8)
     with pytest.raises(TypeError, match=r"Labels and probabilities are evaluated by"):
         bc.scores.compare(Y, {"a": P}, y_score=P)
     with pytest.raises(TypeError, match=r"The seed is `monitor\.evaluate\(rng=1\)`"):
-        bc.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(seed=1)
+        bc.monitoring.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(seed=1)
     with pytest.raises(TypeError, match=r"The number of draws is `monitor\.evaluate\(draws=4000\)`\.$"):
-        bc.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(n_draws=10)
+        bc.monitoring.CalibrationMonitor(window=1).add([1, 0], [0.5, 0.2], time=[0, 1]).evaluate(n_draws=10)
     with pytest.raises(AttributeError, match="has no attribute 'recalibration'") as caught:
         bc.survival.recalibration  # noqa: B018
     assert "clinical" not in str(caught.value)  # whose functions do not know censoring
@@ -798,7 +798,7 @@ NEEDS = {
     "y_true": Y, "time": TIMES, "event": Y, "response": Y, "by": SITE, "member": P > 0.5, "y_prob_target": P,
     "weights": 1 + P, "y_true_validation": Y, "y_prob_validation": P, "horizon": 5, "times": [5], "shift": "label",
 }  # fmt: skip
-TAKE_SEVERAL = {"compare", "scores.compare", "survival.compare", "net_benefit", "clinical.summary"}
+TAKE_SEVERAL = {"compare", "scores.compare", "survival.compare", "decisions.net_benefit", "clinical.summary"}
 TWO_COLUMNS = np.column_stack([1 - P, P])
 
 
@@ -862,7 +862,7 @@ def test_probabilities_of_two_classes_lead_to_those_of_the_event():
     """A function takes the matrix, or says which column it needs; under `target="event"` none takes it."""
     offenders = []
     for name, (called, argument, needed) in of_one_classifier():
-        if name in TAKE_SEVERAL - {"net_benefit", "clinical.summary"}:
+        if name in TAKE_SEVERAL - {"decisions.net_benefit", "clinical.summary"}:
             continue
         needed = {word: TWO_COLUMNS if word == "y_prob_target" else value for word, value in needed.items()}
         said = refused(called, **needed, **{argument: TWO_COLUMNS})

@@ -438,7 +438,7 @@ def test_sentences_that_name_groups_hold_no_control_characters():
         bc.recalibration(y, p, by=by, draws=50, rng=1),
         bc.screen_subpopulations(y, p, by=by),
         bc.evaluate(y, p, by=by, draws=50, rng=1),
-        bc.net_benefit(y, p, thresholds=[0.2], by=by, draws=50, rng=1),
+        bc.decisions.net_benefit(y, p, thresholds=[0.2], by=by, draws=50, rng=1),
     ]
     for result in found:
         assert result.sentence().isprintable()

@@ -20,7 +20,7 @@ FAST = {"draws": 200, "rng": 1}
 
 EV = bc.evaluate(Y, P, **FAST)
 
-MONITOR = bc.CalibrationMonitor(window="1d", target="event")
+MONITOR = bc.monitoring.CalibrationMonitor(window="1d", target="event")
 for _day in range(3):
     MONITOR.add(Y[_day::3], P[_day::3], time=f"2026-03-0{_day + 1}")
 

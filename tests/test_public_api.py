@@ -94,12 +94,12 @@ def test_each_public_module_describes_itself_with_an_example():
 def test_the_package_says_where_to_begin_and_names_its_modules():
     listed = re.findall(r"^\* `(\w+)`: ", bayescal.__doc__, re.M)
     assert "Begin with `evaluate`." in bayescal.__doc__
-    assert sorted(listed) == sorted((*MODULES, "datasets"))
+    assert sorted(listed) == sorted((*MODULES, "datasets", "plugins"))
 
 
 def test_former_names_still_lead_to_what_they_meant():
     """All of them, without a warning, by attribute and by import, and none of them is listed."""
-    assert set(FORMER) == set(former_names()) | (set(NAMES) - set(MODULES) - {"plot", "pymc_model"})
+    assert set(FORMER) == set(former_names()) | (set(NAMES) - set(MODULES) - {"plot", "plugins", "pymc_model"})
     assert set(former_names()) & set(dir(bayescal)) == set()
     for name in FORMER:
         space = {}
@@ -116,10 +116,9 @@ def test_former_names_still_lead_to_what_they_meant():
 
 def test_names_that_the_design_asks_for():
     needed = (
-        "evaluate evaluate_counts compare compare_counts plug_in_ece net_benefit labels_needed CalibrationMonitor "
-        "BinnedCounts make_bins count_file save_counts load_counts Draws Evaluation Comparison CalibrationDisplay plot "
-        "plot_reliability plot_posterior plot_comparison plot_forest InvalidRows datasets "
-        "pymc_model __version__"
+        "evaluate evaluate_counts compare compare_counts plug_in_ece BinnedCounts make_bins count_file save_counts "
+        "load_counts Draws Evaluation Comparison CalibrationDisplay plot plot_reliability plot_posterior "
+        "plot_comparison plot_forest InvalidRows datasets plugins pymc_model __version__"
     )
     assert {*needed.split(), *MODULES} == set(NAMES)
 

@@ -17,13 +17,13 @@ site = np.where(np.arange(400) % 2, "north", "south")
 matrix = np.column_stack([1 - p, p])
 counts = bc.BinnedCounts.from_arrays(y, p, target="event")
 known = {"rng": 1, "draws": 200}
-monitor = bc.CalibrationMonitor(window=1, target="event").add(y, p, time=np.arange(400) % 2)
+monitor = bc.monitoring.CalibrationMonitor(window=1, target="event").add(y, p, time=np.arange(400) % 2)
 results = {
     "Evaluation": bc.evaluate(y, p, **known),
     "ClasswiseEvaluation": bc.evaluate(y.astype(int), matrix, target="classwise", **known),
     "GroupedEvaluation": bc.evaluate(y, p, by=site, **known),
     "Comparison": bc.compare(y, {"one": p, "other": p**2}, **known),
-    "Plan": bc.labels_needed(counts, width=0.04, simulations=30, **known),
+    "Plan": bc.planning.labels_needed(counts, width=0.04, simulations=30, **known),
     "CalibrationMonitor": monitor,
     "Change": monitor.change((0, 1), (1, 2), **known),
 }

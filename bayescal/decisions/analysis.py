@@ -134,7 +134,7 @@ def net_benefit(
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p
-    >>> curves = bc.net_benefit(y, {"new": p, "old": np.sqrt(p)}, [0.2, 0.5, 0.8], rng=1)
+    >>> curves = bc.decisions.net_benefit(y, {"new": p, "old": np.sqrt(p)}, [0.2, 0.5, 0.8], rng=1)
     >>> curves.net_benefit["new"].mean().round(3)
     array([0.388, 0.234, 0.113])
     >>> curves.p_best["new"].round(2)

@@ -73,7 +73,7 @@ def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> Cho
     """Compute the numbers at chosen thresholds of `dc`; `standardized` divides net benefits by the prevalence.
 
     >>> import bayescal as bc
-    >>> dc = bc.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
+    >>> dc = bc.decisions.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
     >>> points = chosen_points(dc, 0.5)
     >>> points.mean["model"].round(2), points.p_useful["model"]
     (array([0.49]), array([1.]))
@@ -102,7 +102,7 @@ def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: b
     `prob` is the probability of the bands, and from which a model is marked as useful.
 
     >>> import bayescal as bc
-    >>> dc = bc.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
+    >>> dc = bc.decisions.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
     >>> points = decision_curve_points(dc)
     >>> points.useful["model"], points.treat_all.round(2)
     (array([ True,  True,  True]), array([ 0.29,  0.  , -1.5 ]))
@@ -193,7 +193,7 @@ def plot_decision_curve(
     --------
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
-    >>> dc = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], [0.3, 0.5, 0.8], rng=1)
+    >>> dc = bc.decisions.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], [0.3, 0.5, 0.8], rng=1)
     >>> ax = bc.decisions.plot_decision_curve(dc, Figure().subplots())
     >>> ax.get_xlabel(), len(ax.lines)
     ('threshold probability', 3)
@@ -247,7 +247,8 @@ def _finished(ax: "Axes", title: str, spec: str, above: float, *, small: bool) -
 def _require_curve(dc: Any) -> None:
     if not isinstance(dc, NetBenefit):
         raise TypeError(
-            f"`dc` must be a NetBenefit, not {type(dc).__name__}; make one with `bayescal.net_benefit(y_true, y_prob)`."
+            f"`dc` must be a NetBenefit, not {type(dc).__name__}; make one with "
+            "`bayescal.decisions.net_benefit(y_true, y_prob)`."
         )
     if len(dc.thresholds) < 2:
         raise ValueError(

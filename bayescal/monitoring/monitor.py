@@ -75,7 +75,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     >>> import numpy as np
     >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
-    >>> monitor = bc.CalibrationMonitor(window="1d", target="event")
+    >>> monitor = bc.monitoring.CalibrationMonitor(window="1d", target="event")
     >>> for day in ("2026-03-01", "2026-03-02", "2026-03-03"):
     ...     confidence = rng.random(2000)
     ...     truth = confidence if day < "2026-03-03" else confidence**2

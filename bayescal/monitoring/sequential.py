@@ -92,7 +92,7 @@ class SequentialTests:
         >>> rng = np.random.default_rng(1)
         >>> confidence, time = rng.random(8000), np.arange(8000)
         >>> truth = np.where(time < 6000, confidence**1.5, confidence)
-        >>> monitor = bc.CalibrationMonitor(window=1000)
+        >>> monitor = bc.monitoring.CalibrationMonitor(window=1000)
         >>> monitor = monitor.add(rng.random(8000) < truth, confidence, time=time)
         >>> monitor.evidence().alarm, monitor.evidence(reference=(0, 4000)).alarm
         (0, 6000)
@@ -152,7 +152,7 @@ class SequentialTests:
         >>> import bayescal as bc
         >>> rng = np.random.default_rng(1)
         >>> confidence = rng.random(8000)
-        >>> monitor = bc.CalibrationMonitor(window=1000)
+        >>> monitor = bc.monitoring.CalibrationMonitor(window=1000)
         >>> monitor = monitor.add(rng.random(8000) < confidence**2, confidence, time=np.arange(8000))
         >>> monitor.confidence_sequence().above(0.02)
         0

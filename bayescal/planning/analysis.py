@@ -162,10 +162,10 @@ def labels_needed(
     >>> rng = np.random.default_rng(1)
     >>> confidence = rng.random(300)
     >>> pilot = bc.BinnedCounts.from_arrays(rng.random(300) < confidence, confidence, bins=5)
-    >>> plan = bc.labels_needed(pilot, width=0.03, simulations=20, draws=200, rng=1)
+    >>> plan = bc.planning.labels_needed(pilot, width=0.03, simulations=20, draws=200, rng=1)
     >>> plan.rows > 300
     True
-    >>> bc.labels_needed(pilot, width=0.5, rng=1).rows
+    >>> bc.planning.labels_needed(pilot, width=0.5, rng=1).rows
     0
     """
     goals = {"width": width, "below": below, "above": above, "difference": difference}

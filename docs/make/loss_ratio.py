@@ -119,7 +119,7 @@ def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         if len(kept) == len(THRESHOLDS):
             found.append(_case("mean", MINE, result.mean_ratio.interval(PROB), truth.mean(), 0))
             after = {"before": p, "after": transform(p)}
-            joint = bc.net_benefit(y, after, THRESHOLDS, draws=draws, rng=rng)
+            joint = bc.decisions.net_benefit(y, after, THRESHOLDS, draws=draws, rng=rng)
             before, after = (joint.prevalence_draws - joint.net_benefit[name].values for name in ("before", "after"))
             found.append(_case("mean", SAME, np.quantile((after / before).mean(axis=1), TAILS), truth.mean(), 0))
             rows = result.counts.n

@@ -166,7 +166,7 @@ def independent_betas(
 def intervals_of(y: NDArray[Any], p: Floats, other: Floats, draws: int, seed: int) -> dict[tuple[str, str], Floats]:
     """Intervals by quantity and method, each of shape (2, n_thresholds)."""
     rng = np.random.default_rng(seed)
-    joint = bc.net_benefit(y, {"first": p, "second": other}, THRESHOLDS, draws=draws, rng=rng)
+    joint = bc.decisions.net_benefit(y, {"first": p, "second": other}, THRESHOLDS, draws=draws, rng=rng)
     found = {("net benefit", "bayescal"): ends_of(joint.net_benefit["first"].values)}
     found["difference", "bayescal"] = ends_of(joint.difference().values)
     found |= of_priors(y, p, other, THRESHOLDS, draws, rng)
@@ -271,7 +271,7 @@ def few_in_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
             p = population.sample(n_rows, rng=rng)
             y = (rng.random(n_rows) < curve(p)).astype(int)
             other = expit(logit(p) + NOISE * rng.standard_normal(n_rows))
-            joint = bc.net_benefit(y, {"first": p, "second": other}, at, draws=draws, rng=rng)
+            joint = bc.decisions.net_benefit(y, {"first": p, "second": other}, at, draws=draws, rng=rng)
             marked.append(joint.few_rows["first"][0] or joint.few_treated["first"][:, 0].any())
             found = {("net benefit", "bayescal"): ends_of(joint.net_benefit["first"].values)}
             found["difference", "bayescal"] = ends_of(joint.difference().values)
@@ -298,7 +298,7 @@ def useful_in_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         default = np.maximum(mean.mean() - odds(LOW_THRESHOLDS) * (1 - mean.mean()), 0.0)
         p = POPULATIONS[population].sample(n_rows, rng=rng)
         y = (rng.random(n_rows) < expit(a + b * logit(p))).astype(int)
-        result = bc.net_benefit(y, p, LOW_THRESHOLDS, draws=draws, rng=rng)
+        result = bc.decisions.net_benefit(y, p, LOW_THRESHOLDS, draws=draws, rng=rng)
         mine, few = result.p_useful["model"], result.few_rows["model"]
         model, every = independent_betas(y, p, draws, rng, LOW_THRESHOLDS)
         theirs = decide(model[:, None], every).p_useful[0]
@@ -369,7 +369,7 @@ def false_in_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         low = rng.random(n_rows) < SHARE_BELOW
         risk = np.where(low, multiple * t, RISK_ABOVE)
         stated = np.where(low, rng.uniform(0.2 * t, 0.9 * t, n_rows), rng.uniform(1.1 * t, 0.6, n_rows))
-        found = bc.net_benefit(rng.random(n_rows) < risk, stated, t, draws=draws, rng=rng)
+        found = bc.decisions.net_benefit(rng.random(n_rows) < risk, stated, t, draws=draws, rng=rng)
         claims.append(found.p_useful["model"][0] >= PROB)
         few.append(found.few_rows["model"][0])
         below.append(low.sum())

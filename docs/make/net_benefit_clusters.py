@@ -66,7 +66,7 @@ def intervals_of(rows: Any, other: Floats, draws: int, rng: np.random.Generator)
     found = {}
     p = {"first": rows.confidence, "second": other}
     for method, cluster in ((CLUSTERED, rows.cluster), (IGNORED, None)):
-        result = bc.net_benefit(rows.outcome, p, THRESHOLDS, cluster=cluster, draws=draws, rng=rng)
+        result = bc.decisions.net_benefit(rows.outcome, p, THRESHOLDS, cluster=cluster, draws=draws, rng=rng)
         found["net benefit", method] = ends_of(result.net_benefit["first"].values)
         found["difference", method] = ends_of(result.difference().values)
     one, difference = bootstrap(rows, other, draws, rng)
@@ -126,7 +126,9 @@ def useful_in_cell(job: tuple[Any, ...]) -> list[Row]:
             sizes_of(size, rng), dependence=dependence, alike=0.8, population=POPULATION, curve=curve, rng=rng
         )
         for method, cluster in ((CLUSTERED, rows.cluster), (IGNORED, None)):
-            result = bc.net_benefit(rows.outcome, rows.confidence, THRESHOLDS, cluster=cluster, draws=draws, rng=rng)
+            result = bc.decisions.net_benefit(
+                rows.outcome, rows.confidence, THRESHOLDS, cluster=cluster, draws=draws, rng=rng
+            )
             stated, few = result.p_useful["model"], result.few_rows["model"]
             found += [
                 {"method": method, "stated": float(s), "useful": bool(u)}

@@ -37,7 +37,7 @@ def study(job: tuple[dict[str, float], int, int, np.random.Generator]) -> list[d
     ends = CURVES[name]
     curve = true_curve(name, None if ends is None else float(rng.uniform(*ends)))
     pilot = counts(PILOT, population, curve, rng)
-    plan = bc.labels_needed(
+    plan = bc.planning.labels_needed(
         pilot,
         **goal,
         assurance=ASSURANCE,

@@ -318,7 +318,9 @@ def of_curve(data: DataSet) -> Found:
 def of_decisions(data: DataSet) -> Found:
     """Net benefit of the first model, its difference to the second one, and loss ratios of a recalibration."""
     thresholds = np.array(data.population.thresholds)
-    joint = bc.net_benefit(data.outcome, {"first": data.score, "second": data.other}, thresholds, **data.options)
+    joint = bc.decisions.net_benefit(
+        data.outcome, {"first": data.score, "second": data.other}, thresholds, **data.options
+    )
     weight = np.where(data.outcome[:, None] == 1, 1.0, -thresholds / (1 - thresholds))
     first, second = ((p[:, None] >= thresholds) * weight for p in (data.score, data.other))
     found: Found = {}

@@ -145,8 +145,8 @@ def test_classes_have_clusters():
 
 
 REFUSED = {
-    "plan": lambda counts: bc.labels_needed(counts, width=0.02),
-    "monitor": lambda counts: bc.CalibrationMonitor(bins=15, target="event").add_counts(counts, time=1),
+    "plan": lambda counts: bc.planning.labels_needed(counts, width=0.02),
+    "monitor": lambda counts: bc.monitoring.CalibrationMonitor(bins=15, target="event").add_counts(counts, time=1),
     "net benefit": lambda counts: bc.net_benefit_counts(counts),
     "curve": lambda counts: bc.CalibrationCurve.from_counts(counts),
     "cumulative difference": lambda counts: bc.CumulativeDifference.from_counts(counts),

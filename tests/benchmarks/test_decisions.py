@@ -40,7 +40,7 @@ def test_net_benefit(benchmark, rows):
     """Target: under 100 ms."""
 
     def once():
-        found = bc.net_benefit(*rows, rng=1)
+        found = bc.decisions.net_benefit(*rows, rng=1)
         return found.net_benefit["model"].interval(), found.p_useful["model"]
 
     (low, high), _ = benchmark(once)
@@ -57,5 +57,5 @@ def test_from_counts(benchmark, rows):
 @pytest.mark.benchmark(group=GROUP)
 def test_bayesian_bootstrap_of_20_resamples(benchmark, rows):
     drawn = benchmark(lambda: row_bootstrap(*rows, np.random.default_rng(2)))
-    expected = bc.net_benefit(*rows, rng=1).moments["model"]
+    expected = bc.decisions.net_benefit(*rows, rng=1).moments["model"]
     assert np.abs(drawn.mean(axis=0) - expected[0])[49] < 5 * expected[1][49] / np.sqrt(N_RESAMPLES)

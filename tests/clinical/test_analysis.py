@@ -19,7 +19,7 @@ Q = 1 / (1 + np.exp(-(np.log(P / (1 - P)) + NOISE)))
 def test_numbers_are_those_of_the_parts(rows_of, single, data):
     """Exact posteriors agree to the last digits, draws of other seeds to their Monte Carlo error."""
     found = rows_of(single)
-    rc, nb = bc.recalibration(data.y, data.p, rng=2), bc.net_benefit(data.y, data.p, data.thresholds, rng=2)
+    rc, nb = bc.recalibration(data.y, data.p, rng=2), bc.decisions.net_benefit(data.y, data.p, data.thresholds, rng=2)
     for row in rc.table():
         tolerance = {"rel": 1e-9} if row["quantity"] != "in_the_large" else {"abs": 0.006}
         for key in ("mean", "sd", "low", "high"):

@@ -45,9 +45,9 @@ DOORS = {
     "from_arrays": (lambda: bc.BinnedCounts.from_arrays(HONEST, PROB), "y_prob"),
     "counts of classes": (lambda: bc.BinnedCounts.classwise(HONEST, MATRIX), "y_prob"),
     "pairs": (lambda: PairedCounts.from_arrays(Y, RIGHT, Y, PROB), "second_confidence"),
-    "add": (lambda: bc.CalibrationMonitor().add(HONEST, PROB), "y_prob"),
-    "add, weights": (lambda: bc.CalibrationMonitor().add(HONEST, RIGHT, weights=ONES), "weights"),
-    "add, time": (lambda: bc.CalibrationMonitor(window=1).add(HONEST, P, time=ONES), "time"),
+    "add": (lambda: bc.monitoring.CalibrationMonitor().add(HONEST, PROB), "y_prob"),
+    "add, weights": (lambda: bc.monitoring.CalibrationMonitor().add(HONEST, RIGHT, weights=ONES), "weights"),
+    "add, time": (lambda: bc.monitoring.CalibrationMonitor(window=1).add(HONEST, P, time=ONES), "time"),
 }
 
 

@@ -184,7 +184,7 @@ def test_class_numbers_beside_ignored_labels_and_infinite_logarithms() -> None:
 
 WITHOUT_LOGITS = {
     "BinnedCounts.from_arrays": lambda p: bc.BinnedCounts.from_arrays(Y, p),
-    "CalibrationMonitor.add": lambda p: bc.CalibrationMonitor().add(Y, p),
+    "CalibrationMonitor.add": lambda p: bc.monitoring.CalibrationMonitor().add(Y, p),
     "LogitCounts.from_arrays": lambda p: bc.LogitCounts.from_arrays(Y, p),
     "ThresholdCounts.from_arrays": lambda p: bc.ThresholdCounts.from_arrays(Y, p),
     "equal_mass_edges": lambda p: bc.equal_mass_edges(p, 5),

@@ -38,10 +38,10 @@ def data():
 @pytest.fixture(scope="session")
 def single(data):
     """Return the decision curve of one model."""
-    return bc.net_benefit(data.y, data.p["new"], T, rng=1)
+    return bc.decisions.net_benefit(data.y, data.p["new"], T, rng=1)
 
 
 @pytest.fixture(scope="session")
 def pair(data):
     """Return the decision curves of two models."""
-    return bc.net_benefit(data.y, data.p, T, rng=1)
+    return bc.decisions.net_benefit(data.y, data.p, T, rng=1)

@@ -33,7 +33,7 @@ def net_benefit(y, p, t, w=None):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_observed_values_by_definition(weighted, data):
     w = np.random.default_rng(2).exponential(size=len(data.y)) if weighted else None
-    found = bc.net_benefit(data.y, data.p, T, weights=w, rng=1).observed
+    found = bc.decisions.net_benefit(data.y, data.p, T, weights=w, rng=1).observed
     for name, p in [*data.p.items(), ("treat all", np.ones(len(data.y)))]:
         np.testing.assert_allclose(found[name], [net_benefit(data.y, p, t, w) for t in T], rtol=1e-12)
 
@@ -45,21 +45,23 @@ def test_known_prevalence_undoes_the_sampling_of_cases(close_to):
     y = rng.random(len(p)) < p
     cases, controls = np.flatnonzero(y)[:4000], np.flatnonzero(~y)[:4000]
     chosen = np.concatenate([cases, controls])
-    found = bc.net_benefit(y[chosen], p[chosen], T, prevalence=float(y.mean()), rng=1)
+    found = bc.decisions.net_benefit(y[chosen], p[chosen], T, prevalence=float(y.mean()), rng=1)
     mean, sd = found.moments["model"]
     close_to(mean, [net_benefit(y, p, t) for t in T], sd)
     assert (found.prevalence_draws == y.mean()).all()
     np.testing.assert_allclose(found.treat_all.values, y.mean() - T / (1 - T) * (1 - y.mean()) * np.ones((4000, 1)))
     assert f"prevalence {y.mean():g}" in found.spec
     # weights of the outcome change nothing
-    weighted = bc.net_benefit(y[chosen], p[chosen], T, prevalence=float(y.mean()), weights=1.0 + 9 * ~y[chosen], rng=1)
+    weighted = bc.decisions.net_benefit(
+        y[chosen], p[chosen], T, prevalence=float(y.mean()), weights=1.0 + 9 * ~y[chosen], rng=1
+    )
     np.testing.assert_allclose(weighted.net_benefit["model"].values, found.net_benefit["model"].values, rtol=1e-9)
     np.testing.assert_allclose(weighted.observed["model"], found.observed["model"])
 
 
 def test_weights_of_one_change_nothing_and_their_scale_does_not_matter(data, pair):
     for weights in (np.ones(len(data.y)), np.full(len(data.y), 1e200)):
-        found = bc.net_benefit(data.y, data.p, T, weights=weights, rng=1)
+        found = bc.decisions.net_benefit(data.y, data.p, T, weights=weights, rng=1)
         np.testing.assert_allclose(found.net_benefit["new"].values, pair.net_benefit["new"].values, rtol=1e-9)
 
 
@@ -86,14 +88,14 @@ def test_a_file_in_blocks(tmp_path, data, single):
 
 
 def test_a_data_frame_has_one_column_per_model(pair, data, single):
-    assert bc.net_benefit(data.y, pd.DataFrame(data.p), T, rng=1).table() == pair.table()
-    assert bc.net_benefit(pd.Series(data.y), pd.Series(data.p["new"]), T, rng=1).table() == single.table()
+    assert bc.decisions.net_benefit(data.y, pd.DataFrame(data.p), T, rng=1).table() == pair.table()
+    assert bc.decisions.net_benefit(pd.Series(data.y), pd.Series(data.p["new"]), T, rng=1).table() == single.table()
 
 
 def test_labels_and_logits(data, single):
     names = np.where(data.y == 1, "ill", "well")
     logits = np.log(data.p["new"] / (1 - data.p["new"]))
-    found = bc.net_benefit(names, logits, T, classes=("well", "ill"), logits=True, rng=1)
+    found = bc.decisions.net_benefit(names, logits, T, classes=("well", "ill"), logits=True, rng=1)
     assert found.observed["model"] == pytest.approx(single.observed["model"])
 
 
@@ -114,9 +116,11 @@ def test_without_rows_the_result_is_the_prior():
 
 
 def test_reproducible(data, pair):
-    again = bc.net_benefit(data.y, data.p, T, rng=1)
+    again = bc.decisions.net_benefit(data.y, data.p, T, rng=1)
     np.testing.assert_array_equal(again.net_benefit["new"].values, pair.net_benefit["new"].values)
-    assert (bc.net_benefit(data.y, data.p, T, rng=2).net_benefit["new"].values != pair.net_benefit["new"].values).all()
+    assert (
+        bc.decisions.net_benefit(data.y, data.p, T, rng=2).net_benefit["new"].values != pair.net_benefit["new"].values
+    ).all()
 
 
 # --- refusals
@@ -149,25 +153,25 @@ def test_reproducible(data, pair):
 )
 def test_arguments_that_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
-        bc.net_benefit(**({"y_true": [0, 1], "y_prob": [0.2, 0.7], "thresholds": [0.2, 0.5]} | arguments))
+        bc.decisions.net_benefit(**({"y_true": [0, 1], "y_prob": [0.2, 0.7], "thresholds": [0.2, 0.5]} | arguments))
 
 
 def test_case_control_weights_need_the_prevalence(data):
     with pytest.raises(ValueError, match=r"must not depend on the outcome alone.*`prevalence=0.1`"):
-        bc.net_benefit(data.y, data.p, T, weights=np.where(data.y == 1, 0.2, 1.0))
+        bc.decisions.net_benefit(data.y, data.p, T, weights=np.where(data.y == 1, 0.2, 1.0))
 
 
 def test_other_names_of_arguments(data):
     with pytest.raises(TypeError, match="Here it is called 'thresholds'"):
-        bc.net_benefit(data.y, data.p, threshold=0.2)
+        bc.decisions.net_benefit(data.y, data.p, threshold=0.2)
     with pytest.raises(TypeError, match=r"takes no 'prob'\. Here it is called 'y_prob'"):
-        bc.net_benefit(data.y, prob=data.p)
-    with pytest.raises(TypeError, match=r"`net_benefit` takes no 'bye'\. Did you mean 'by'\?"):
-        bc.net_benefit(data.y, data.p, bye=data.y)
+        bc.decisions.net_benefit(data.y, prob=data.p)
+    with pytest.raises(TypeError, match=r"`decisions.net_benefit` takes no 'bye'\. Did you mean 'by'\?"):
+        bc.decisions.net_benefit(data.y, data.p, bye=data.y)
     with pytest.raises(ValueError, match="`thresholds` is empty; at least one threshold is needed"):
-        bc.net_benefit(data.y, data.p, [])
+        bc.decisions.net_benefit(data.y, data.p, [])
     with pytest.raises(TypeError, match="Here it is called 'weights'"):
-        bc.net_benefit(data.y, data.p, T, importance_weights=data.y)
+        bc.decisions.net_benefit(data.y, data.p, T, importance_weights=data.y)
 
 
 # --- a threshold of 0: every row is treated
@@ -175,7 +179,7 @@ def test_other_names_of_arguments(data):
 
 @pytest.mark.parametrize("more", [{}, {"cluster": np.arange(len(Y)) // 4}, {"prevalence": 0.1}])
 def test_a_threshold_of_0_alone_and_with_options(more, data):
-    found = bc.net_benefit(data.y, data.p["new"], 0, rng=1, draws=300, **more)
+    found = bc.decisions.net_benefit(data.y, data.p["new"], 0, rng=1, draws=300, **more)
     if "prevalence" in more:
         assert found.net_benefit["model"].mean() == pytest.approx([0.1])
     else:

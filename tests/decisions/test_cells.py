@@ -17,7 +17,7 @@ SIZES = np.tile([1, 2, 5, 12], 100)
 ROWS = simulate_clusters(SIZES, dependence=0.5, alike=0.5, population="flat", rng=1)
 Y, P, C = ROWS.outcome, ROWS.confidence, ROWS.cluster
 BOTH = {"first": P, "second": np.clip(P + 0.15 * np.random.default_rng(2).standard_normal(len(P)), 0, 1)}
-CLUSTERED = bc.net_benefit(Y, BOTH, T, cluster=C, rng=1)
+CLUSTERED = bc.decisions.net_benefit(Y, BOTH, T, cluster=C, rng=1)
 #: Intervals and standard deviations of 4000 draws have relative errors of 1 / sqrt(8000) = 1.1 %.
 CLOSE = 0.05
 
@@ -39,7 +39,7 @@ def sd_between(values, weight, cluster):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_standard_deviations_are_those_between_clusters(weighted):
     w = np.random.default_rng(3).exponential(size=len(Y)) if weighted else np.ones(len(Y))
-    found = bc.net_benefit(Y, BOTH, T, cluster=C, weights=w if weighted else None, pseudo_rows=0.1, rng=1)
+    found = bc.decisions.net_benefit(Y, BOTH, T, cluster=C, weights=w if weighted else None, pseudo_rows=0.1, rng=1)
     values = {name: contributions(Y, p) for name, p in BOTH.items()}
     for name in BOTH:
         expected = sd_between(values[name], w, C)
@@ -53,7 +53,7 @@ def test_standard_deviations_are_those_between_clusters(weighted):
 
 
 def test_given_the_outcome_influences_are_those_of_each_outcome():
-    found = bc.net_benefit(Y, P, T, cluster=C, prevalence=0.2, pseudo_rows=0.1, rng=1)
+    found = bc.decisions.net_benefit(Y, P, T, cluster=C, prevalence=0.2, pseudo_rows=0.1, rng=1)
     influence = np.zeros((len(Y), 2))
     for z, factor in ((1, 0.2 * np.ones(2)), (0, -0.8 * T / (1 - T))):
         treated = (P[:, None] >= T)[z == Y]
@@ -69,14 +69,14 @@ def test_design_effects_by_hand():
         values = contributions(Y, p)
         ratio = sd_between(values, np.ones(len(Y)), C) / sd_between(values, np.ones(len(Y)), np.arange(len(Y)))
         np.testing.assert_allclose(CLUSTERED.design_effects[name], ratio**2 * 400 / 399)
-    assert bc.net_benefit(Y, P, T, rng=1).design_effects is None
+    assert bc.decisions.net_benefit(Y, P, T, rng=1).design_effects is None
 
 
 def test_clusters_of_one_row_have_the_posterior_of_independent_rows(close_to, mcse):
     y, p = Y[:300], {name: each[:300] for name, each in BOTH.items()}
-    alone = bc.net_benefit(y, p, T, rng=1)
-    own = bc.net_benefit(y, p, T, cluster=[f"row {i}" for i in range(300)], rng=2)
-    one = bc.net_benefit(y, p["first"], T, cluster=np.arange(300), rng=3)
+    alone = bc.decisions.net_benefit(y, p, T, rng=1)
+    own = bc.decisions.net_benefit(y, p, T, cluster=[f"row {i}" for i in range(300)], rng=2)
+    one = bc.decisions.net_benefit(y, p["first"], T, cluster=np.arange(300), rng=3)
     for drawn, (mean, sd) in (
         *((own.net_benefit[name].values, alone.moments[name]) for name in p),
         (one.net_benefit["model"].values, alone.moments["first"]),
@@ -119,8 +119,8 @@ def test_few_rows_are_few_clusters():
     p = np.concatenate([np.full(10, 0.95), np.full(190, 0.6), np.full(10, 0.4)])
     y, cluster = np.arange(210) % 2, np.repeat(np.arange(42), 5)
     t = [0.2, 0.5, 0.7]
-    assert not bc.net_benefit(y, p, 0.7, rng=1).few_rows["model"].any()
-    found = bc.net_benefit(y, p, t, cluster=cluster, rng=1)
+    assert not bc.decisions.net_benefit(y, p, 0.7, rng=1).few_rows["model"].any()
+    found = bc.decisions.net_benefit(y, p, t, cluster=cluster, rng=1)
     assert found.counts.clusters.reaching(0, 4).tolist() == [[42, 40, 2], [0, 2, 40]]
     assert found.few_rows["model"].tolist() == [True, True, True]
     assert any(
@@ -135,24 +135,24 @@ def test_words_name_clusters_and_warn_if_they_are_few():
     stated = f"in 400 clusters (5 rows on average): the variance of a net benefit is {low:.2g} to {high:.2g} times"
     assert any(stated in remark for remark in CLUSTERED.remarks)
     assert not any("too narrow" in remark for remark in CLUSTERED.remarks)
-    some = bc.net_benefit(Y, P, T, cluster=C, weights=np.where(C < 200, 0.0, 1.0), rng=1)
+    some = bc.decisions.net_benefit(Y, P, T, cluster=C, weights=np.where(C < 200, 0.0, 1.0), rng=1)
     assert any(remark.startswith("The rows are in 200 clusters: ") for remark in some.remarks)
-    few = bc.net_benefit(Y, P, T, cluster=C % 30, rng=1)
+    few = bc.decisions.net_benefit(Y, P, T, cluster=C % 30, rng=1)
     assert any("With fewer than 40 (effective) clusters" in remark for remark in few.remarks)
-    assert bc.net_benefit(Y, P, T, rng=1).remarks == ()
+    assert bc.decisions.net_benefit(Y, P, T, rng=1).remarks == ()
 
 
 def test_refusals(tmp_path):
     with pytest.raises(ValueError, match=r"`cluster` must hold at least two clusters.*it holds 1"):
-        bc.net_benefit(Y, P, T, cluster=np.zeros(len(Y), int))
+        bc.decisions.net_benefit(Y, P, T, cluster=np.zeros(len(Y), int))
     with pytest.raises(ValueError, match="`cluster`"):
-        bc.net_benefit(Y, P, T, cluster=C[1:])
+        bc.decisions.net_benefit(Y, P, T, cluster=C[1:])
     with pytest.raises(TypeError, match="cannot be saved"):
         bc.save_counts(CLUSTERED.counts, tmp_path / "counts.json")
     with pytest.raises(ValueError, match="no closed form"):
         CLUSTERED.posterior.mean_and_sd(np.ones((2, 2)))
     with pytest.raises(ValueError, match="no clusters"):
-        bc.net_benefit(Y, P, T, rng=1).posterior.design_effects(np.ones((2, 2)))
+        bc.decisions.net_benefit(Y, P, T, rng=1).posterior.design_effects(np.ones((2, 2)))
     for function in (bc.recalibration, bc.calibration_curve):
         with pytest.raises(
             TypeError, match=r"independent rows; rows in clusters .* `bayescal\.evaluate\(y_true, y_prob, cluster="
@@ -167,7 +167,7 @@ SITE = np.array(["a", "b", "b", "c"])[C % 4]
 
 @pytest.mark.parametrize("clustered", [False, True])
 def test_groups_are_those_of_their_rows(clustered):
-    found = bc.net_benefit(Y, BOTH, T, by=SITE, cluster=C if clustered else None, rng=1)
+    found = bc.decisions.net_benefit(Y, BOTH, T, by=SITE, cluster=C if clustered else None, rng=1)
     assert list(found) == ["a", "b", "c"]
     for label in found:
         inside = label == SITE
@@ -188,7 +188,7 @@ def test_groups_are_those_of_their_rows(clustered):
 def test_groups_of_counts():
     counts = {label: ThresholdCounts.from_arrays(Y[label == SITE], P[label == SITE], T) for label in "abc"}
     found = bc.net_benefit_counts(counts, name="site", rng=1)
-    rows = bc.net_benefit(Y, P, T, by=SITE, rng=1)
+    rows = bc.decisions.net_benefit(Y, P, T, by=SITE, rng=1)
     assert found.overall.counts == rows.overall.counts
     for label in found:
         drawn, expected = (each[label].net_benefit["model"].values for each in (found, rows))
@@ -199,7 +199,7 @@ def test_groups_of_counts():
     with pytest.raises(ValueError, match="group 'a': `thresholds` must be among the thresholds"):
         bc.net_benefit_counts(counts, 0.2)
     with pytest.raises(ValueError, match=r"group 'a': `weights` must not depend on the outcome alone"):
-        bc.net_benefit(Y, P, T, by=SITE, weights=np.where(Y == 1, 0.2, 1.0))
+        bc.decisions.net_benefit(Y, P, T, by=SITE, weights=np.where(Y == 1, 0.2, 1.0))
 
 
 def test_the_prior_counts_as_much_as_independent_rows():
@@ -211,9 +211,9 @@ def test_the_prior_counts_as_much_as_independent_rows():
         effect = counts.clusters.outcome_effect(counts.weight_sq)
         assert effect == pytest.approx(float(ratio[0] ** 2) * 400 / 399)
         assert effect > 1.5
-    no_event = bc.net_benefit(np.zeros(len(Y), int), P, T, cluster=C, rng=1)
+    no_event = bc.decisions.net_benefit(np.zeros(len(Y), int), P, T, cluster=C, rng=1)
     assert no_event.counts.clusters.outcome_effect(no_event.counts.weight_sq) == 1.0
-    found = bc.net_benefit(Y, P, T, cluster=C, pseudo_rows=100, rng=1)
+    found = bc.decisions.net_benefit(Y, P, T, cluster=C, pseudo_rows=100, rng=1)
     d = found.counts.clusters.outcome_effect(found.counts.weight_sq)
     # half of the prior has the event; 0.45 of its scores are 1, and 0.1 are uniform
     prior = (0.5 - T / (1 - T) * 0.5) * (0.45 + 0.1 * (1 - T))
@@ -222,7 +222,7 @@ def test_the_prior_counts_as_much_as_independent_rows():
 
 
 def test_the_prior_mass_is_that_of_pseudo_rows_times_the_design_effect(close_to):
-    posterior = bc.net_benefit(Y, BOTH, T, cluster=C, pseudo_rows=4, rng=1).posterior
+    posterior = bc.decisions.net_benefit(Y, BOTH, T, cluster=C, pseudo_rows=4, rng=1).posterior
     d = posterior.counts.clusters.outcome_effect(posterior.counts.weight_sq)
     mass = posterior._prior_mass(20_000, np.random.default_rng(1)).sum(axis=2)
     assert d > 1.5

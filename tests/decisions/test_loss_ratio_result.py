@@ -33,7 +33,7 @@ def test_draws_have_the_moments_of_a_dirichlet(close_to, mcse):
 def test_one_threshold_is_the_posterior_of_two_models():
     """Kolmogorov-Smirnov: P-values below 1e-4 happen by chance once in 10 000. Priors differ by at most 0.08 rows."""
     after = bc.IsotonicRecalibration().fit(PV, YV).transform(P)
-    gap = bc.net_benefit(Y, {"before": P, "after": after}, T, rng=2).difference("before", "after").values
+    gap = bc.decisions.net_benefit(Y, {"before": P, "after": after}, T, rng=2).difference("before", "after").values
     for k, t in enumerate(T):
         mine = (FOUND.after - FOUND.before).values[:, k]
         assert stats.ks_2samp(mine, (1 - t) * gap[:, k]).pvalue > 1e-4
@@ -86,7 +86,7 @@ def test_few_wrong_decisions_are_remarked():
 
 def test_loss_and_net_benefit_are_one():
     """L(t) = (1 - t) (prevalence - NB(t))."""
-    observed = bc.net_benefit(Y, P, T, rng=1).observed["model"]
+    observed = bc.decisions.net_benefit(Y, P, T, rng=1).observed["model"]
     np.testing.assert_allclose(FOUND.observed[0], (1 - np.array(T)) * (Y.mean() - observed), rtol=1e-12)
 
 

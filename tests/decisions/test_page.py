@@ -19,5 +19,8 @@ def test_documents(tmp_path, pair, data):
     assert document["evpi"][1]["evpi"] == pair.evpi[1]
     page = pair.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 1
-    assert "<script>alert" not in bc.net_benefit(data.y, {"<script>alert": data.p["new"]}, T, rng=1)._repr_html_()
+    assert (
+        "<script>alert"
+        not in bc.decisions.net_benefit(data.y, {"<script>alert": data.p["new"]}, T, rng=1)._repr_html_()
+    )
     assert r"\begin{table}" in pair.to_latex()

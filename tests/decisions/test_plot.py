@@ -20,7 +20,7 @@ def result(n_models=1, thresholds=None):
     p = rng.beta(1, 2, 300)
     y = rng.random(300) < p
     models = {f"model {i}": np.clip(p + 0.1 * i * rng.standard_normal(300), 0, 1) for i in range(n_models)}
-    return bc.net_benefit(y, models, thresholds, rng=1)
+    return bc.decisions.net_benefit(y, models, thresholds, rng=1)
 
 
 def test_the_record_holds_the_numbers_of_the_result():
@@ -81,7 +81,7 @@ def test_bars_mark_useful_thresholds():
 
 
 def test_no_bar_where_rows_are_few():
-    constant = bc.net_benefit(np.repeat([1, 0], [24, 1976]), np.full(2000, 0.012), [0.01, 0.02], rng=1)
+    constant = bc.decisions.net_benefit(np.repeat([1, 0], [24, 1976]), np.full(2000, 0.012), [0.01, 0.02], rng=1)
     assert constant.p_useful["model"][1] >= 0.95
     ax = plot_decision_curve(constant, Figure().subplots())
     assert not [each for each in ax.collections if each.get_gid().startswith("useful")]
@@ -93,7 +93,7 @@ def test_labels_and_title():
     assert ax.get_ylabel() == "standardized net benefit"
     assert ax.get_title(loc="left").startswith("Useful at ")
     assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == ["model 0", "treat all"]
-    useless = bc.net_benefit([0, 1] * 50, [0.9, 0.1] * 50, [0.3, 0.6], rng=1)
+    useless = bc.decisions.net_benefit([0, 1] * 50, [0.9, 0.1] * 50, [0.3, 0.6], rng=1)
     assert plot_decision_curve(useless, Figure().subplots()).get_title(loc="left").startswith("Useful at no threshold")
 
 

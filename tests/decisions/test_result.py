@@ -33,7 +33,7 @@ def test_relations_within_each_draw(pair):
 
 def test_bounds_and_order_in_each_draw(data):
     """A net benefit is at most the prevalence; fewer rows are treated at higher thresholds; treating all falls."""
-    fine = bc.net_benefit(data.y, data.p["new"], rng=1)
+    fine = bc.decisions.net_benefit(data.y, data.p["new"], rng=1)
     values = fine.net_benefit["model"].values
     assert values.shape == (4000, 99)
     assert (values <= fine.prevalence_draws + 1e-12).all()
@@ -41,7 +41,7 @@ def test_bounds_and_order_in_each_draw(data):
     assert (np.diff(treated, axis=-1) <= 0).all()
     assert (np.diff(fine.treat_all.values, axis=1) < 0).all()
     # of a model that treats all, draws are those of treating all
-    every = bc.net_benefit(data.y, np.ones(len(data.y)), pseudo_rows=0.1, rng=1)
+    every = bc.decisions.net_benefit(data.y, np.ones(len(data.y)), pseudo_rows=0.1, rng=1)
     near = every.net_benefit["model"].mean() - every.treat_all.mean()
     assert np.abs(near[:50]).max() < 0.1 / len(data.y)
 
@@ -54,13 +54,13 @@ def test_draws_agree_with_exact_moments(close_to, mcse, pair):
 
 
 def test_harm_is_subtracted(data, pair):
-    harmed = bc.net_benefit(data.y, data.p, T, harm={"new": 0.01}, rng=1)
+    harmed = bc.decisions.net_benefit(data.y, data.p, T, harm={"new": 0.01}, rng=1)
     np.testing.assert_allclose(harmed.net_benefit["new"].values, pair.net_benefit["new"].values - 0.01)
     np.testing.assert_array_equal(harmed.net_benefit["old"].values, pair.net_benefit["old"].values)
     np.testing.assert_allclose(harmed.moments["new"][0], pair.moments["new"][0] - 0.01)
     np.testing.assert_allclose(harmed.observed["new"], pair.observed["new"] - 0.01)
     assert "harm 0.01 (new)" in harmed.spec
-    both = bc.net_benefit(data.y, data.p, T, harm=0.02, rng=1)
+    both = bc.decisions.net_benefit(data.y, data.p, T, harm=0.02, rng=1)
     np.testing.assert_allclose(both.net_benefit["old"].values, pair.net_benefit["old"].values - 0.02)
 
 
@@ -83,20 +83,22 @@ def test_strategies_that_do_not_exist(pair, single):
 
 def test_draws_of_separate_results_do_not_combine(data):
     """Independent draws of two models on the same rows would give a difference with a wrong interval."""
-    new, old = (bc.net_benefit(data.y, data.p[name], T, rng=1).net_benefit["model"] for name in ("new", "old"))
+    new, old = (
+        bc.decisions.net_benefit(data.y, data.p[name], T, rng=1).net_benefit["model"] for name in ("new", "old")
+    )
     with pytest.raises(TypeError, match="come from the same evaluation"):
         _ = new - old
     for other in (
-        bc.net_benefit(1 - data.y, data.p["new"], T, rng=1),
-        bc.net_benefit(data.y, data.p["new"], T, rng=2),
-        bc.net_benefit(data.y, data.p["new"], T, pseudo_rows=1, rng=1),
-        bc.net_benefit(data.y, data.p["new"], T, prevalence=0.2, rng=1),
-        bc.net_benefit(data.y, data.p["new"], T + 0.01, rng=1),
+        bc.decisions.net_benefit(1 - data.y, data.p["new"], T, rng=1),
+        bc.decisions.net_benefit(data.y, data.p["new"], T, rng=2),
+        bc.decisions.net_benefit(data.y, data.p["new"], T, pseudo_rows=1, rng=1),
+        bc.decisions.net_benefit(data.y, data.p["new"], T, prevalence=0.2, rng=1),
+        bc.decisions.net_benefit(data.y, data.p["new"], T + 0.01, rng=1),
     ):
         with pytest.raises(TypeError, match="come from the same evaluation"):
             _ = new - other.net_benefit["model"]
     # the same draws: a harm is subtracted from them
-    harmed = bc.net_benefit(data.y, data.p["new"], T, harm=0.01, rng=1).net_benefit["model"]
+    harmed = bc.decisions.net_benefit(data.y, data.p["new"], T, harm=0.01, rng=1).net_benefit["model"]
     np.testing.assert_allclose((new - harmed).values, 0.01)
 
 
@@ -117,7 +119,7 @@ def test_data_tree(pair):
 
 
 def test_observed_values_in_all_tables(data, pair):
-    by = bc.net_benefit(data.y, data.p["new"], T, by=np.arange(len(data.y)) % 2, rng=1)
+    by = bc.decisions.net_benefit(data.y, data.p["new"], T, by=np.arange(len(data.y)) % 2, rng=1)
     place = by.sheet().header.index("observed")
     assert by.sheet().rows[0][place] == f"{by[0].observed['model'][0]:.4f}"
     every = [row["observed"] for row in pair.treat_all_table()]
@@ -135,12 +137,12 @@ def test_two_rare_models_differ_where_few_rows_show_it():
     p[:6] = 0.03
     y = np.zeros(3000, int)
     y[[0, 100, 200, 300]] = 1
-    low, high = bc.net_benefit(y, {"a": p, "b": q}, 0.02, rng=1).difference("b", "a").interval()
+    low, high = bc.decisions.net_benefit(y, {"a": p, "b": q}, 0.02, rng=1).difference("b", "a").interval()
     assert low[0] < 0 < high[0]
 
 
 def test_at_0_every_model_treats_all_and_the_net_benefit_is_the_prevalence(data, pair):
-    found = bc.net_benefit(data.y, data.p, [0.0, *T], rng=1, draws=500)
+    found = bc.decisions.net_benefit(data.y, data.p, [0.0, *T], rng=1, draws=500)
     for name in found.models:
         assert np.ptp(found.net_benefit[name].values[:, 0] - found.prevalence_draws[:, 0]) < 1e-12
         assert found.observed[name][0] == pytest.approx(data.y.mean(), abs=1e-12)

@@ -9,7 +9,7 @@ T = np.array([0.1, 0.2, 0.5])
 
 
 def test_sentence_of_one_threshold(data):
-    found = bc.net_benefit(data.y, data.p["new"], 0.2, rng=1)
+    found = bc.decisions.net_benefit(data.y, data.p["new"], 0.2, rng=1)
     mean, (low, high) = found.moments["model"][0][0], found.net_benefit["model"].interval()
     assert found.sentence().startswith(
         f"At the threshold 0.2, the net benefit of the model is {mean:.3f} (95 % credible interval {low[0]:.3f} to "
@@ -29,27 +29,27 @@ def test_sentence_of_several_thresholds(pair, single, data):
         "The model has a larger net benefit than treating all and treating none (probability >= 0.95) at the "
         "thresholds 0.2 to 0.5."
     )
-    useless = bc.net_benefit([0, 1] * 50, [0.9, 0.1] * 50, [0.3, 0.6], rng=1)
+    useless = bc.decisions.net_benefit([0, 1] * 50, [0.9, 0.1] * 50, [0.3, 0.6], rng=1)
     assert useless.sentence().endswith("(probability >= 0.95) at no threshold.")
-    many = bc.net_benefit(data.y, {f"model {i}": data.p["new"] for i in range(7)}, T, draws=100, rng=1)
+    many = bc.decisions.net_benefit(data.y, {f"model {i}": data.p["new"] for i in range(7)}, T, draws=100, rng=1)
     assert many.sentence().endswith(". The table has 2 more.")
 
 
 def test_a_model_that_treats_nobody_is_not_called_useful():
     """Its net benefit is 0 whatever the outcomes are; the prior, which treats some, is no finding."""
     y = np.repeat([1, 0], [24, 1976])
-    constant = bc.net_benefit(y, np.full(2000, 0.012), [0.02, 0.05, 0.1], rng=1)
+    constant = bc.decisions.net_benefit(y, np.full(2000, 0.012), [0.02, 0.05, 0.1], rng=1)
     assert not constant.observed["model"].any()
     assert constant.p_useful["model"][0] > 0.95
     assert (constant.p_useful["model"] > 0.85).all()
     assert constant.few_rows["model"].all()
     assert constant.sentence().endswith("at no threshold, since all have too few rows on a side.")
     assert [row[-2:] for row in constant.sheet().rows] == [["-", "-"]] * 3
-    at_one = bc.net_benefit(y, np.full(2000, 0.012), 0.05, rng=1).sentence()
+    at_one = bc.decisions.net_benefit(y, np.full(2000, 0.012), 0.05, rng=1).sentence()
     assert "too few rows lie on a side of the threshold" in at_one
     # four rows that reach the threshold are too few, five are enough
     for n_above, few in ((4, True), (5, False)):
-        found = bc.net_benefit(y, np.repeat([0.5, 0.01], [n_above, 2000 - n_above]), [0.1, 0.3], rng=1)
+        found = bc.decisions.net_benefit(y, np.repeat([0.5, 0.01], [n_above, 2000 - n_above]), [0.1, 0.3], rng=1)
         assert found.few_rows["model"].tolist() == [few, few]
         assert ("at all 2 thresholds" in found.sentence()) is not few
         assert {row[-2] for row in found.sheet().rows} == {"-" if few else "> 0.99"}
@@ -72,7 +72,7 @@ def test_the_rule_of_three_marks_few_rows(t, n_below, n_above, few):
     """Three rows of the other outcome must be expected on each side of t at a risk of t: 3 / t rows, or 3 / (1 - t)."""
     y = np.arange(n_below + n_above) % 2
     p = np.repeat([t / 2, (1 + t) / 2], [n_below, n_above])
-    found = bc.net_benefit(y, p, t, draws=10, rng=1)
+    found = bc.decisions.net_benefit(y, p, t, draws=10, rng=1)
     assert found.few_rows["model"].tolist() == [few]
     assert any(remark.startswith("Too few rows") for remark in found.sheet().remarks) is few
 
@@ -85,7 +85,7 @@ def test_rows_without_events_below_a_low_threshold_do_not_show_that_the_model_is
     rng = np.random.default_rng(1)
     y = np.concatenate([np.zeros(15, int), rng.random(185) < 0.25])
     p = np.concatenate([np.full(15, 0.004), rng.uniform(0.1, 0.5, 185)])
-    found = bc.net_benefit(y, p, [0.01, 0.2], rng=1)
+    found = bc.decisions.net_benefit(y, p, [0.01, 0.2], rng=1)
     assert found.p_useful["model"][0] < 0.5
     assert "0.01" not in found.sentence()
     assert found.sheet().rows[0][-2:] == ["-", "-"]
@@ -98,12 +98,12 @@ def test_few_rows_of_case_control_data(n_below, few):
     y = np.arange(206) % 2
     p = np.repeat([0.005, 0.3], [n_below, 206 - n_below])
     options = {"draws": 10, "rng": 1}
-    assert bc.net_benefit(y, p, 0.01, prevalence=0.01, **options).few_rows["model"].tolist() == [few]
-    assert bc.net_benefit(y, p, 0.01, **options).few_rows["model"].tolist() == [True]
+    assert bc.decisions.net_benefit(y, p, 0.01, prevalence=0.01, **options).few_rows["model"].tolist() == [few]
+    assert bc.decisions.net_benefit(y, p, 0.01, **options).few_rows["model"].tolist() == [True]
 
 
 def test_printing_shortens_and_says_so(data, pair):
-    found = bc.net_benefit(data.y, data.p["new"], rng=1)
+    found = bc.decisions.net_benefit(data.y, data.p["new"], rng=1)
     text = str(found)
     assert "The table shows 9 of 99 thresholds; `table()` has all." in text
     assert len(found.sheet(whole=True).rows) == 99
@@ -114,21 +114,21 @@ def test_printing_shortens_and_says_so(data, pair):
 
 def test_remarks_count_rows():
     y, p = np.array([0, 1] * 20), np.array([0.2, 0.7] * 20)
-    remarks = bc.net_benefit(y, p, [0.1, 0.5, 0.9], rng=1).sheet().remarks
+    remarks = bc.decisions.net_benefit(y, p, [0.1, 0.5, 0.9], rng=1).sheet().remarks
     assert any("reach the threshold at 0.9 (model)" in text for text in remarks)
     assert any("below the threshold at 0.1 (model)" in text for text in remarks)
-    assert len(bc.net_benefit(y, p, 0.5, rng=1).sheet().remarks) == 0
+    assert len(bc.decisions.net_benefit(y, p, 0.5, rng=1).sheet().remarks) == 0
 
 
 def test_outcomes_without_rows_are_remarked():
     """All about rows of an outcome that no row has is the prior: 3 pseudo-rows, of which half have each outcome."""
     p = np.random.default_rng(1).random(50)
-    found = bc.net_benefit(np.ones(50, int), p, [0.2], prevalence=0.1, rng=1)
+    found = bc.decisions.net_benefit(np.ones(50, int), p, [0.2], prevalence=0.1, rng=1)
     assert any(remark.startswith("No row has outcome 0") for remark in found.sheet().remarks)
     y = (p > 0.5).astype(int)
-    assert not any("outcome" in remark for remark in bc.net_benefit(y, p, [0.2], rng=1).sheet().remarks)
+    assert not any("outcome" in remark for remark in bc.decisions.net_benefit(y, p, [0.2], rng=1).sheet().remarks)
     weights = np.where(p >= 0.5, 0.0, 1.0 + p)
-    silent = bc.net_benefit(np.arange(50) % 2, p, [0.7], weights=weights, rng=1).sheet().remarks
+    silent = bc.decisions.net_benefit(np.arange(50) % 2, p, [0.7], weights=weights, rng=1).sheet().remarks
     assert any(remark.startswith("Too few rows reach the threshold at 0.7") for remark in silent)
 
 
@@ -147,7 +147,7 @@ def test_few_treated_rows_that_decide(t, zeros, ones, few):
     """Fewer than 5 treated rows of an outcome, with a tenth of the variance or more."""
     y = np.repeat([0, 1, 0, 1], [zeros, ones, 2000, 2000])
     p = np.repeat([(1 + t) / 2, t / 2], [zeros + ones, 4000])
-    found = bc.net_benefit(y, p, t, draws=10, rng=1)
+    found = bc.decisions.net_benefit(y, p, t, draws=10, rng=1)
     assert found.few_treated["model"][:, 0].tolist() == few
     said = [remark for remark in found.sheet().remarks if "determine most of the uncertainty" in remark]
     assert len(said) == any(few) * (not found.few_rows["model"][0])
@@ -162,7 +162,7 @@ def test_few_treated_rows_of_case_control_data():
     y = np.repeat([1, 0], [100, 10_000])
     p = np.repeat([0.6, 0.1, 0.6, 0.1], [10, 90, 3, 9997])
     # 0.1^2 10.5 / 100^2 against 0.9^2 3.5 / 10 000^2
-    assert not bc.net_benefit(y, p, 0.5, prevalence=0.1, draws=10, rng=1).few_treated["model"].any()
+    assert not bc.decisions.net_benefit(y, p, 0.5, prevalence=0.1, draws=10, rng=1).few_treated["model"].any()
     # at a prevalence of 0.01 the first is a hundred times smaller
-    found = bc.net_benefit(y, p, 0.5, prevalence=0.01, draws=10, rng=1).few_treated["model"]
+    found = bc.decisions.net_benefit(y, p, 0.5, prevalence=0.01, draws=10, rng=1).few_treated["model"]
     assert found[:, 0].tolist() == [True, False]

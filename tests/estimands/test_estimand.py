@@ -88,7 +88,7 @@ def test_pictures_point_to_the_larger_value(net_benefit, rows):
 def test_a_larger_value_has_risen(net_benefit, rows):
     """Now the model is honest, before it was reversed: a rise, for the better."""
     y, p = rows
-    monitor = bc.CalibrationMonitor(window=1)
+    monitor = bc.monitoring.CalibrationMonitor(window=1)
     monitor.add(y, 1 - p, time=0)
     monitor.add(y, p, time=1)
     change = monitor.change(baseline=(0, 1), now=(1, 2), draws=500, rng=1)

@@ -17,7 +17,7 @@ from bayescal.monitoring.result import in_e_words
 def monitor():
     """Ten days of a calibrated classifier, then ten days of one whose events are rarer than stated."""
     rng = np.random.default_rng(1)
-    monitor = bc.CalibrationMonitor(window="1d")
+    monitor = bc.monitoring.CalibrationMonitor(window="1d")
     for day in range(20):
         c = rng.random(500)
         z = rng.random(500) < (c if day < 10 else c**1.6)
@@ -75,7 +75,7 @@ def test_the_threshold_lies_on_the_axis(monitor, level):
 
 
 def test_an_alarm_beyond_the_axis_is_drawn_at_its_end():
-    evidence = bc.CalibrationMonitor(window=1).add([1] * 200, [0.2] * 200, time=0).evidence()
+    evidence = bc.monitoring.CalibrationMonitor(window=1).add([1] * 200, [0.2] * 200, time=0).evidence()
     ax = bc.plot_evidence(evidence, Figure().subplots())
     assert evidence.log_values[0] > 9 * np.log(10)
     assert drawn(ax, "alarm").get_ydata() == [8]
@@ -84,7 +84,7 @@ def test_an_alarm_beyond_the_axis_is_drawn_at_its_end():
 
 def test_one_window_has_an_interval():
     """A band of one point is invisible."""
-    sequence = bc.CalibrationMonitor(window=1).add([1] * 20, [0.2] * 20, time=0).confidence_sequence()
+    sequence = bc.monitoring.CalibrationMonitor(window=1).add([1] * 20, [0.2] * 20, time=0).confidence_sequence()
     ax = bc.plot_confidence_sequence(sequence, Figure().subplots())
     (bar,) = drawn(ax, "band").get_segments()
     np.testing.assert_allclose(bar, [[0, sequence.low[0]], [0, sequence.high[0]]])
@@ -103,7 +103,7 @@ def test_evidence_without_an_alarm(monitor):
 
 
 def test_evidence_beyond_the_range_of_floats():
-    monitor = bc.CalibrationMonitor(window=1)
+    monitor = bc.monitoring.CalibrationMonitor(window=1)
     for time in range(3):
         monitor.add([1] * 2000, [0.3] * 2000, time=time)
     evidence = monitor.evidence()
@@ -145,7 +145,7 @@ def test_titles_of_confidence_sequences(monitor):
 
 def test_the_title_is_about_the_last_interval():
     """Calibrated, then not: the ECE was below the limit, and this is no longer known."""
-    monitor = bc.CalibrationMonitor(window=1)
+    monitor = bc.monitoring.CalibrationMonitor(window=1)
     for time in range(60):
         confidence = np.full(500, 0.5)
         monitor.add(np.arange(500) < (250 if time < 40 else 400), confidence, time=time)
@@ -186,7 +186,11 @@ def test_all_words_lie_within_the_figure(monitor, size):
     ("call", "error", "said"),
     [
         (lambda m: bc.plot_evidence(m), TypeError, r"make one with `monitor.evidence\(\)`"),
-        (lambda m: bc.plot_evidence(bc.CalibrationMonitor(window=1).evidence()), ValueError, "has no windows"),
+        (
+            lambda m: bc.plot_evidence(bc.monitoring.CalibrationMonitor(window=1).evidence()),
+            ValueError,
+            "has no windows",
+        ),
         (
             lambda m: bc.plot_evidence(m.evidence(reference=(None, "2026-03-21T00:00+00:00"))),
             ValueError,
@@ -207,7 +211,7 @@ def test_the_limit_and_the_line_of_no_evidence_are_named_where_nothing_is_drawn(
     rng = np.random.default_rng(2)
     confidence = rng.random(6000)
     outcome, time = rng.random(6000) < confidence, np.arange(6000) // 500
-    monitor = bc.CalibrationMonitor(window=1).add(outcome, confidence, time=time)
+    monitor = bc.monitoring.CalibrationMonitor(window=1).add(outcome, confidence, time=time)
     ax = bc.plot_confidence_sequence(monitor.confidence_sequence(), Figure().subplots(), limit=0.02)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["95 % interval", "plug-in ECE", "limit 0.02"]
     evidence = monitor.evidence()

@@ -12,7 +12,7 @@ from bayescal.monitoring.result import in_e_words
 @pytest.mark.parametrize("worse", [0, 1])
 def test_the_table_of_a_change_is_in_the_order_of_time(worse):
     rng = np.random.default_rng(1)
-    monitor = bc.CalibrationMonitor(window=1, target="event")
+    monitor = bc.monitoring.CalibrationMonitor(window=1, target="event")
     for time in (0, 1):
         p = rng.random(1500)
         monitor.add(rng.random(1500) < (p**2 if time == worse else p), p, time=time)

@@ -368,4 +368,4 @@ def test_rows_for_the_sign_of_a_difference_are_those_of_the_normal_assurance(nam
 
 def test_the_number_of_simulations_under_another_name():
     with pytest.raises(TypeError, match=r"'n_simulations'\. Here it is called 'simulations'"):
-        bc.labels_needed(curved_pilot(), width=0.1, n_simulations=50)
+        bc.planning.labels_needed(curved_pilot(), width=0.1, n_simulations=50)

@@ -15,7 +15,7 @@ def test_it_is_the_plan_of_the_library(pilot, tmp_path, goal):
     done = run(file, "--label", "y", "--prob", "p", *goal, *FEW, "--assurance", "0.7", "--json", out, "--details")
     assert done.exit_code == 0, done.output
     keyword = {goal[0].removeprefix("--"): goal[1]}
-    expected = bc.labels_needed(counts, **keyword, assurance=0.7, simulations=20, draws=100, rng=1)
+    expected = bc.planning.labels_needed(counts, **keyword, assurance=0.7, simulations=20, draws=100, rng=1)
     document = json.loads(out.read_text(encoding="utf-8"))
     assert document["rows"] == expected.rows
     assert document["table"] == json.loads(json.dumps(expected.curve()))

@@ -13,7 +13,7 @@ def test_counts_and_other_quantities(pilot, tmp_path):
     done = run(tmp_path / "counts.json", "--bins", "5", "--width", "0.08", "--estimand", "brier_score", *FEW)
     assert done.exit_code == 0, done.output
     few = counts.coarsen(5)
-    expected = bc.labels_needed(few, width=0.08, estimand="brier_score", simulations=20, draws=100, rng=1)
+    expected = bc.planning.labels_needed(few, width=0.08, estimand="brier_score", simulations=20, draws=100, rng=1)
     assert expected.sentence() in " ".join(done.stdout.split())
 
 
@@ -43,7 +43,7 @@ def test_the_auc_is_planned_from_counts_on_many_bins(tmp_path):
     bc.save_counts(fine, tmp_path / "counts.json")
     done = run(tmp_path / "counts.json", "--bins", "15", "--width", "0.05", "--estimand", "auc", *FEW)
     assert done.exit_code == 0, done.output
-    expected = bc.labels_needed(fine.coarsen(15), width=0.05, estimand="auc", simulations=20, draws=100, rng=1)
+    expected = bc.planning.labels_needed(fine.coarsen(15), width=0.05, estimand="auc", simulations=20, draws=100, rng=1)
     assert expected.rows > 0
     assert expected.sentence() in " ".join(done.stdout.split())
 

@@ -10,7 +10,7 @@ import bayescal as bc
 
 @pytest.fixture(scope="module")
 def plan():
-    return bc.labels_needed(one_bin_pilot(), width=0.05, simulations=20, draws=200, rng=1, **ONE_BIN)
+    return bc.planning.labels_needed(one_bin_pilot(), width=0.05, simulations=20, draws=200, rng=1, **ONE_BIN)
 
 
 def test_the_document_of_a_plan_has_its_answer_and_curve(plan):
@@ -29,6 +29,6 @@ def test_the_page_of_a_plan_has_the_numbers_of_rows_that_were_simulated(plan, tm
 
 
 def test_the_page_of_a_pilot_that_is_enough_has_no_curve(tmp_path):
-    plan = bc.labels_needed(curved_pilot(), width=0.9, simulations=20, draws=200, rng=1)
+    plan = bc.planning.labels_needed(curved_pilot(), width=0.9, simulations=20, draws=200, rng=1)
     assert plan.rows == 0
     assert "Simulated numbers of rows" not in plan.to_html(tmp_path / "plan.html").read_text(encoding="utf-8")

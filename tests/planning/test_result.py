@@ -44,5 +44,5 @@ def test_the_plan_of_a_top_label_score_names_the_target_once():
     rng = np.random.default_rng(1)
     matrix = rng.dirichlet(np.ones(3), 60)
     pilot = bc.evaluate(rng.integers(3, size=60), matrix, draws=100, rng=1).counts
-    plan = bc.labels_needed(pilot, width=0.9, estimand="brier_score", rng=1)  # the pilot is enough
+    plan = bc.planning.labels_needed(pilot, width=0.9, estimand="brier_score", rng=1)  # the pilot is enough
     assert plan.spec.startswith("pilot: top-label Brier score, 15 equal-width bins")

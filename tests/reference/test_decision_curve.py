@@ -23,7 +23,7 @@ def test_net_benefit_of_dcurves(records, reference_data, place):
     named = [{"model": v.get("model", v.get("variable")), **v} for v in record["value"]]
     # at 0, where everybody is treated, dcurves has a value and this package refuses
     thresholds = sorted({v["threshold"] for v in named} - {0.0})
-    found = bc.net_benefit(y, scores, thresholds, rng=1)
+    found = bc.decisions.net_benefit(y, scores, thresholds, rng=1)
     compared = 0
     for value in named:
         if value["threshold"] == 0 or value["model"] == "none":
@@ -49,7 +49,7 @@ def test_probability_of_being_useful_near_treating_all(reference_data):
     """
     data = reference_data("dcurves_df_binary")
     y, p = data["cancer"], data["cancerpredmarker"]
-    found = bc.net_benefit(y, p, 0.01, draws=20_000, rng=1)
+    found = bc.decisions.net_benefit(y, p, 0.01, draws=20_000, rng=1)
     untreated = beta(1.5 * 0.451, 83 + 1.5 * 0.451)
     assert untreated.cdf(0.01) == pytest.approx(0.7217, abs=0.0001)
     assert found.p_useful["model"][0] == pytest.approx(untreated.cdf(0.01), abs=0.01)
@@ -71,6 +71,6 @@ def test_sd_of_the_difference_of_two_models(reference_data, threshold, sd):
     """Values of the design study, to the digits that it states."""
     data = reference_data("dcurves_df_binary")
     models = {"marker": data["cancerpredmarker"], "history": data["famhistory"].astype(float)}
-    found = bc.net_benefit(data["cancer"], models, threshold, rng=1)
+    found = bc.decisions.net_benefit(data["cancer"], models, threshold, rng=1)
     gain = np.array([[-threshold / (1 - threshold)], [1.0]])
     assert found.posterior.difference_mean_and_sd(0, 1, gain)[1][0] == pytest.approx(sd, abs=2e-4)

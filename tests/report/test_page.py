@@ -105,9 +105,11 @@ def result(kind):
     if kind == "prior":
         return bc.evaluate_counts(bc.BinnedCounts.empty(5), **fast)
     if kind == "plan":
-        return bc.labels_needed(bc.BinnedCounts.from_arrays(y, p), width=0.05, simulations=20, draws=200, rng=1)
+        return bc.planning.labels_needed(
+            bc.BinnedCounts.from_arrays(y, p), width=0.05, simulations=20, draws=200, rng=1
+        )
     if kind in ("monitor", "change"):
-        monitor = bc.CalibrationMonitor(window=100.0, target="event")
+        monitor = bc.monitoring.CalibrationMonitor(window=100.0, target="event")
         monitor.add(y, p, time=np.arange(len(y), dtype=float))
         return monitor if kind == "monitor" else monitor.change((0.0, 300.0), (300.0, 600.0), **fast)
     labels = np.array(NAMES, dtype=object)[np.arange(len(y)) % len(NAMES)]

@@ -26,7 +26,7 @@ HALVES = P > 0.5
 
 
 def monitored():
-    monitor = bc.CalibrationMonitor(window=4)
+    monitor = bc.monitoring.CalibrationMonitor(window=4)
     for start in range(0, 12, 4):
         monitor.add(Y, P, time=start)
     return monitor
@@ -55,7 +55,7 @@ DRAWN = {
     "ModelSensitivity": (lambda: bc.evaluate(Y, P, **FAST).sensitivity(priors={}), plot_model_sensitivity),
     "CalibrationCurve": (lambda: bc.clinical.calibration_curve(Y, P, **FAST), bc.clinical.plot_calibration_curve),
     "Recalibration": (lambda: bc.clinical.recalibration(Y, P, **FAST), bc.clinical.plot_recalibration),
-    "NetBenefit": (lambda: bc.net_benefit(Y, MODELS, [0.2, 0.5], **FAST), bc.decisions.plot_decision_curve),
+    "NetBenefit": (lambda: bc.decisions.net_benefit(Y, MODELS, [0.2, 0.5], **FAST), bc.decisions.plot_decision_curve),
     "ClinicalSummary": (lambda: bc.clinical.summary(Y, P, 0.2, **FAST), bc.decisions.plot_decision_curve),
     "LossRatio": (
         lambda: bc.decisions.loss_ratio(Y[:200], P[:200], Y[200:], P[200:], **FAST),
@@ -95,7 +95,9 @@ WITHOUT = {
         "`print(result)` shows its table.",
     ),
     "Plan": (
-        lambda: bc.labels_needed(bc.BinnedCounts.from_arrays(Y, P), width=0.5, simulations=20, draws=100, rng=1),
+        lambda: bc.planning.labels_needed(
+            bc.BinnedCounts.from_arrays(Y, P), width=0.5, simulations=20, draws=100, rng=1
+        ),
         "`print(result)` shows its table.",
     ),
     "CalibrationMonitor": (lambda: MONITOR, "`monitor.change()` or `monitor.confidence_sequence()`."),

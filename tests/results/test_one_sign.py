@@ -50,7 +50,7 @@ def survival():
 
 
 def change():
-    monitor = bc.CalibrationMonitor(window=1, target="event")
+    monitor = bc.monitoring.CalibrationMonitor(window=1, target="event")
     for window, strength in enumerate((2.0, 1.0)):
         made = simulate(1500, population="top", curve="temperature", strength=strength, rng=window)
         monitor.add(made.outcome, made.confidence, time=window)

@@ -148,7 +148,7 @@ def test_every_result_prints_the_remark_once():
         assert SAID in result._repr_html_()
     assert results["class 0, class 1: "].remarks == ("class 0, class 1: " + remark,)
     assert bc.evaluate(label, fine, **known).remarks == ()
-    monitor = bc.CalibrationMonitor(window=1, target="event").add(label, p, time=np.arange(400) % 2)
+    monitor = bc.monitoring.CalibrationMonitor(window=1, target="event").add(label, p, time=np.arange(400) % 2)
     assert "now, baseline: " + remark in monitor.change((0, 1), (1, 2), **known).sheet().remarks
 
 

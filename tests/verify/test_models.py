@@ -54,7 +54,7 @@ MADE = {
     ),
     "recalibration": (lambda: bc.clinical.recalibration(Y, P, rng=1), {}),
     "smooth curve": (lambda: bc.clinical.calibration_curve(Y, P, rng=1), {"form": "smooth"}),
-    "net benefit": (lambda: bc.net_benefit(Y, {"a": P, "b": P**2}, [0.3, 0.6], rng=1), {}),
+    "net benefit": (lambda: bc.decisions.net_benefit(Y, {"a": P, "b": P**2}, [0.3, 0.6], rng=1), {}),
     "segments": (lambda: bc.cumulative.difference(Y[:30], P[:30]).posterior(model="segments", rng=1), {}),
     "class frequencies": (lambda: bc.shift.class_priors(Y, P, TARGET, rng=1), {}),
     "shift of cells": (lambda: bc.shift.evidence(Y, P, TARGET, rng=1), {}),
@@ -170,7 +170,7 @@ def test_the_dirichlet_model_is_written_in_the_letters_of_its_document():
         (lambda: bc.bin_sensitivity(Y, P, n_bins=(5, 10), rng=1), r"`bayescal.pymc_model\(result\['equal-width', 5\]"),
         (lambda: bc.clinical.summary(Y, P, [0.2], rng=1), r"`bayescal.pymc_model\(result.decision_curve\)`"),
         (lambda: bc.cumulative.difference(Y, P), "CumulativeDifference has no PyMC model: it is a statistic"),
-        (lambda: bc.CalibrationMonitor(bins=4), r"`bayescal.pymc_model\(monitor.evaluate\(\)\)`"),
+        (lambda: bc.monitoring.CalibrationMonitor(bins=4), r"`bayescal.pymc_model\(monitor.evaluate\(\)\)`"),
         (lambda: pd.DataFrame({"p": P}), r"not DataFrame\. Evaluate rows first"),
         (
             lambda: type("Other", (), dict.fromkeys(("sample", "counts", "prior")))(),
@@ -208,8 +208,11 @@ def test_wrong_options_are_refused(name, options, says):
         (lambda: bc.shift.class_priors(Y, P, TARGET, using="probabilities", rng=1), "`using='cells'`"),
         (lambda: bc.shift.label(Y, P, TARGET, bins=3, rng=1), r"`sub_models=\['logistic_dense'\]`"),
         (lambda: bc.evaluate(Y, P, bins=3, by=np.arange(len(Y)) % 2, rng=1), "`pooling='partial'`"),
-        (lambda: bc.net_benefit(Y, {"a": P, "b": P}, np.linspace(0.1, 0.9, 40), rng=1), "at most 2000 joint cells.*41"),
-        (lambda: bc.net_benefit(Y, P, [0.5], weights=P, rng=1), "without weights and without clusters"),
+        (
+            lambda: bc.decisions.net_benefit(Y, {"a": P, "b": P}, np.linspace(0.1, 0.9, 40), rng=1),
+            "at most 2000 joint cells.*41",
+        ),
+        (lambda: bc.decisions.net_benefit(Y, P, [0.5], weights=P, rng=1), "without weights and without clusters"),
         (lambda: RandomEffectsPosterior(np.zeros((2, 3)), np.ones((2, 3)), 0.1), "one problem for a PyMC model, not 2"),
     ],
 )
@@ -287,7 +290,7 @@ def test_the_density_of_intercept_and_slope(scattered, assert_same_up_to_a_const
 
 def test_the_density_of_score_cells_is_that_of_the_closed_form(scattered, assert_same_up_to_a_constant):
     """Shares of Gamma rates: those of one classifier have the parameters of its posterior."""
-    result = bc.net_benefit(Y, P, [0.3, 0.6], rng=1)
+    result = bc.decisions.net_benefit(Y, P, [0.3, 0.6], rng=1)
     alpha = result.posterior.parameters(0)
     before = 2.0 / 240 * result.posterior.pseudo_rows / 2  # rate of the Gamma prior
     pairs = [
