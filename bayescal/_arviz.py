@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+#: Largest difference of two draws that is rounding.
+ROUNDING = 1e-14
+
 
 def chains(values: Any) -> np.ndarray:
     """Reshape draws (n_draws, ...) to (chain, draw, ...): four chains if n_draws is divisible by 4, otherwise one.
@@ -52,7 +55,7 @@ def datatree(
     labels, curves = np.asarray(coords[along]), curves or {}
     kept = np.ones(len(labels), bool) if kept is None else kept
     draws = {name: _kept(values, kept) for name, values in posterior.items()}
-    fixed = [name for name, values in draws.items() if ((values == values[:1]) | (values != values)).all()]
+    fixed = [name for name, values in draws.items() if _equal(values)]
     varying = {name: values for name, values in draws.items() if name not in fixed}
     groups = {"posterior": varying | {name: np.asarray(values) for name, (_, _, values) in curves.items()}}
     if prior is not None:
@@ -90,6 +93,11 @@ def add_values(tree: "xr.DataTree", group: str, name: str, values: Any, along: s
     import xarray as xr
 
     tree[group] = xr.Dataset({name: (along, np.asarray(values))}, coords)
+
+
+def _equal(values: np.ndarray) -> bool:
+    """Return whether all draws are equal up to rounding; NaN is no value."""
+    return bool(((np.abs(values - values[:1]) <= ROUNDING) | (values != values)).all())
 
 
 def _kept(values: Any, kept: np.ndarray) -> np.ndarray:

@@ -1,7 +1,10 @@
 """The same counts under several models and priors: counts -> one posterior and one evaluation per choice."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
+
+import numpy as np
 
 from bayescal import _checks
 from bayescal.analyses.one import MODELS, posterior_maker
@@ -39,14 +42,25 @@ def model_sensitivity(
     same = False
     for (model, name), options in chosen.items():
         posterior = posterior_maker(model, compiled=False, options=dict(options))(evaluation.counts)
-        equal = (model, posterior.prior) == (evaluation.model, evaluation.posterior.prior) and name in PRIORS[model]
+        equal = model == evaluation.model and _same_prior(posterior, evaluation.posterior)
         same = same or equal
         evaluations[model, name] = evaluation if equal else evaluation._with(posterior, model=model)
     if same:
         return ModelSensitivity(evaluations, record)
     words = evaluation.posterior.prior.removeprefix("prior with ") or DEFAULT
-    first = evaluation.model, f"{words} (as evaluated)" if (evaluation.model, words) in evaluations else words
+    while (evaluation.model, words) in evaluations:
+        words = f"{words} (as evaluated)"
+    first = evaluation.model, words
     return ModelSensitivity({first: evaluation, **evaluations}, record)
+
+
+def _same_prior(first: Any, second: Any) -> bool:
+    """Return whether two posteriors of the same counts have the same options, of which some are arrays."""
+    one, other = (
+        {field.name: getattr(each, field.name) for field in fields(each) if field.name != "counts"}
+        for each in (first, second)
+    )
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def _chosen(
@@ -72,5 +86,11 @@ def _chosen(
             raise TypeError(
                 f"`priors[{name!r}]` must be a mapping from names of priors to options, {example}, not {of_model!r}."
             )
-        chosen |= {(name, str(prior)): options for prior, options in of_model.items()}
+        if not of_model:
+            raise ValueError(f"`priors[{name!r}]` must have at least one prior, {example}, and is empty.")
+        labels = [str(prior) for prior in of_model]
+        twice = next((label for i, label in enumerate(labels) if label in labels[:i]), None)
+        if twice is not None:
+            raise ValueError(f"`priors[{name!r}]` must have different names of priors; two are {twice!r}.")
+        chosen |= {(name, label): options for label, options in zip(labels, of_model.values(), strict=True)}
     return chosen

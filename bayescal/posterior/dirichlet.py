@@ -211,10 +211,11 @@ class DirichletPosterior:
             :math:`\log \{(\alpha_{zb} + n_{zb} - 1) / (\alpha_b + n_b - 1)\}`; outcome 0 in the first row; NaN for
             cells without rows.
         """
-        a, b = self.accuracy_parameters
-        cells, rows = np.stack([b, a]), np.stack([b - self.alpha[0], a - self.alpha[1]])
+        n, k = self.counts.effective_n, self.counts.effective_k
+        rows = np.stack([n - k, k])
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(rows > 0, np.log(cells - 1) - np.log(cells.sum(axis=0) - 1), np.nan)
+            others = np.log(self.alpha + (rows - 1)) - np.log(self.alpha.sum(axis=0) + (n - 1))
+        return np.where(rows > 0, others, np.nan)
 
     def _gap_moments(self) -> tuple[Floats, Floats]:
         """Return E|theta - mu| and E(theta - mu)^2 of each bin."""

@@ -12,12 +12,13 @@ from bayescal.estimands.registry import registered
 from bayescal.posterior.contract import HasHypotheses, HasParameters
 from bayescal.results.leave_one_out import cells_of_rows, require_equal_rows, require_exact, row_coordinates
 from bayescal.stats.contract import Counts
+from bayescal.stats.log_odds import VALUE_FLOOR
 
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Largest number of rows of the log likelihood, which has one value per draw and row.
-MOST_ROWS = 20_000
+#: Largest number of rows of the log likelihood, which has one value per draw and row, and of its values.
+MOST_ROWS, MOST_VALUES = 20_000, 80_000_000
 #: Together with the seed of the bins, this number seeds the predicted outcomes.
 PREDICTED = 2
 #: Value of `predictive` with which the outcome of each row is predicted, in place of the share of each bin.
@@ -32,7 +33,7 @@ def evaluation_tree(
     _checks.one_of("predictive", predictive, [True, False, ROWS])
     counts, posterior = evaluation.counts, evaluation.posterior
     if predictive:
-        _require_rows(counts, posterior)
+        _require_rows(counts, posterior, len(evaluation.bin_draws))
     under_prior = evaluation.under_prior() if prior else None
     parameters, curves, sample_stats = _parameters(evaluation), _curves(evaluation), {}
     if parameters is not None:
@@ -88,7 +89,7 @@ def _curves(evaluation: Any) -> dict[str, Any]:
     return {each.name: (*each.coordinate, evaluation.draws(each).values) for each in reported if each.coordinate}
 
 
-def _require_rows(counts: Counts, posterior: Any) -> None:
+def _require_rows(counts: Counts, posterior: Any, n_draws: int) -> None:
     """Refuse rows whose outcomes have no probability of their own, and too many rows."""
     require_exact(posterior, "predictive")
     require_equal_rows(counts, "predictive")
@@ -96,6 +97,11 @@ def _require_rows(counts: Counts, posterior: Any) -> None:
         raise ValueError(
             f"`predictive` holds one log likelihood per draw and row, for at most {MOST_ROWS} rows; there are "
             f"{counts.n_rows}. `ev.loo()` is exact leave-one-out cross-validation for any number of rows."
+        )
+    if counts.n_rows * n_draws > MOST_VALUES:
+        raise ValueError(
+            f"`predictive` holds at most {MOST_VALUES} values; there are {counts.n_rows} rows and {n_draws} draws. "
+            f"Evaluate with `draws={MOST_VALUES // counts.n_rows // 4 * 4}` or fewer."
         )
 
 
@@ -122,7 +128,6 @@ def _add_predictive(tree: "xr.DataTree", evaluation: Any, under_prior: Any, *, b
     if under_prior is not None:
         _arviz.add_draws(tree, "prior_predictive", name, predicted(under_prior.bin_draws, 1), dimension, coords)
     _arviz.add_values(tree, "observed_data", name, seen, dimension, coords)
-    accuracy = evaluation.bin_draws.accuracy
-    with np.errstate(divide="ignore"):  # cells without rows
-        by_cell = np.log(np.stack([1 - accuracy, accuracy], axis=2))
+    inside = np.clip(evaluation.bin_draws.accuracy, VALUE_FLOOR, 1 - VALUE_FLOOR)  # as in all likelihoods
+    by_cell = np.log(np.stack([1 - inside, inside], axis=2))
     _arviz.add_draws(tree, "log_likelihood", "outcome", by_cell[:, at, outcome], "row", rows)

@@ -14,8 +14,10 @@ from bayescal import _packages
 from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import PredictsOutcomes
+from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
+from bayescal.stats.log_odds import VALUE_FLOOR
 
 if TYPE_CHECKING:
     import arviz as az
@@ -28,7 +30,12 @@ ROUNDING = 1e-9
 
 
 def require_equal_rows(counts: Counts, name: str) -> None:
-    """Refuse counts without rows, and rows with weights, in clusters or with censored outcomes."""
+    """Refuse counts without rows, rows with different weights or in clusters, and outcomes that may be unknown."""
+    if not isinstance(counts, BinnedCounts):
+        raise TypeError(
+            f"`{name}` exists for BinnedCounts, whose rows all have an observed outcome, not for "
+            f"{type(counts).__name__}. If all outcomes are known, evaluate them with `evaluate(y_true, y_prob)`."
+        )
     if not counts.n_rows:
         raise ValueError(f"`{name}` needs rows; these counts have none.")
     clusters = clusters_of(counts)
@@ -37,13 +44,10 @@ def require_equal_rows(counts: Counts, name: str) -> None:
             f"`{name}` needs independent rows; these are in {clusters.number} clusters, whose rows may depend on each "
             "other. Evaluate the rows without `cluster` if they are independent."
         )
-    equal = np.abs(counts.effective_n - counts.n) <= ROUNDING * counts.n
-    if not equal.all():
-        at = int(np.argmin(equal))
+    if abs(counts.effective_rows - counts.n_rows) > ROUNDING * counts.n_rows:
         raise ValueError(
-            f"`{name}` needs rows with equal weights and known outcomes. The effective number of rows is another one "
-            f"in {np.count_nonzero(~equal)} bins, first in bin {at} ({counts.effective_n[at]:g} for {counts.n[at]} "
-            "rows), because of weights or censoring; evaluate the rows without them."
+            f"`{name}` needs rows with equal weights. The effective number of rows is {counts.effective_rows:g}, for "
+            f"{counts.n_rows} rows; evaluate the rows without `weights` if each of them counts once."
         )
 
 
@@ -138,7 +142,7 @@ def left_out(counts: Counts, posterior: Any, bin_draws: BinDraws) -> LeftOut:
     exact = require_exact(posterior, "loo")
     require_equal_rows(counts, "loo")
     number = np.stack([counts.n - counts.k, counts.k]).astype(np.int64)
-    accuracy = bin_draws.accuracy.mean(axis=0)
+    inside = np.clip(bin_draws.accuracy.mean(axis=0), VALUE_FLOOR, 1 - VALUE_FLOOR)
     with np.errstate(divide="ignore"):  # cells without rows
-        given_all = np.where(number > 0, np.log(np.stack([1 - accuracy, accuracy])), np.nan)
+        given_all = np.where(number > 0, np.log(np.stack([1 - inside, inside])), np.nan)
     return LeftOut(counts, number, exact.log_left_out(), given_all)

@@ -74,8 +74,8 @@ def pymc_model(
       ``"own"``, in which each group has its own component of the mixture, or ``"together"``, in which all groups have
       the same one; the evaluation pools both with fixed shares.
     - `Recalibration` with a Normal prior: intercept and slope.
-    - `CalibrationCurve`: `form` is ``"smooth"`` or ``"shrinkage"``, the two parts that the curve pools, for scores
-      between 0 and 1.
+    - `CalibrationCurve`: `form` is ``"smooth"`` or ``"shrinkage"``, the two parts that the curve pools, without scores
+      of exactly 0 or 1.
     - `NetBenefit` of rows without weights and clusters: probabilities ``q`` of outcome and score cells, of all models
       jointly. With a known prevalence, those of each outcome are divided by their sum.
     - `CumulativePosterior` with ``model="segments"``: bins in segments.
@@ -167,6 +167,11 @@ def _shrinkage(posterior: ShrinkagePosterior, *, with_calibrated: bool = False) 
     from bayescal.verify.pymc_models import shrinkage_model
 
     names = sub_models_of(posterior)
+    if with_calibrated and posterior.all_saturated:
+        raise ValueError(
+            "`with_calibrated` needs bins that are not saturated: all confidences of these rows are 0 or 1, where the "
+            "sub-models are the same."
+        )
     if with_calibrated and len(names) == 1:
         raise ValueError(_of_another("with_calibrated", ""))
     return shrinkage_model(
@@ -202,6 +207,12 @@ def _label_shift(result: Any) -> "pm.Model":
         raise ValueError(
             f"`result` must be evaluated with `sub_models=[{SUB_MODEL!r}]`, the sub-model for which all rows of source "
             "and target are written in PyMC."
+        )
+    if len(rows.by_class) != 2:
+        raise ValueError(
+            f"`result` must be of two classes for a PyMC model of its rows, not {len(rows.by_class)}. The frequencies "
+            "of more classes have one: `bayescal.pymc_model(bayescal.shift.class_priors(y_true, y_prob, "
+            "y_prob_target))`."
         )
     if not (rows.target_rows > 0).all():
         empty = np.flatnonzero(rows.target_rows == 0)
@@ -271,8 +282,12 @@ def _smooth_curve(posterior: Any) -> "pm.Model":
 def _curve(posterior: Any, *, form: str | None = None) -> "pm.Model":
     words = "a calibration curve pools two posteriors with shares of its own"
     part = _one_of_parts(form, ("smooth", "shrinkage"), words)
-    if posterior.apart.all():
-        raise ValueError("`result` must have scores between 0 and 1 for a PyMC model; all are exactly 0 or 1.")
+    apart = int(posterior.apart.sum())
+    if apart:
+        raise ValueError(
+            f"`result` must have scores between 0 and 1 for a PyMC model: {apart} of {len(posterior.apart)} knots of "
+            "the curve are at exactly 0 or 1, and have a posterior of their own. Evaluate the other rows."
+        )
     return pymc_model(getattr(posterior, part))
 
 

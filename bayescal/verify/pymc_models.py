@@ -133,7 +133,7 @@ def dirichlet_model(
     _checks.one_of("truncation", truncation, TRUNCATIONS)
     known = dirichlet_posterior(counts, alpha=alpha, formula=formula, bin_variance=bin_variance)
     n, k, rows = _effective(counts)
-    bins, seen = counts.bins, counts.occupied
+    bins, seen = counts.bins, counts.occupied & (n > 0)  # bins of a target may have no labelled rows
     low, high, sd = bins.edges[:-1], bins.edges[1:], known.relative_sd * bins.widths
     coords = {"bin": np.arange(len(bins)), "outcome": [0, 1], "occupied_bin": np.flatnonzero(seen)}
     with pm.Model(coords=coords) as model:

@@ -31,6 +31,22 @@ def test_an_evaluation_with_other_options_comes_first():
     assert len(result) == 5
 
 
+def test_the_evaluation_stands_only_for_its_own_options():
+    """Neither another variance of the bins nor another array changes the words of a prior."""
+    options = {"bins": 2, "draws": 200, "rng": 1, "model": "dirichlet"}
+    evaluation = bc.evaluate(*ROWS, **options, bin_variance=1e-6)
+    result = evaluation.sensitivity(models="dirichlet")
+    np.testing.assert_array_equal(result["dirichlet", "two-rows"].ece.values, bc.evaluate(*ROWS, **options).ece.values)
+    assert next(iter(result)) == ("dirichlet", "two-rows prior")
+    first, second = np.full((2, 2), 0.3), np.array([[0.3, 0.3], [0.3, 2.0]])
+    result = bc.evaluate(*ROWS, **options, alpha=first).sensitivity(
+        models="dirichlet", priors={"dirichlet": {"other": {"alpha": second}, "same": {"alpha": first.copy()}}}
+    )
+    assert list(result) == [("dirichlet", "other"), ("dirichlet", "same")]
+    expected = bc.evaluate(*ROWS, **options, alpha=second).loo().elpd
+    assert result["dirichlet", "other"].loo().elpd == pytest.approx(expected)
+
+
 def test_another_estimand(evaluation):
     result = evaluation.sensitivity(priors={}, estimand="signed_error")
     assert result.table()[1]["mean"] == result["dirichlet", "default"].signed_error.mean()

@@ -99,6 +99,13 @@ def test_constants_are_not_in_the_posterior():
 
 
 @pytest.mark.filterwarnings("error")
+def test_constants_up_to_rounding_are_constants():
+    """The mass of the only bin is 1 or the number below."""
+    tree = bc.evaluate([0, 1, 1], [0.2, 0.4, 0.9], bins=1, rng=1).to_datatree(prior=True)
+    assert "mass" in tree["constant_data"]
+    assert "mass" not in tree["posterior"]
+
+
 def test_every_mean_of_the_summary_is_that_of_the_tree(tree):
     table = az.summary(tree)
     for name, row in table.iterrows():
@@ -160,6 +167,10 @@ def test_what_is_refused(rows, monkeypatch):
         evaluation.to_datatree(prior="yes")
     monkeypatch.setattr(evaluation_tree, "MOST_ROWS", 299)
     with pytest.raises(ValueError, match=r"at most 299 rows; there are 300. `ev.loo\(\)` is exact"):
+        evaluation.to_datatree(predictive=True)
+    monkeypatch.setattr(evaluation_tree, "MOST_ROWS", 300)
+    monkeypatch.setattr(evaluation_tree, "MOST_VALUES", 300 * 4000 - 1)
+    with pytest.raises(ValueError, match=r"there are 300 rows and 4000 draws\. Evaluate with `draws=3996` or fewer"):
         evaluation.to_datatree(predictive=True)
     with pytest.raises(ValueError, match="`predictive` needs rows"):
         evaluation.under_prior().to_datatree(predictive=True)

@@ -144,13 +144,73 @@ def test_what_is_refused(rows):
     with pytest.raises(ValueError, match="`loo` needs rows; these counts have none"):
         bc.evaluate_counts(bc.BinnedCounts.empty(5), rng=1).loo()
     weights = np.where(rows[1] == 0.3, np.arange(1000) % 2 + 1.0, 1.0)
-    with pytest.raises(ValueError, match="another one in 1 bins, first in bin 1"):
+    with pytest.raises(
+        ValueError, match=r"needs rows with equal weights\. The effective number of rows is 928\.1, for"
+    ):
         bc.evaluate(*rows, bins=5, weights=weights, rng=1).loo()
+    by_bin = bc.evaluate(*rows, bins=5, weights=1 + 4 * (rows[1] > 0.5), rng=1)
+    for method in (by_bin.loo, by_bin.sensitivity, lambda: by_bin.to_datatree(predictive=True)):
+        with pytest.raises(ValueError, match="needs rows with equal weights"):
+            method()
     with pytest.raises(ValueError, match="`loo` needs independent rows; these are in 250 clusters"):
         bc.evaluate(*rows, cluster=np.arange(1000) // 4, rng=1).loo()
     grouped = bc.evaluate(*rows, by=np.arange(1000) % 3, pooling="partial", draws=50, rng=1)
     with pytest.raises(TypeError, match="`loo` exists for the shrinkage model and the Dirichlet model of one problem"):
         grouped[0].loo()
+
+
+def test_rows_whose_outcomes_may_be_unknown_are_refused(rows):
+    """Targets without labels, and times of which all reach the horizon."""
+    y, p = rows
+    target = bc.shift.covariate(y, p, p[p < 0.5], weights=np.ones(1000), bins=5, model="dirichlet", rng=1)
+    times = bc.survival.evaluate(np.linspace(1, 9, 1000), np.ones(1000, int), p, horizon=5, bins=5, draws=50, rng=1)
+    for result in (target, times):
+        for method in (result.loo, result.sensitivity, lambda result=result: result.to_datatree(predictive=True)):
+            with pytest.raises(TypeError, match="exists for BinnedCounts, whose rows all have an observed outcome"):
+                method()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "seed"), [(40, 1), (400, 2)])
+def test_one_outcome_of_its_kind(n_rows, seed):
+    """The probability of the only positive row is small where the posterior with it has few draws."""
+    p = np.random.default_rng(seed).choice([0.1, 0.3, 0.5, 0.7, 0.9], n_rows)
+    y = np.zeros(n_rows, int)
+    y[0] = 1
+    at = int(np.floor(p[0] * 5))
+    loo = bc.evaluate(y, p, bins=5, rng=1).loo()
+    (value,) = loo.elpd_i.values[loo.elpd_i.row_outcome == 1]
+    drawn = bc.evaluate(y[1:], p[1:], bins=5, rng=2, draws=40_000).bin_draws.accuracy[:, at]
+    error = drawn.std() / np.sqrt(len(drawn)) / drawn.mean()
+    assert value == pytest.approx(np.log(drawn.mean()), abs=4 * error + 0.05)  # 0.05: the grid of noisy labels
+
+
+def test_saturated_bins_have_the_same_prior_under_every_sub_model():
+    """Without the pool, the marginal likelihoods with and without a row give its leave-one-out probability."""
+    rng = np.random.default_rng(3)
+    p = np.r_[np.zeros(60), rng.choice([0.3, 0.7], 60), np.ones(60)]
+    y = (rng.random(180) < np.clip(p, 0.05, 0.9)).astype(int)
+    options = {"bins": [0, 1e-9, 0.5, 1 - 1e-9, 1], "sub_models": ["logistic", "exact", "saturated"], "pool": False}
+    whole = bc.evaluate(y, p, target="event", rng=1, **options)
+    loo = whole.loo().elpd_i
+    for i in range(0, 180, 20):
+        rest = bc.evaluate(np.delete(y, i), np.delete(p, i), target="event", rng=1, **options)
+        gain = whole.posterior.log_marginal_likelihood - rest.posterior.log_marginal_likelihood
+        at = int(np.searchsorted(whole.counts.bins.edges, p[i], side="right") - 1)
+        value = loo.values[(loo.row_bin == min(at, 3)) & (loo.row_outcome == y[i])][0]
+        assert value == pytest.approx(gain, abs=1e-4)
+
+
+def test_the_effective_number_of_parameters_is_finite():
+    evaluation = bc.evaluate([0, 1, 1, 0], [0.0, 0.0, 1.0, 0.6], bins=5, sub_models=["exact"], target="event", rng=1)
+    assert evaluation.loo().p == pytest.approx(0, abs=1e-9)
+    assert np.isfinite(evaluation.to_datatree(predictive=True)["log_likelihood"]["outcome"]).all()
+
+
+def test_a_tiny_prior_keeps_its_digits():
+    evaluation = bc.evaluate([0, 1, 0], [0.2, 0.3, 0.4], bins=1, model="dirichlet", alpha=1e-12, rng=1)
+    value = evaluation.loo().elpd_i.values[-1]
+    assert value == pytest.approx(np.log(1e-12) - np.log(2 + 2e-12), rel=1e-12)
 
 
 def test_equal_weights_are_no_weights(rows, evaluation):

@@ -38,6 +38,17 @@ def over_datasets():
     return bc.compare_over_datasets(sets, bins=3, rng=1, draws=500)
 
 
+def two_columns():
+    both = np.stack([1 - P, P], axis=1), np.stack([1 - TARGET, TARGET], axis=1)
+    return bc.shift.label(Y, *both, bins=3, rng=1, draws=200, sub_models=["logistic_dense"], mass_alpha=50.0)
+
+
+def three_classes():
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 300)
+    y = np.arange(300) % 3
+    return bc.shift.label(y, p, p[:100], bins=3, rng=1, draws=50, sub_models=["logistic_dense"])
+
+
 #: A result of each kind that has a model, and the options that it needs.
 MADE = {
     "Dirichlet": (lambda: bc.evaluate(Y, P, bins=4, model="dirichlet", rng=1), {}),
@@ -213,6 +224,7 @@ def test_wrong_options_are_refused(name, options, says):
             "at most 2000 joint cells.*41",
         ),
         (lambda: bc.decisions.net_benefit(Y, P, [0.5], weights=P, rng=1), "without weights and without clusters"),
+        (lambda: three_classes()[0], "of two classes for a PyMC model of its rows, not 3"),
         (lambda: RandomEffectsPosterior(np.zeros((2, 3)), np.ones((2, 3)), 0.1), "one problem for a PyMC model, not 2"),
     ],
 )
@@ -221,7 +233,37 @@ def test_results_without_a_model_say_which_have_one(result, says):
         bc.pymc_model(result())
 
 
+def test_scores_of_0_are_not_in_the_model_of_a_curve():
+    curve = bc.clinical.calibration_curve(np.r_[Y, np.zeros(100, int)], np.r_[P, np.zeros(100)], rng=1)
+    with pytest.raises(ValueError, match="at exactly 0 or 1"):
+        bc.pymc_model(curve, form="smooth")
+
+
 # --- densities
+
+
+@pytest.mark.parametrize("of", [0, 1])
+def test_label_shift_gives_each_class_its_rows(of):
+    """The rows of the source by class, and the prior of the masses, at one point."""
+    model = bc.pymc_model(two_columns()[of])
+    rows = two_columns()[of].counts.rows
+    point, chosen = model.initial_point(), model.replace_rvs_by_values([model["accuracy"], model["mass"]])
+    accuracy, mass = model.compile_fn(chosen)(point)
+    found = model.compile_logp([model["source"]])(point)
+    of_class = mass * accuracy, mass * (1 - accuracy)
+    each = [stats.multinomial(rows.by_class[c].sum(), q / q.sum()) for c, q in zip((of, 1 - of), of_class, strict=True)]
+    expected = sum(one.logpmf(rows.by_class[c]) for c, one in zip((of, 1 - of), each, strict=True))
+    assert float(found) == pytest.approx(expected, rel=1e-9)
+    spread = pm.draw(model["mass"], 4000, random_seed=1)[:, 0].var()
+    assert spread == pytest.approx(stats.dirichlet([50.0] * 3).var()[0], rel=0.15)
+
+
+def test_bins_of_a_target_without_labelled_rows_have_a_density():
+    few = bc.shift.covariate(Y[P > 0.25], P[P > 0.25], TARGET, weights=P[P > 0.25], bins=4, model="dirichlet", rng=1)
+    assert (few.counts.n[few.counts.occupied] == 0).any()
+    for form in ("dirichlet", "rates"):
+        model = bc.pymc_model(few, form=form)
+        assert np.isfinite(model.compile_logp()(model.initial_point()))
 
 
 def counts_with(empty, weights=None):

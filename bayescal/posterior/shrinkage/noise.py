@@ -1,7 +1,7 @@
 """Sub-models of noisy labels: some labels are random (in all bins), or contrary to the confidence (in end bins)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -30,6 +30,9 @@ ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_
 HOPELESS, BEST = 14.0, {1: 5, 2: 25}
 #: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
 CROWDED = 0.1
+#: Relative variance of 1 / p from which p is small where the grid is coarse. Its mean then is the reciprocal of the
+#: mean of p given all other rows, which is computed on a grid of its own.
+UNEVEN = 0.01
 #: Beta prior of the share of noise in a crowded bin, as for the share of contrary outcomes in saturated bins.
 SHARE_AT_ENDS = (0.5, 10.0)
 
@@ -69,7 +72,14 @@ class LabelNoise:
     def inverse_predictive(self) -> Floats:
         """Return the posterior mean of 1 / p for each cell; see `SubModel`."""
         share, rate, weight = self.nodes
-        return np.asarray(weight @ inverse_probabilities(self.accuracy(share, rate)))
+        inverse = inverse_probabilities(self.accuracy(share, rate))
+        result = np.asarray(weight @ inverse)
+        uneven = np.asarray(weight @ inverse**2) > (1 + UNEVEN) * result**2
+        for outcome, b in np.argwhere(uneven & (np.stack([self.n - self.k, self.k]) >= 1)):
+            row = np.arange(len(self.n)) == b
+            share, rate, weight = replace(self, n=self.n - row, k=self.k - outcome * row).nodes
+            result[outcome, b] = 1 / (weight @ (1 / inverse_probabilities(self.accuracy(share, rate)[:, b])[outcome]))
+        return result
 
     @property
     def off_probability(self) -> Floats:

@@ -171,13 +171,24 @@ class ShrinkagePosterior:
 
     @cached_property
     def log_evidence(self) -> dict[str, float]:
-        """Log marginal likelihood under each sub-model that takes part, and always under ``"exact"``."""
+        """Log marginal likelihood under each sub-model that takes part, and always under ``"exact"``.
+
+        Under ``"exact"``, all bins are calibrated; the other sub-models give saturated bins their own prior.
+        """
+        return self._evidence_drawn | {EXACT: self._log_exact + self._saturated.log_exact}
+
+    @property
+    def _log_exact(self) -> float:
+        """Log probability of the outcomes of the described bins under exact calibration."""
         n, k, confidence = self._rows
         inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
-        exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
-        saturated = self._saturated.log_evidence
-        evidence = {name: exact + relative + saturated for name, relative in self._evidence.items()}
-        return evidence | {EXACT: exact + self._saturated.log_exact}
+        return float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
+
+    @property
+    def _evidence_drawn(self) -> dict[str, float]:
+        """Log marginal likelihoods of the sub-models as they are drawn: all give saturated bins the same prior."""
+        alike = self._log_exact + self._saturated.log_evidence
+        return {name: alike + relative for name, relative in self._evidence.items()}
 
     @property
     def log_marginal_likelihood(self) -> float:
@@ -185,7 +196,7 @@ class ShrinkagePosterior:
 
         That of the linear pool is the average over its families, weighted by their shares; `prior_odds` have no effect.
         """
-        return log_average(self.taking_part.families, self.log_evidence, self.taking_part.pooled)
+        return log_average(self.taking_part.families, self._evidence_drawn, self.taking_part.pooled)
 
     def log_left_out(self) -> Floats:
         r"""Log probability of the outcome of one row given all other rows, for each cell of outcome and bin.

@@ -57,22 +57,25 @@ class LabelShiftTwin:
 def rows_by_bin(rows: ShiftedBins, prior: ShrinkagePrior) -> "pm.Model":
     r"""Write one model of all rows by class and bin, which uses each row once; every bin has rows of the target.
 
-    The masses m and accuracies :math:`\theta` of the target imply its class frequencies,
-    :math:`\pi_1 = \sum_b m_b \theta_b`, and the bins of each class, :math:`m_b \theta_b / \pi_1` and
-    :math:`m_b (1 - \theta_b) / (1 - \pi_1)`. The rows of the target, and the labelled rows of each class, are
+    The masses m and accuracies :math:`\theta` of the target imply the frequency of the class that the bins are about,
+    :math:`\pi = \sum_b m_b \theta_b`, and the bins of each class, :math:`m_b \theta_b / \pi` and
+    :math:`m_b (1 - \theta_b) / (1 - \pi)`. The rows of the target, and the labelled rows of each class, are
     Multinomial. The class frequencies have no prior of their own.
     """
     _packages.require("pymc")
     import pymc as pm
     import pytensor.tensor as pt
 
-    with pm.Model(coords={"bin": np.arange(len(rows.bins)), "outcome": [0, 1]}) as model:
+    n_bins = len(rows.bins)
+    alpha = 2 / n_bins if prior.mass_alpha is None else prior.mass_alpha
+    with pm.Model(coords={"bin": np.arange(n_bins), "class": [0, 1]}) as model:
         accuracy = accuracies(rows, prior)
-        mass = pm.Dirichlet("mass", np.full(len(rows.bins), 2 / len(rows.bins)), shape=len(rows.bins), dims="bin")
-        joint = pt.stack([mass * (1 - accuracy), mass * accuracy])
-        pi = pm.Deterministic("pi", joint.sum(axis=1), dims="outcome")
+        mass = pm.Dirichlet("mass", np.full(n_bins, alpha), shape=n_bins, dims="bin")
+        of_class = accuracy if rows.of == 1 else 1 - accuracy
+        joint = pt.stack([mass * (1 - of_class), mass * of_class])
+        pi = pm.Deterministic("pi", joint.sum(axis=1), dims="class")
         shares, by_class = joint / pi[:, None], rows.by_class
-        pm.Multinomial("source", n=by_class.sum(axis=1), p=shares, observed=by_class, dims=("outcome", "bin"))
+        pm.Multinomial("source", n=by_class.sum(axis=1), p=shares, observed=by_class, dims=("class", "bin"))
         pm.Multinomial("target", n=rows.target_rows.sum(), p=mass, observed=rows.target_rows, dims="bin")
         _errors(accuracy, mass, rows)
     return model
