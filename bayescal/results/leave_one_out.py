@@ -41,8 +41,8 @@ def require_equal_rows(counts: Counts, name: str) -> None:
         at = int(np.argmin(equal))
         raise ValueError(
             f"`{name}` needs rows with equal weights and known outcomes. The effective number of rows differs from the "
-            f"number of rows in {np.count_nonzero(~equal)} bins, first in bin {at} ({counts.effective_n[at]:g} for {counts.n[at]} "
-            "rows), because of weights or censoring; evaluate the rows without them."
+            f"number of rows in {np.count_nonzero(~equal)} bins, first in bin {at} ({counts.effective_n[at]:g} for "
+            f"{counts.n[at]} rows), because of weights or censoring; evaluate the rows without them."
         )
 
 

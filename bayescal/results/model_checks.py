@@ -185,8 +185,8 @@ class ModelChecks:
         -------
         ModelSensitivity
             One evaluation per model and prior, with as many draws from the same seed; this evaluation is added as the
-            first one if it is not among them. It has estimates, intervals, log marginal likelihoods and exact leave-one-out cross-validation of the outcomes
-            given the bins, which all these models describe.
+            first one if it is not among them. It has estimates, intervals, log marginal likelihoods and exact
+            leave-one-out cross-validation of the outcomes given the bins, which all these models describe.
 
         Raises
         ------
