@@ -1,7 +1,6 @@
 """Exact leave-one-out cross-validation of the outcomes, given the bins of the rows, in the form that ArviZ compares.
 
-Rows are known by their cells of bin and outcome alone. They stand in the order of the bins; within a bin, rows with
-outcome 0 are first.
+Rows are identified only by bin and outcome. They are sorted by bin; within a bin, rows with outcome 0 are first.
 """
 
 from dataclasses import dataclass
@@ -54,9 +53,10 @@ def require_equal_rows(counts: Counts, name: str) -> None:
 def require_exact(posterior: Any, name: str) -> PredictsOutcomes:
     """Refuse posteriors without exact predictive probabilities."""
     if not isinstance(posterior, PredictsOutcomes):
+        how = "without `pooling`" if hasattr(posterior, "pooled") else "with `evaluate(y_true, y_prob)`"
         raise TypeError(
-            f"`{name}` exists for the shrinkage model and the Dirichlet model of one problem, not for "
-            f"{type(posterior).__name__}; evaluate the rows with `evaluate(y_true, y_prob)`."
+            f"`{name}` exists for the shrinkage model and the Dirichlet model, not for {type(posterior).__name__}; "
+            f"evaluate the rows {how}."
         )
     return posterior
 

@@ -137,8 +137,8 @@ class ModelChecks:
         Dirichlet model: :math:`p = (\alpha_{zb} + n_{zb} - 1) / (\alpha_b + n_b - 1)`. Shrinkage model: the average of
         the predictive probabilities of the sub-models, with their probabilities without the row. Each sub-model
         contributes the ratio of its marginal likelihoods with and without the row. The families of the linear pool keep
-        equal shares without the row, so `arviz.loo`, which weights draws of the posterior, is slightly smaller; with
-        ``pool=False`` both estimate the same.
+        equal shares without the row, so `arviz.loo`, which weights draws of the posterior, is slightly smaller. With
+        ``pool=False`` both estimate the same quantity; `arviz.loo` has the error of importance sampling.
 
         References
         ----------
@@ -184,9 +184,9 @@ class ModelChecks:
         Returns
         -------
         ModelSensitivity
-            First this evaluation, then one evaluation per model and prior, with as many draws from the same seed. It
-            has estimates, intervals, log marginal likelihoods and exact leave-one-out cross-validation of the outcomes
-            given the bins, which all these models describe.
+            One evaluation per model and prior, with as many draws from the same seed; this evaluation is added as the
+            first one if it is not among them. It has estimates, intervals, log marginal likelihoods and exact
+            leave-one-out cross-validation of the outcomes given the bins, which all these models describe.
 
         Raises
         ------

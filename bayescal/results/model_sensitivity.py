@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 type Choice = tuple[str, str]
 #: Name of the prior with the default options of the model.
 DEFAULT = "default"
-HEADER = (*wording.HEADER[:5], "log marginal", "LOO", "difference", "P(cal.)")
+HEADER = (*wording.HEADER[:5], "log marginal", "LOO", "LOO difference", "P(cal.)")
 #: Decimals of sums of log probabilities.
 LOG_DECIMALS = 1
 
@@ -50,7 +50,7 @@ class ModelSensitivity(Choices[Choice, Any]):
     """
 
     _index = ("model", "prior")
-    _several, _the_choice, _one = "models and priors", "the choice of model and prior", "model"
+    _several, _the_choice, _one = "combinations of model and prior", "the choice of model and prior", "model"
 
     def loo(self) -> "dict[str, az.ELPDData]":
         """Leave-one-out cross-validation of every choice by its name, as `arviz.compare` takes it."""
@@ -112,7 +112,7 @@ class ModelSensitivity(Choices[Choice, Any]):
         -------
         str
             Smallest and largest posterior mean, the ratio of their difference to the mean width of the intervals, and
-            the choices with the largest and the smallest sum of leave-one-out log probabilities.
+            the choices with the largest and the smallest expected log predictive density (leave-one-out).
         """
         rows = self.table(prob)
         best, worst = (choose(rows, key=lambda row: row["elpd_loo"]) for choose in (max, min))
@@ -123,15 +123,15 @@ class ModelSensitivity(Choices[Choice, Any]):
             _render.number(value, LOG_DECIMALS) for value in (-worst["elpd_difference"], worst["se_difference"])
         )
         return (
-            f"{text} Outcomes that were left out are predicted best under the {self._in_words(best)}; under the "
-            f"{self._in_words(worst)}, the sum of their log probabilities is {lower} lower (standard error {error})."
+            f"{text} The expected log predictive density (leave-one-out) is largest under the {self._in_words(best)}; "
+            f"under the {self._in_words(worst)}, it is {lower} lower (standard error {error})."
         )
 
     @property
     def spec(self) -> str:
         """Estimand, bins, rows and models, on one line."""
         counts = self._first.counts
-        several = f"{len(self)} models and priors"
+        several = f"{len(self)} {self._several}"
         words = f"{counts.target} {self.estimand.words(counts.target)}"
         return f"{words}, {counts.bins}, N = {counts.n_rows}, {several}"
 
@@ -156,14 +156,15 @@ class ModelSensitivity(Choices[Choice, Any]):
         notes = [
             "log marginal: log marginal likelihood of the outcomes, given the bins of the rows; under the shrinkage "
             "model that of the average over sub-models.",
-            "LOO: sum over rows of the log probability of the outcome, given its bin and all other rows; difference: "
-            "from the best model and prior, with the standard error over rows in parentheses.",
+            "LOO: sum over rows of the log probability of the outcome, given its bin and all other rows; LOO "
+            "difference: from the best model and prior, with the standard error over rows in parentheses.",
             "P(cal.): probability of exact calibration at the prior odds of the row; the Dirichlet model has none.",
         ]
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, self.remarks, notes, question=self.spec)
 
     def _in_words(self, row: Mapping[str, Any]) -> str:
-        return f"{row['model']} model, {row['prior']}"
+        model = row["model"]
+        return f"{'Dirichlet' if model == 'dirichlet' else model} model, {row['prior']}"
 
     def __repr__(self) -> str:
         return f"ModelSensitivity({self.sentence()})"

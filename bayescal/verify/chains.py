@@ -1,5 +1,6 @@
-"""Compare the closed form of a posterior with PyMC, which shares no code with it, quantity by quantity.
+"""Compare the closed form of a posterior with PyMC, quantity by quantity.
 
+The two share only the counts, the constants of the prior and, for the pool, the marginal likelihoods of the families.
 `Reference` holds moments of the chains and their diagnostics, `Agreement` the comparison.
 """
 
@@ -261,7 +262,7 @@ class Agreement:
     def problems(self) -> list[str]:
         """Reasons why the two do not agree, or why the chains give no answer; empty if they agree."""
         names = [f"{row['quantity']} ({_largest(row):.3g})" for row in self.apart]
-        differences = [f"more than {LARGEST_Z:g} standard errors apart: {some(names)}"] if names else []
+        differences = [f"{LARGEST_Z:g} standard errors or more apart: {some(names)}"] if names else []
         return differences + self.reference.problems
 
     @property

@@ -114,7 +114,7 @@ def checked_setup(
     chosen = methods if isinstance(methods, Mapping) else _by_name(available if methods is None else methods, available)
     for argument, values in {"sizes": sizes, **others, "methods": chosen}.items():
         if not len(values):
-            raise ValueError(f"`{argument}` must name at least one.")
+            raise ValueError(f"`{argument}` must name at least one {argument.removesuffix('s')}, and is empty.")
     return Setup(
         chosen,
         [_checks.whole_number("sizes", size) for size in sizes],

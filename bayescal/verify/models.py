@@ -62,7 +62,8 @@ def pymc_model(
 
     Notes
     -----
-    The models share no code with the closed forms and samplers; `bayescal.verify.agreement` compares both.
+    The models and the samplers share only the counts, the constants of the prior and, for the pool, the marginal
+    likelihoods of the families. `bayescal.verify.agreement` compares both for evaluations.
 
     - `Evaluation` under the Dirichlet model: `bayescal.verify.dirichlet_model`. `form` is ``"dirichlet"``, the
       default, which is easy to read, or ``"rates"``, whose chains are several times as fast and need no smaller steps.
@@ -70,9 +71,9 @@ def pymc_model(
       `bayescal.verify.shrinkage_model`.
     - `LabelShiftEvaluation` with ``sub_models=["logistic_dense"]``: one model of all rows of source and target, which
       the evaluation approximates.
-    - `GroupedEvaluation` with pooling: the groups around one curve, the middle one of those that are pooled. `form` is
-      ``"own"``, in which each group has its own component of the mixture, or ``"together"``, in which all groups have
-      the same one; the evaluation pools both with fixed shares.
+    - `GroupedEvaluation` with pooling: the groups around one curve, the middle one of those that are pooled. Pooled
+      groups are a linear pool of three families; `form` selects one of the two that pool groups. In ``"own"`` each
+      group has its own component of the mixture, in ``"together"`` all groups have the same one.
     - `Recalibration` with a Normal prior: intercept and slope.
     - `CalibrationCurve`: `form` is ``"smooth"`` or ``"shrinkage"``, the two parts that the curve pools, without scores
       of exactly 0 or 1.
@@ -243,7 +244,7 @@ def _of_group(posterior: Any, *, form: str | None = None) -> "pm.Model":
 def _pooled(posterior: Any, *, form: str | None = None, groups: list[str] | None = None) -> "pm.Model":
     from bayescal.verify.twins.pooling import of_pooled
 
-    words = "pooled groups are draws of two models with fixed shares"
+    words = "pooled groups are a linear pool of three families, and `form` selects one of the two that pool groups"
     return of_pooled(posterior, together=_one_of_parts(form, ("own", "together"), words) == "together", groups=groups)
 
 

@@ -35,7 +35,7 @@ def printed_formula(posterior: DirichletPosterior, n_draws: int = 4000, *, rng: 
 
     Notes
     -----
-    The document prints
+    The document of the original program [1]_ prints
 
     .. math:: \sum_b q_{1b}\, |q_{1b} - p_b|
 
@@ -48,6 +48,11 @@ def printed_formula(posterior: DirichletPosterior, n_draws: int = 4000, *, rng: 
     A joint probability is not an accuracy: :math:`q_{1b}` is small if few rows are in the bin, however well the bin is
     calibrated. With equal masses of M calibrated bins, the printed formula is :math:`(1 - 1/M) \sum_b p_b^2 / M`, which
     grows with the number of bins. No function of the package reports it.
+
+    References
+    ----------
+    .. [1] Google (2020), uncertainty_metrics, https://github.com/google/uncertainty-metrics: the function
+       ``bayesian_expected_calibration_error`` and the document ``g3doc/bayesian-ece.md``.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import argparse
 import io
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import numpy as np
 import pymc as pm
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse, FancyBboxPatch
+from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch
+from matplotlib.path import Path as MplPath
 from pymc.model_graph import ModelGraph, NodeType, random_variable_symbol
 
 import bayescal as bc
@@ -27,10 +29,10 @@ FACE = {NodeType.FREE_RV: "#CFE3F2", NodeType.OBSERVED_RV: "#D9D9D9", NodeType.D
 OTHER = "#FBE3D2"
 HEIGHT, STEP_Y, GAP = 0.72, 1.15, 0.25
 #: Width of a box per character of its longest line, and the smallest width.
-PER_CHARACTER, LEAST_WIDTH = 0.13, 1.2
+PER_CHARACTER, LEAST_WIDTH = 0.15, 1.2
 SWEEPS = 8
-#: How much arrows are bent that pass a layer.
-BEND = 0.3
+#: Width of the place at which an arrow passes a layer.
+PASSAGE = 0.2
 
 
 def evaluated(**options: Any) -> bc.Evaluation:
@@ -64,8 +66,12 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
 }
 
 
-def layers_of(parents: dict[str, set[str]]) -> list[list[str]]:
-    """Put each variable one layer below the lowest of its parents, and order layers so that arrows rarely cross."""
+def layers_of(parents: dict[str, set[str]]) -> tuple[list[list[str]], list[list[str]]]:
+    """Put each variable one layer below the lowest of its parents; return the layers, and the chain of each arrow.
+
+    A chain leads from a parent to a child through a passage in each layer between them. Layers contain these passages,
+    and are ordered so that arrows rarely cross.
+    """
     depth: dict[str, int] = {}
 
     def of(name: str) -> int:
@@ -76,14 +82,25 @@ def layers_of(parents: dict[str, set[str]]) -> list[list[str]]:
     layers: dict[int, list[str]] = defaultdict(list)
     for name in parents:
         layers[of(name)].append(name)
-    children = {name: {child for child, of_child in parents.items() if name in of_child} for name in parents}
+    chains = [
+        [parent, *(f"{parent} in layer {i}" for i in range(depth[parent] + 1, depth[child])), child]
+        for child, of_child in parents.items()
+        for parent in sorted(of_child)
+    ]
+    above, below = defaultdict(set), defaultdict(set)
+    for chain in chains:
+        for i, (upper, lower) in enumerate(pairwise(chain), depth[chain[0]] + 1):
+            above[lower].add(upper)
+            below[upper].add(lower)
+            if lower not in layers[i]:
+                layers[i].append(lower)
     ordered = [layers[i] for i in sorted(layers)]
     for sweep in range(SWEEPS):
-        near = parents if sweep % 2 == 0 else children
+        near = above if sweep % 2 == 0 else below
         for layer in ordered if sweep % 2 == 0 else reversed(ordered):
             place = {name: i - (len(each) - 1) / 2 for each in ordered for i, name in enumerate(each)}
             layer.sort(key=lambda name: np.mean([place[each] for each in sorted(near[name])] or [place[name]]))
-    return ordered
+    return ordered, chains
 
 
 def draw(model: pm.Model) -> Figure:
@@ -94,23 +111,21 @@ def draw(model: pm.Model) -> Figure:
     parents: dict[str, set[str]] = {name: set() for name in model.named_vars if name in nodes}
     for child, parent in graph.edges():
         parents[child].add(parent)
-    layers = layers_of(parents)
+    layers, chains = layers_of(parents)
     texts = {name: words(model, name, node) for name, node in nodes.items()}
     longest = max(len(line) for text in texts.values() for line in text.splitlines())
     size = np.array([max(LEAST_WIDTH, PER_CHARACTER * longest), HEIGHT])
-    step = size[0] + GAP
-    place = {
-        name: np.array([step * (i - (len(layer) - 1) / 2), -STEP_Y * depth])
-        for depth, layer in enumerate(layers)
-        for i, name in enumerate(layer)
-    }
-    width = step * max(len(layer) for layer in layers)
+    place, width = {}, 0.0
+    for depth, layer in enumerate(layers):
+        steps = np.array([GAP + (size[0] if name in nodes else PASSAGE) for name in layer])
+        across = np.cumsum(steps) - steps / 2 - steps.sum() / 2
+        place |= {name: np.array([x, -STEP_Y * depth]) for name, x in zip(layer, across, strict=True)}
+        width = max(width, steps.sum())
     height = STEP_Y * len(layers)
     figure = Figure(figsize=(0.62 * width, 0.75 * height), layout="constrained")
     ax = figure.subplots()
-    for child, of_child in parents.items():
-        for parent in sorted(of_child):
-            arrow(ax, place[parent], place[child], upper_side(nodes[child]))
+    for chain in chains:
+        arrow(ax, [place[name] for name in chain], upper_side(nodes[chain[-1]]))
     for name, node in nodes.items():
         box(ax, place[name], size, node, texts[name])
     ax.set(xlim=(-width / 2, width / 2), ylim=(-height + STEP_Y / 2, STEP_Y / 2), aspect="equal")
@@ -138,12 +153,12 @@ def words(model: pm.Model, name: str, node: Any) -> str:
     return "\n".join(lines)
 
 
-def arrow(ax: Axes, start: np.ndarray, end: np.ndarray, above: float) -> None:
-    """Draw an arrow from the lower side of one box to the upper side of another one, past the boxes between."""
-    style = {"arrowstyle": "-|>", "color": "#555555", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
-    if start[1] - end[1] > 1.5 * STEP_Y:
-        style["connectionstyle"] = f"arc3,rad={BEND if start[0] < end[0] else -BEND}"
-    ax.annotate("", end + np.array([0, above]), start - np.array([0, HEIGHT / 2]), arrowprops=style)
+def arrow(ax: Axes, places: list[np.ndarray], above: float) -> None:
+    """Draw an arrow from the lower side of one box to the upper side of another one, down through the passages."""
+    down, up = np.array([0, -HEIGHT / 2]), np.array([0, above])
+    passages = [place + shift for place in places[1:-1] for shift in (-down, down)]
+    path = MplPath([places[0] + down, *passages, places[-1] + up])
+    ax.add_patch(FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=10, color="#555555", linewidth=0.8))
 
 
 def box(ax: Axes, at: np.ndarray, size: np.ndarray, node: Any, text: str) -> None:

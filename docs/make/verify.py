@@ -561,9 +561,9 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
 
 
 def run_later(numbers: dict[str, Any]) -> str:
-    """Say how many rows ran alone, and when."""
+    """Say how many checks ran alone, and when."""
     later = [row["date"] for part in KEYS for row in numbers[part] if "date" in row]
-    return f"; {len(later)} rows later, the last on {max(later)}" if later else ""
+    return f"; {len(later)} of the checks were run later, the last on {max(later)}" if later else ""
 
 
 def truncation_table(rows: list[Row]) -> str:

@@ -53,9 +53,9 @@ def test_the_sentence_names_range_and_best_choice(result):
     means = [row["mean"] for row in rows]
     width = np.mean([row["high"] - row["low"] for row in rows])
     sentence = result.sentence()
-    assert sentence.startswith("For 3 models and priors, the posterior mean of the ECE lies between")
+    assert sentence.startswith("For 3 combinations of model and prior, the posterior mean of the ECE lies between")
     assert f"This range is {(max(means) - min(means)) / width:.1f} times" in sentence
-    assert "left out are predicted best under the shrinkage model, default; under the dirichlet model, flat" in sentence
+    assert "is largest under the shrinkage model, default; under the Dirichlet model, flat, it is" in sentence
 
 
 def test_exports(result):
@@ -64,13 +64,13 @@ def test_exports(result):
     assert "dirichlet, flat" in result.to_latex()
     assert "dirichlet, flat" in result.to_html()
     assert "P(cal.)" in str(result)
-    assert repr(result).startswith("ModelSensitivity(For 3 models")
+    assert repr(result).startswith("ModelSensitivity(For 3 combinations")
 
 
 def test_one_model_has_no_best(evaluation):
     result = evaluation.sensitivity(models="shrinkage", priors={})
     assert len(result) == 1
-    assert "predicted best" not in result.sentence()
+    assert "predictive density" not in result.sentence()
 
 
 def test_a_choice_that_was_not_asked_for_is_a_key_error(result):

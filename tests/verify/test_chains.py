@@ -238,7 +238,7 @@ def test_a_shift_of_a_tenth_of_a_standard_deviation_is_named(counts, made_up):
     found = agreement(posterior, rng=1)
     assert len(found.problems) == 1
     assert "accuracy[1]" in found.problems[0]
-    assert found.verdict.startswith("They differ: more than 5 standard errors apart: ")
+    assert found.verdict.startswith("They differ: 5 standard errors or more apart: ")
     assert [abs(row["z"]) for row in found.apart] == sorted((abs(row["z"]) for row in found.apart), reverse=True)
     assert "accuracy[0]" not in found.problems[0]
     z = next(row["z"] for row in found.rows if row["quantity"] == "accuracy[1]")

@@ -190,7 +190,7 @@ def test_what_does_not_agree_ends_with_1_and_is_marked(file, found, tmp_path, ru
     done = run(file, "--label", "won", "--prob", "probability", "--json", saved)
     assert done.exit_code == 1
     assert re.search(r"ece\s+0.0412\s+0.0400\s+-6.2 !", done.stdout)
-    assert "They differ: more than 5 standard errors apart: ece (6.2)" in done.stdout
+    assert "They differ: 5 standard errors or more apart: ece (6.2)" in done.stdout
     document = json.loads(saved.read_text())
     assert (document["agrees"], document["schema"]) == (False, "bayescal.agreement/1")
     assert document["quantities"][1]["closed_sd"] is None

@@ -218,7 +218,7 @@ def test_what_cannot_be_asked_is_refused(wrong, said):
 
 @pytest.mark.parametrize("argument", ["sizes", "populations", "curves", "methods"])
 def test_an_empty_list_is_refused(argument):
-    with pytest.raises(ValueError, match=f"`{argument}` must name at least one"):
+    with pytest.raises(ValueError, match=f"`{argument}` must name at least one {argument[:-1]}, and is empty"):
         coverage_study(**{argument: []})
 
 
