@@ -129,7 +129,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         except ValueError as problem:
             if record.available(self.counts):
                 raise
-            if not self.label:
+            if not self.label or "predictions" in record.needs:  # an event has no accuracy
                 raise UnavailableError(str(problem)) from problem
             raise UnavailableError(
                 f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
