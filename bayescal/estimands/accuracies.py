@@ -44,7 +44,7 @@ def _require_predictions(counts: Counts) -> None:
 
 
 class Evidence(NamedTuple):
-    """What counts say of the accuracy; see `accuracy`."""
+    """Evidence of counts about the accuracy; see `accuracy`."""
 
     right: float  # observed accuracy
     rows: float  # effective number of rows

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta, kstest
 
 import bayescal as bc
-from bayescal.estimands.accuracy import correlation_of_accuracies, evidence
+from bayescal.estimands.accuracies import correlation_of_accuracies, evidence
 from bayescal.estimands.registry import registered
 
 #: A Kolmogorov-Smirnov test of 20 000 draws rejects a correct sampler with this probability.
