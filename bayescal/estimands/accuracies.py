@@ -134,6 +134,8 @@ def joint_accuracies(
     result is None for other numbers of classifiers, for rows with weights or in clusters and for two names of one
     classifier: their accuracies take the ranks of correlated Normal draws (`correlation_of_accuracies`).
     """
+    for each in counts:
+        _require_predictions(each)
     if len(counts) != 2:
         return None
     (pair,) = pairs.values()

@@ -60,6 +60,15 @@ def test_an_event_has_no_accuracy(target):
         ev.plug_in_of("accuracy")
 
 
+@pytest.mark.parametrize("names", ["AB", "ABC"])
+def test_accuracies_of_events_are_not_compared(names):
+    right, confidence = pair()
+    result = bc.compare(right["A"], {name: confidence[name] for name in names}, draws=50, rng=1)
+    assert "accuracy" not in result.models()
+    with pytest.raises(ValueError, match="a threshold from which on the event is predicted"):
+        result.difference("A", "B", estimand="accuracy")
+
+
 def test_the_table_and_the_tree_have_the_accuracy_beside_the_ece():
     ev = evaluated(*rows(), draws=100)
     (row,) = (row for row in ev.table() if row["quantity"] == "accuracy")
