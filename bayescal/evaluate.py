@@ -82,10 +82,11 @@ def evaluate(
         Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. For (a, b], pass
         ``make_bins(15, closed="right")``. The ECE depends on the bins; `Evaluation.spec` and
         `Evaluation.details` state them.
-    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+    binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
         How the edges are chosen if `bins` is a number: bins of equal width, bins with nearly equal numbers of rows
         (`equal_mass_edges`), or, for weighted rows, bins with nearly equal effective numbers of rows
-        (`equal_effective_mass_edges`).
+        (`equal_effective_mass_edges`). ``values`` has one bin for each distinct probability, at most 101, such as the
+        90 % that a language model states; printing then shows the share of outcome 1 at each value.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
         The posterior. ``shrinkage`` allows exact and nearly exact calibration. Its 95 % intervals contain the true
         ECE in about 95 % of data sets, but in less than 90 % if the calibration errors of the bins are about as large

@@ -406,10 +406,17 @@ def test_the_page_of_scores_shows_the_numbers_of_its_json():
     stored = json.loads((DOCS / "_static" / "scores.json").read_text(encoding="utf-8"))
     page = DOCS / "explanation" / "scores.md"
     tables = markdown_tables(page)
-    assert len(tables) == 4
     columns = {"scores": "columns", "differences": "difference_columns"}
     names = {f"{kind}{name}": value for kind in ("", "log_") for name, value in columns.items()}
-    for table, (name, columns) in zip(tables, names.items(), strict=True):
+    of_accuracies = {"accuracies": "columns", "accuracy_differences": "difference_columns"}
+    for table, (name, columns) in zip(tables[4:], of_accuracies.items(), strict=True):
+        rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
+        for method, *numbers, _ in table[2:]:
+            of = [row for row in rows if row["method"] == method]
+            shares = [row["coverage"] for row in of]
+            expected = [min(shares), sum(shares) / len(of), sum(row["width"] for row in of) / len(of)]
+            assert [float(n) for n in numbers] == pytest.approx(expected, abs=0.0051)
+    for table, (name, columns) in zip(tables[:4], names.items(), strict=True):
         rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
         shown = {(bins, method): numbers for bins, method, *numbers in table[2:]}
         assert set(shown) == {(str(row["bins"] or "none"), row["method"]) for row in rows}

@@ -13,7 +13,7 @@ from bayescal.data.predictions import read_rows
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import BINNINGS, FROM_ROWS, MOST_BINS, make_bins
+from bayescal.stats.bins import FROM_ROWS, MOST_BINS, OF_NUMBER, make_bins
 from bayescal.stats.fine import bins_among, can_merge, common_refinement, largest_share
 
 #: Numbers of bins that are common in the literature.
@@ -159,7 +159,7 @@ def _numbers(n_bins: Any) -> list[int]:
 def _ways(binning: Any) -> list[str]:
     ways = [binning] if isinstance(binning, str) else list(binning)
     for how in ways:
-        _checks.one_of("binning", how, BINNINGS)
+        _checks.one_of("binning", how, OF_NUMBER)
     _require_different("binning", ways)
     return ways
 

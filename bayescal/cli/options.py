@@ -198,7 +198,12 @@ Target = Annotated[str | None, option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} 
 Bins = Annotated[str | None, option(QUESTION, BINS_VALUES, BINS)]
 Binning = Annotated[
     str | None,
-    option(QUESTION, "NAME", "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass."),
+    option(
+        QUESTION,
+        "NAME",
+        "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. [bold]values[/]: one bin "
+        "for each distinct probability, at most 101.",
+    ),
 ]
 
 
@@ -212,7 +217,7 @@ class QuestionOptions(Options):
             QUESTION,
             "NAMES",
             "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several "
-            "times. By default all errors of calibration.",
+            "times. By default all errors of calibration, and the accuracy of predictions.",
         ),
     ] = None
     target: Target = None

@@ -16,7 +16,6 @@ from bayescal.report.diagram import (
     ROOM,
     Limits,
     SideColors,
-    axis_words,
     divided,
     draw_sides,
     require_undivided,
@@ -210,7 +209,7 @@ def _draw(
     ax.plot(points.score, points.mean, color=main, linewidth=1.8, zorder=4, gid="curve")
     below.bar(points.left, points.share, points.width, align="edge", color=main, alpha=0.55, linewidth=0)
     scale_histogram(below, max(float(points.share.max()), 1e-9))
-    stated, happened = axis_words(target)
+    stated, happened = wording.axis_words(target)
     below.set_xlabel(stated)
     ax.set(xlim=points.x, ylim=points.y, ylabel=happened)
     entries = [

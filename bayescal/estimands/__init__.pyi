@@ -1,3 +1,4 @@
+from .accuracies import accuracy as accuracy
 from .area_under_roc import auc as auc
 from .area_under_roc import auc_grid_error as auc_grid_error
 from .decompositions import squared_l2_error as squared_l2_error

@@ -126,7 +126,7 @@ def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int]
 
 def _from_bins(first: Ranks, second: Ranks, pair: Paired) -> float:
     """Approximate the correlation from joint cells."""
-    if _same_classifier(pair):
+    if same_classifier(pair):
         return 1.0
     sides, shown = [], 1.0
     for ranks, counts, (at, outcome) in (
@@ -142,7 +142,7 @@ def _from_bins(first: Ranks, second: Ranks, pair: Paired) -> float:
     return float(np.sqrt(shown)) * correlation_of_areas(sides, np.sqrt(pair.weight_sq))
 
 
-def _same_classifier(pair: Paired) -> bool:
+def same_classifier(pair: Paired) -> bool:
     """Whether both classifiers have the same bins, outcomes and losses in all rows."""
     difference = pair.loss_difference
     same = np.array_equal(pair.cells[:, :2], pair.cells[:, 2:])

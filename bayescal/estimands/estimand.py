@@ -17,8 +17,8 @@ from bayescal.stats.losses import KINDS, is_finite
 Better = Literal["smaller", "larger", "nearest zero"]
 
 #: What an estimand may need besides draws of the bins: members of the counts with sums of losses; "outcomes" are rows
-#: with both outcomes.
-NEEDS = (*KINDS, "outcomes")
+#: with both outcomes, and "predictions" rows whose outcome is whether a prediction is right.
+NEEDS = (*KINDS, "outcomes", "predictions")
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 #: The target whose event differs between classifiers, and the words of this event.
@@ -64,7 +64,7 @@ class Estimand:
         For a curve: the name and the values of its coordinate.
     needs : frozenset of str
         What the function needs besides the bins: ``"losses"`` (squared errors), ``"log_losses"``, ``"outcomes"`` (rows
-        with both outcomes), or nothing.
+        with both outcomes), ``"predictions"`` (rows whose outcome is whether a prediction is right), or nothing.
     reported : bool, default True
         Whether the table of every evaluation includes it.
     plug_in : callable, optional
@@ -338,12 +338,14 @@ class Estimand:
         )
 
     def available(self, counts: Counts) -> bool:
-        """Return whether the counts have what the estimand needs: losses, all finite, and rows with both outcomes.
+        """Return whether the counts have what the estimand needs: finite losses, both outcomes, or a fitting target.
 
         Tables and files of all estimands omit an estimand that is not available. Its draws raise a `ValueError`, so
         that one row of infinite loss does not prevent the other results.
         """
         if self.needs & getattr(counts, "lacking", frozenset()):
+            return False
+        if "predictions" in self.needs and counts.target in EVENTS:
             return False
         if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
             return False

@@ -20,7 +20,6 @@ EstimandLike = str | Estimand | Callable[[BinDraws], Any]
 #: Names in use for attributes of `Evaluation`, entries of its data tree, dimensions and table columns.
 RESERVED = frozenset(
     {
-        "accuracy",
         "adapt",
         "adapted",
         "bayes_factor",

@@ -129,7 +129,7 @@ def _unshrunk(
     of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
     draws = _of_clusters(counts, score, len(of_bins), rng)
     if draws is None:
-        if _stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
+        if stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
             return of_bins
         accuracy = rng.beta(*dirichlet_posterior(counts).accuracy_parameters, size=bin_draws.accuracy.shape)
         draws = _mean_over_cells(bin_draws.mass, accuracy, cells)
@@ -265,11 +265,11 @@ def _with_a_row(counts: Counts, score: _Score, mean: Floats, square: Floats) -> 
 
 def _rows_by_outcome(counts: Counts) -> Floats:
     """Return the effective rows whose losses were summed, shape (2, n_bins); other counts may have their own."""
-    rows = _stored_rows(counts)
+    rows = stored_rows(counts)
     return np.stack([counts.effective_n - counts.effective_k, counts.effective_k]) if rows is None else rows
 
 
-def _stored_rows(counts: Counts) -> Floats | None:
+def stored_rows(counts: Counts) -> Floats | None:
     """Return the rows by outcome of counts under label shift, whose effective rows are not those of the losses."""
     rows: Floats | None = getattr(counts, "rows_by_outcome", None)
     return rows

@@ -14,14 +14,14 @@ from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, add_part, background, is_dark, palette, require_evaluation
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
+from bayescal.stats.bins import VALUES
+from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1.axes_divider import AxesDivider
 
 
-#: Axis labels of a reliability diagram, for targets other than confidence.
-AXES = {"event": ("stated probability", "event rate"), "classwise": ("stated probability", "class frequency")}
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
 THIN_BIN = 10
 #: The axes are enlarged if three points or more lie within this range of confidence.
@@ -91,10 +91,10 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
     counts = evaluation.counts
     keep = counts.occupied
     low, high = Draws(evaluation.bin_draws.accuracy[:, keep]).interval(prob)
-    edges, censored = counts.bins.edges, evaluation._censored_share
+    (low_ends, high_ends), censored = _ends(counts), evaluation._censored_share
     return ReliabilityPoints(
-        bin_low=edges[:-1][keep],
-        bin_high=edges[1:][keep],
+        bin_low=low_ends[keep],
+        bin_high=high_ends[keep],
         n=counts.n[keep],
         effective_n=counts.effective_n[keep],
         share=counts.share[keep],
@@ -104,6 +104,15 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
         high=high,
         censored=None if censored is None else censored[keep],
     )
+
+
+def _ends(counts: Counts) -> tuple[Floats, Floats]:
+    """Return the edges of the bars; with one bin per value, bars around the values."""
+    edges, values = counts.bins.edges, counts.mean_confidence
+    if counts.bins.kind != VALUES:
+        return edges[:-1], edges[1:]
+    half = max(0.4 * float(np.diff(values[counts.occupied]).min(initial=0.1)), 0.004)
+    return values - half, values + half
 
 
 @dataclass(frozen=True)
@@ -128,11 +137,6 @@ def common_scales(points: Sequence[ReliabilityPoints]) -> Scales:
     x, y = ((min(low for low, _ in ends), max(high for _, high in ends)) for ends in zip(*limits, strict=True))
     largest = max((float(share) for each in points for share in each.share), default=1.0)
     return Scales(x, y, largest, any(bool((each.effective_n < THIN_BIN).any()) for each in points))
-
-
-def axis_words(target: str) -> tuple[str, str]:
-    """Return the words for what a classifier states and for what is observed, with this target."""
-    return AXES.get(target, ("confidence", "accuracy"))
 
 
 def one_problem(evaluation: Any) -> Evaluation:

@@ -12,7 +12,6 @@ from bayescal.report.diagram import (
     THIN_BIN,
     ReliabilityPoints,
     SideColors,
-    axis_words,
     bar_colors,
     common_scales,
     divided,
@@ -174,7 +173,7 @@ def add_evaluation(
     diagram.about = diagram.about or about
     diagram.shown.append(Shown(evaluation, points, line, prob))
     _draw(ax, diagram, diagram.shown[-1])
-    stated, happened = axis_words(target)
+    stated, happened = wording.axis_words(target)
     diagram.below.set_xlabel(f"{stated}{diagram.about}")
     scales = common_scales([each.points for each in diagram.shown])
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened if diagram.small else f"{happened}{diagram.about}")

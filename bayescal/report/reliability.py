@@ -14,7 +14,6 @@ from bayescal.report.diagram import (
     ReliabilityPoints,
     Scales,
     SideColors,
-    axis_words,
     bar_colors,
     common_scales,
     divided,
@@ -242,7 +241,7 @@ def _plot_one(
     draw_sides(ax, wording.direction_words(evaluation.counts.target), sides)
     _draw_points(ax, points, 0.6 if small else 1.0, main)
     _draw_mass(below, points, main, scales.share)
-    stated, happened = axis_words(evaluation.counts.target)
+    stated, happened = wording.axis_words(evaluation.counts.target)
     below.set_xlabel(stated)
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
     hatched = points.censored is not None and bool(points.censored.any())

@@ -7,7 +7,6 @@ from typing import Any
 from bayescal import _render
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import as_scalar
-from bayescal.report.diagram import axis_words
 from bayescal.report.document import PROB, bin_table
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
@@ -15,6 +14,7 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.remarks import grid_remarks
 from bayescal.results.scores import ScoreComparison
+from bayescal.stats.bins import VALUES
 
 #: Columns of the table of differences, after the pair.
 DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
@@ -138,13 +138,14 @@ def discrimination(evaluation: Evaluation) -> list[Table]:
 
 def bins(evaluation: Evaluation) -> Table:
     """Return the table of bins: edges, rows, what was observed, and the interval of the accuracy."""
-    d, (stated, happened) = wording.decimals(evaluation.ece), axis_words(evaluation.counts.target)
+    d, (stated, happened) = wording.decimals(evaluation.ece), wording.axis_words(evaluation.counts.target)
     share = f"{happened} by labels" if evaluation._labelled_elsewhere else f"observed {happened}"
     header = ("bin", *evaluation._bin_rows, f"mean {stated}", share, "2.5 %", "97.5 %")
     edges = _edges(evaluation.counts.bins.edges.tolist())
+    of_values = evaluation.counts.bins.kind == VALUES
     rows = [
         [
-            f"{low} to {high}",
+            f"{row['mean_confidence']:.6g}" if of_values else f"{low} to {high}",
             *(_rows_in_bin(row[column]) for column in evaluation._bin_rows.values()),
             *(_render.number(row[c], d) for c in ("mean_confidence", "accuracy", "accuracy_low", "accuracy_high")),
         ]

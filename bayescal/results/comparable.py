@@ -12,7 +12,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, re
 from bayescal.posterior.contract import Pooled
 from bayescal.posterior.joint import correlation, reorder
 from bayescal.results.evaluation import Evaluation
-from bayescal.stats.bins import FROM_ROWS
+from bayescal.stats.bins import FROM_ROWS, VALUES
 from bayescal.stats.contract import Paired
 from bayescal.stats.losses import KINDS, is_finite
 
@@ -127,7 +127,7 @@ _MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
     "target": lambda e: e.counts.target,
     "horizon": lambda e: e._horizon,
     "model": lambda e: f"{e.model} {e.posterior.prior}".strip(),
-    "number of bins": lambda e: len(e.counts.bins),
+    "number of bins": lambda e: "their own" if e.counts.bins.kind == VALUES else len(e.counts.bins),
     "kind of bins": lambda e: e.counts.bins.kind,
     "closed side of bins": lambda e: e.counts.bins.closed,
     "edges": lambda e: "their own" if e.counts.bins.kind in FROM_ROWS else e.counts.bins.edges.tolist(),

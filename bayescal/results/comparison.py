@@ -10,7 +10,6 @@ import numpy as np
 from bayescal import _arviz, _checks, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
-from bayescal.estimands.accuracy import ACCURACY, has_accuracy
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, estimand_called, hint, registered
 from bayescal.posterior.contract import Pooled
@@ -167,8 +166,8 @@ class Compared(Judged, Evaluations):
         return self._record(estimand).words(self._first.counts.target)
 
 
-#: Quantities of the table of classifiers, besides the accuracy.
-MEASURES = ("ece", "brier_score", "auc")
+#: Quantities of the table of classifiers.
+MEASURES = ("ece", "brier_score", "auc", "accuracy")
 #: Design effect from which rows count as dependent, and the remark for two classifiers on such rows.
 DEPENDENT_DESIGN_EFFECT = 1.5
 DEPENDENT_ROWS = (
@@ -269,9 +268,7 @@ class Comparison(OfEstimand, Compared):
     def _measured(self) -> list[Estimand]:
         """The quantities of `models` that all classifiers have and that can be compared."""
         common = common_estimands(self.evaluations.values(), self.pairs)
-        records = [registered()[name] for name in MEASURES if name in common]
-        target = self._first.counts.target
-        return [*records, ACCURACY] if has_accuracy(target) else records
+        return [registered()[name] for name in MEASURES if name in common]
 
     def _measures_sheet(self) -> _render.Sheet:
         """Return the table of `models` as text: a mean and its 95 % interval per cell."""

@@ -31,11 +31,14 @@ from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.results import wording
 from bayescal.results.model_checks import ModelChecks
 from bayescal.results.remarks import grid_remarks, remarks_of
+from bayescal.stats.bins import VALUES
 from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Most bins of one value each whose table is printed, such as every 5 % from 0 to 100.
+MOST_SHOWN = 21
 #: Together with the seed of the bins, this number seeds the draws of the mean losses within bins.
 WITHIN_BINS = 1
 
@@ -129,7 +132,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         except ValueError as problem:
             if record.available(self.counts):
                 raise
-            if not self.label:
+            if not self.label or "predictions" in record.needs:  # an event has no accuracy
                 raise UnavailableError(str(problem)) from problem
             raise UnavailableError(
                 f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
@@ -481,8 +484,27 @@ class Evaluation(ModelChecks, _presented.Presented):
             remarks,
             self._notes(),
             self._headline(0.95),
-            question=self.question,
+            self._of_values(d),
+            self.question,
         )
+
+    def _of_values(self, decimals: int) -> _render.Sheet | None:
+        """Return the table of bins if there are a few, one per stated value."""
+        counts, ends = self.counts, Draws(self.bin_draws.accuracy).interval(0.95)
+        if counts.bins.kind != VALUES or len(counts.bins) > MOST_SHOWN:
+            return None
+        stated, happened = wording.axis_words(counts.target)
+        rows = [
+            [f"{value:.6g}", *map(str, numbers), *(_render.number(each, decimals) for each in shares)]
+            for value, numbers, shares in zip(
+                counts.mean_confidence,
+                zip(*(getattr(counts, name) for name in self._bin_rows.values()), strict=True),
+                zip(self._observed_accuracy, *ends, strict=True),
+                strict=True,
+            )
+        ]
+        header = (stated, *self._bin_rows, f"observed {happened}", "2.5 %", "97.5 %")
+        return _render.Sheet("", "", header, [row for row, kept in zip(rows, counts.occupied, strict=True) if kept])
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_VALUES = 20_000, 80_000_000
 #: Together with the seed of the bins, this number seeds the predicted outcomes.
 PREDICTED = 2
+#: Name of the accuracy in the tree, where "accuracy" is that of the bins.
+OVERALL = {"accuracy": "accuracy_of_all_rows"}
 #: Value of `predictive` with which the outcome of each row is predicted, in place of the share of each bin.
 ROWS = "rows"
 
@@ -68,7 +70,8 @@ def evaluation_tree(
 def _variables(evaluation: Any) -> dict[str, Any]:
     """Return the draws of the reported estimands, of the bins and of the drift."""
     reported = [each for each in registered().values() if each.reported and each.available(evaluation.counts)]
-    variables: dict[str, Any] = {each.name: evaluation.draws(each) for each in reported if each.coordinate is None}
+    scalars = [each for each in reported if each.coordinate is None]
+    variables: dict[str, Any] = {OVERALL.get(each.name, each.name): evaluation.draws(each) for each in scalars}
     bins = evaluation.bin_draws
     shape = bins.accuracy.shape
     variables |= {

@@ -35,6 +35,13 @@ def direction_words(target: str) -> tuple[str, str]:
     return _OF_PROBABILITY if target in EVENTS else _OF_CONFIDENCE
 
 
+def axis_words(target: str) -> tuple[str, str]:
+    """Return the words for what a classifier states and for what is observed, with this target."""
+    return _AXES.get(target, ("confidence", "accuracy"))
+
+
+#: Words of the axes of a reliability diagram, for targets other than confidence.
+_AXES = {"event": ("stated probability", "event rate"), "classwise": ("stated probability", "class frequency")}
 _OF_CONFIDENCE = ("over-confident", "under-confident")
 _OF_PROBABILITY = ("stated too high", "stated too low")
 
@@ -91,7 +98,7 @@ def _bins(counts: Sequence[Counts]) -> str:
         return str(first)
     sizes = sorted(len(c.bins) for c in counts)
     many = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
-    return f"{many} {first.kind} bins {first.interval} for each class"
+    return f"{first.in_words(many)} for each class"
 
 
 #: Where an interval comes from if there are no rows.

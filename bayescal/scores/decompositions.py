@@ -42,7 +42,7 @@ def brier_decomposition(
         bins [3]_, so that the parts add up for probabilities that vary within a bin.
     bins : int, array-like or Bins, optional
         Number of bins or edges for ``method="murphy"``; 15 by default. Not allowed for ``"corp"``.
-    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+    binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
         How the edges are chosen if `bins` is a number; for ``method="murphy"`` only.
 
     Returns

@@ -27,7 +27,7 @@ from bayescal.shift.rows import (
 )
 from bayescal.shift.target import TargetCounts, TargetEvaluation, few_labelled_rows
 from bayescal.shift.weights import FEWEST_ROWS, WeightReport, report_of
-from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.bins import VALUES, Bins, make_bins
 
 #: Share of the target rows in bins without source rows above which the interval is doubtful.
 MOST_UNCOVERED = 0.05
@@ -236,6 +236,8 @@ def _edges(rows: Predictions, confidence: NDArray[Any], bins: Any, binning: str)
     """Make the bins: with equal numbers of target rows, or with equal effective numbers of source rows."""
     if binning == "equal-effective-mass":
         return make_bins(bins, binning=binning, confidence=rows.confidence, weights=rows.weight)
+    if binning == VALUES:  # of the rows of both
+        confidence = np.concatenate([rows.confidence, confidence])
     return make_bins(bins, binning=binning, confidence=confidence)
 
 

@@ -20,7 +20,7 @@ from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvalu
 from bayescal.shift.over_priors import CountsGivenPriors, OverPriors, over_priors
 from bayescal.shift.rows import ShiftedRows, require_overlap
 from bayescal.shift.shifted_bins import LabelShiftedCounts, ShiftedBins
-from bayescal.stats.bins import make_bins
+from bayescal.stats.bins import VALUES, make_bins
 from bayescal.stats.contract import Counts, require_kind
 
 #: Draws of the class frequencies for which posteriors of the bins are computed, and draws that each stands for.
@@ -308,7 +308,8 @@ class _CountedRows:
         return self._counted(k, *(adapted(side, weight)[:, k] for side in (self.rows.source, self.rows.target)))
 
     def _counted(self, k: int, source: Floats, target: Floats) -> ShiftedBins:
-        edges = make_bins(self.bins, binning=self.binning, confidence=target)
+        of_values = np.concatenate([source, target]) if self.binning == VALUES else target
+        edges = make_bins(self.bins, binning=self.binning, confidence=of_values)
         return ShiftedBins.from_rows(self.rows.label, source, target, k, self.rows.n_classes, edges)
 
 

@@ -142,7 +142,7 @@ class BinnedCounts(Counted):
             Probability stated for outcome 1, in [0, 1].
         bins : int or array-like, default 15
             Number of bins, or edges that increase from 0 to 1.
-        binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+        binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
             How the edges are chosen if `bins` is a number; see `make_bins`.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.

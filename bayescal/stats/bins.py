@@ -1,4 +1,4 @@
-"""Edges of the bins: equal width, equal mass, equal effective mass, custom. Closed on the left, or on the right."""
+"""Edges of the bins: equal width, equal mass, equal effective mass, one bin per value, custom; closed on a side."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,10 +15,19 @@ from bayescal.data.frames import to_array
 
 #: Maximum number of bins: with more, neighbouring edges would be only a few float32 steps apart.
 MOST_BINS = 1_000_000
+#: One bin for each distinct confidence, such as 0.9 of a language model that says 90 %.
+VALUES = "values"
 #: Ways to choose edges that depend on the rows, so that edges must be chosen before rows are counted.
-FROM_ROWS = ("equal-mass", "equal-effective-mass")
-#: Ways to choose edges for a number of bins.
-BINNINGS = ("equal-width", *FROM_ROWS)
+FROM_ROWS = ("equal-mass", "equal-effective-mass", VALUES)
+#: Ways to choose edges for a number of bins, and all ways to choose edges.
+OF_NUMBER = ("equal-width", "equal-mass", "equal-effective-mass")
+BINNINGS = (*OF_NUMBER, VALUES)
+#: Most distinct confidences with a bin each: whole per cents from 0 to 100. Among more, many bins would have few rows.
+MOST_VALUES = 101
+#: Confidences that differ by at most this much are one value: rounding of float32, or of division by 100.
+SAME_VALUE = 1e-6
+#: Number of bins by default.
+DEFAULT_BINS = 15
 #: The side on which bins contain their edge: [a, b) with the last bin closed, or (a, b] with the first bin closed.
 SIDES = ("left", "right")
 #: Largest number of times that all cuts of bins of equal effective mass are moved.
@@ -34,7 +43,7 @@ class Bins:
     ----------
     edges : ndarray of float64, shape (n_bins + 1,)
         Strictly increasing from 0 to 1.
-    kind : {"equal-width", "equal-mass", "equal-effective-mass", "custom"}
+    kind : {"equal-width", "equal-mass", "equal-effective-mass", "values", "custom"}
         How the edges were chosen; part of every printed specification.
     closed : {"left", "right"}, default "left"
         The side on which a bin contains its edge: [a, b), where the last bin also contains 1, or (a, b], where the
@@ -107,8 +116,23 @@ class Bins:
         return f"Bins({self})"
 
     def __str__(self) -> str:
-        kind = "" if self.kind == "custom" else f"{self.kind} "
-        return f"{len(self)} {kind}bin{'s' * (len(self) > 1)} {self.interval}" + (" (custom edges)" if not kind else "")
+        return self.in_words(str(len(self)))
+
+    def in_words(self, number: str) -> str:
+        """Return the number of bins, in words such as "5 to 9", and their kind.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> bc.make_bins(binning="values", confidence=[0.9, 0.5, 0.9]).in_words("2")
+        '2 bins (one per value)'
+        """
+        bins = "bin" if number == "1" else "bins"
+        if self.kind == VALUES:
+            return f"{number} {bins} (one per value)"
+        if self.kind == "custom":
+            return f"{number} {bins} {self.interval} (custom edges)"
+        return f"{number} {self.kind} {bins} {self.interval}"
 
 
 def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
@@ -259,9 +283,27 @@ def _requested(confidence: ArrayLike, n_bins: Any, closed: str) -> tuple[int, ND
     """Return the number of bins and the confidences, after their checks."""
     n_bins = _checks.whole_number("n_bins", n_bins)
     _checks.one_of("closed", closed, SIDES)
+    return n_bins, _confidences(confidence)
+
+
+def _confidences(confidence: ArrayLike) -> NDArray[Any]:
     values = to_array("confidence", confidence)
     _checks.not_empty("confidence", len(values))
-    return n_bins, _checks.probabilities("confidence", values)
+    return _checks.probabilities("confidence", values)
+
+
+def _edges_between_values(confidence: ArrayLike, closed: str) -> Floats:
+    """Return edges midway between distinct confidences; values that differ by rounding only share a bin."""
+    values = np.unique(_confidences(confidence))
+    cuts = np.flatnonzero(np.diff(values) > SAME_VALUE) + 1
+    spread = values[np.append(cuts, len(values)) - 1] - values[np.append(0, cuts)]
+    if len(cuts) >= MOST_VALUES or spread.max() > SAME_VALUE:
+        raise ValueError(
+            f"`binning='values'` has a bin for each distinct confidence, and is for at most {MOST_VALUES}, such as "
+            f"whole per cents; there are {len(values)}, the first are {', '.join(f'{v:.8g}' for v in values[:3])}. Use "
+            "`binning='equal-mass'`, or round the confidences if their last digits mean nothing."
+        )
+    return _edges_at(values, cuts, closed)
 
 
 def _even_cuts(values: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
@@ -292,7 +334,7 @@ def _off_ties(values: NDArray[Any], cuts: NDArray[np.int64]) -> NDArray[np.int64
 
 @public
 def make_bins(
-    bins: Any = 15,
+    bins: Any = DEFAULT_BINS,
     *,
     binning: str = "equal-width",
     confidence: ArrayLike | None = None,
@@ -305,11 +347,13 @@ def make_bins(
     ----------
     bins : int, array-like or Bins, default 15
         Number of bins, or edges that increase strictly from 0 to 1.
-    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+    binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
         How the edges are chosen if `bins` is a number: bins of equal width, bins with nearly equal numbers of rows
         (`equal_mass_edges`), or bins with nearly equal effective numbers of rows (`equal_effective_mass_edges`).
+        "values" has one bin for each distinct confidence, at most 101, such as 90 % of a language model; edges are
+        midway between the values, and `bins` keeps its default. Values that differ by at most 1e-6 share a bin.
     confidence : array-like, optional
-        The confidences, for "equal-mass" and "equal-effective-mass".
+        The confidences, for all but "equal-width".
     weights : array-like, optional
         The importance weights, for "equal-effective-mass"; the others ignore them.
     closed : {"left", "right"}, optional
@@ -325,13 +369,16 @@ def make_bins(
     Raises
     ------
     TypeError, ValueError
-        If `bins` is neither a positive integer nor edges that increase from 0 to 1.
+        If `bins` is neither a positive integer nor edges that increase from 0 to 1. For "values", also if there are
+        more than 101 distinct confidences, or `bins` is another number than the default.
 
     Examples
     --------
     >>> import bayescal as bc
     >>> print(bc.make_bins(10))
     10 equal-width bins [a, b)
+    >>> bc.make_bins(binning="values", confidence=[0.5, 0.9, 0.9, 1.0]).edges
+    array([0.  , 0.7 , 0.95, 1.  ])
 
     A confidence of 0.5 is in the upper bin, or in the lower one:
 
@@ -358,11 +405,23 @@ def make_bins(
         raise ValueError(f"`bins` must be at most {MOST_BINS}, not {n_bins}.")
     if binning == "equal-width":
         return Bins(equal_width_edges(n_bins), binning, closed)
+    return Bins(_edges_of_rows(binning, n_bins, confidence, weights, closed), binning, closed)
+
+
+def _edges_of_rows(binning: str, n_bins: int, confidence: Any, weights: Any, closed: str) -> Floats:
+    """Choose edges that depend on the rows."""
     if confidence is None:
         raise ValueError(f"`binning={binning!r}` needs the confidences: its edges depend on them.")
     if binning == "equal-mass":
-        return Bins(equal_mass_edges(confidence, n_bins, closed=closed), binning, closed)
-    return Bins(equal_effective_mass_edges(confidence, weights, n_bins, closed=closed), binning, closed)
+        return equal_mass_edges(confidence, n_bins, closed=closed)
+    if binning == "equal-effective-mass":
+        return equal_effective_mass_edges(confidence, weights, n_bins, closed=closed)
+    if n_bins != DEFAULT_BINS:
+        raise ValueError(
+            f"`bins` must be left out with `binning='values'`, which has one bin for each distinct confidence; it "
+            f"is {n_bins}."
+        )
+    return _edges_between_values(confidence, closed)
 
 
 def _custom_edges(bins: Any) -> Floats:

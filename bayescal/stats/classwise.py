@@ -151,7 +151,7 @@ class ClasswiseCounts(Sums):
             Probability of every class, in [0, 1]; each row sums to 1.
         bins : int or array-like, default 15
             Number of bins, or edges.
-        binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+        binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
             How the edges are chosen if `bins` is a number. Edges from rows differ between classes and batches, and
             only counts with the same edges can be added.
         weights : array-like, shape (n_rows,), optional

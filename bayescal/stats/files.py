@@ -23,7 +23,7 @@ from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.data.reading import Reading
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import BINNINGS, Bins, make_bins
+from bayescal.stats.bins import BINNINGS, VALUES, Bins, make_bins
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.clusters import ClusterSums, CollectedCells, require_few
 from bayescal.stats.losses import KINDS, applied_by_name
@@ -119,9 +119,9 @@ def count_file(
         Whether the columns hold logarithms of probabilities, such as those of language models.
     bins : int, array-like or Bins, default 15
         A number of bins, or edges that increase from 0 to 1.
-    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
-        How a number becomes edges; see `make_bins`. Edges that depend on the rows need a pass over the file and all
-        confidences, and for "equal-effective-mass" all weights, in memory.
+    binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
+        How edges are chosen; see `make_bins`. Edges that depend on the rows need a pass over the file and all
+        confidences, for "equal-effective-mass" all weights, and for "values" the distinct confidences, in memory.
     cluster : str, optional
         Column of clusters of rows that may depend on each other, as for `evaluate`; its values are compared as text.
         A cluster may have rows anywhere in the file. Memory grows with the number of clusters. To add counts of two
@@ -375,7 +375,8 @@ def _from_rows(stream: RowStream, how: Counting, progress: OnProgress) -> Bins:
         with findings.block(len(rows.y_true)):
             columns = how.columns(rows)
             weight, _ = _weighable(columns.weight)
-            parts.append(replace(columns, weight=weight).checked().confidence)
+            confidence = replace(columns, weight=weight).checked().confidence
+            parts.append(np.unique(confidence) if how.binning == VALUES else confidence)
             if columns.weight is not None and how.binning == "equal-effective-mass":
                 weights.append(columns.weight)
     findings.report()

@@ -81,7 +81,7 @@ def evaluate(
         needs one column of `risk` per horizon.
     bins : int, array-like or Bins, default 10
         Number of bins of the risk, or edges; see `bayescal.evaluate`.
-    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+    binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
         How the edges are chosen if `bins` is a number. For several horizons, they are chosen for each.
     cause : int, default 1
         The cause of the event that `risk` is about.

@@ -177,7 +177,8 @@ class SurvivalEvaluation(Evaluation):
 
     def _require(self, record: Estimand) -> None:
         """Raise a ValueError for an estimand that censored rows do not determine."""
-        if record.needs and not record.available(self.counts) and self.counts.n_censored.any():
+        censored = self.counts.n_censored.any() and "predictions" not in record.needs  # an event has no accuracy
+        if record.needs and not record.available(self.counts) and censored:
             raise UnavailableError(self._lacking(record))
 
     def _lacking(self, record: Estimand) -> str:

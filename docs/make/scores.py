@@ -1,5 +1,5 @@
-"""Measure how often intervals of the Brier score and the log score, and of differences of two, contain the truth; write
-docs/explanation/scores.md: part of `make coverage`.
+"""Measure how often intervals of Brier score, log score and accuracy, and of differences of two, contain the truth;
+write docs/explanation/scores.md: part of `make coverage`.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pages import cells, rows_again, rows_of, save_parts, table
 from scipy.special import stdtrit
-from studies import Floats, about, errors_near, jobs_of, rows_of_jobs, run_study
+from studies import Floats, about, accuracies, errors_near, jobs_of, rows_of_jobs, run_study
 from studies.differences import Stated
 
 from bayescal import BinDraws, BinnedCounts, PairedCounts, evaluate_counts
@@ -44,9 +44,13 @@ PAIRS = (
 COLUMNS = ("n_rows", "population", "curve", "truth", "bins", "method", "coverage", "bias", "rmse", "width", "repeats")
 DIFFERENCE_COLUMNS = tuple({"curve": "pair"}.get(name, name) for name in COLUMNS)
 #: Scores have more data sets than differences of Brier scores, by these factors, since single cells are judged.
-TIMES_SCORES, TIMES_LOG_SCORES = 4, 2
+TIMES_SCORES, TIMES_LOG_SCORES, TIMES_ACCURACIES = 4, 2, 4
 #: Parts of the study and their tables, in the order of their random streams.
-PARTS = {"brier": ("scores", "differences"), "log": ("log_scores", "log_differences")}
+PARTS = {
+    "brier": ("scores", "differences"),
+    "log": ("log_scores", "log_differences"),
+    "accuracy": ("accuracies", "accuracy_differences"),
+}
 TABLES = tuple(chain.from_iterable(PARTS.values()))
 #: Number of bins (0: none) and method.
 Key = tuple[int, str]
@@ -221,15 +225,45 @@ def _difference_0_1_0(together: Any, pair: PairedCounts, rng: np.random.Generato
     return np.asarray(first - second)
 
 
+def accuracy_cell(job: tuple[str, float, int, int, int, np.random.Generator]) -> list[dict[str, Any]]:
+    """Intervals of the accuracy of one classifier."""
+    design, accuracy, size, repeats, draws, rng = job
+    cell = {"n_rows": size, "population": design, "curve": f"accuracy {accuracy:g}"}
+    found = stacked(
+        {(15, method): summary(values) for method, values in accuracies.accuracies(design, accuracy, size, draws, rng)}
+        for _ in range(repeats)
+    )
+    return rows_of_cell({**cell, "truth": accuracies.truth_of(design, accuracy)}, found)
+
+
+def accuracy_difference_cell(
+    job: tuple[str, tuple[float, float], int, int, int, np.random.Generator],
+) -> list[dict[str, Any]]:
+    """Intervals of the difference of two accuracies on the same rows."""
+    design, pair, size, repeats, draws, rng = job
+    cell = {"n_rows": size, "population": design, "pair": "{:g} - {:g}".format(*pair), "truth": pair[0] - pair[1]}
+    found = stacked(
+        {(15, method): summary(values) for method, values in accuracies.differences(design, pair, size, draws, rng)}
+        for _ in range(repeats)
+    )
+    return rows_of_cell(cell, found)
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Run all studies, or those of ``--only``; with --quick, the smallest number of rows and two pairs."""
     sizes, log_sizes, pairs = (SIZES[:1], LOG_SIZES[:1], PAIRS[:2]) if options.quick else (SIZES, LOG_SIZES, PAIRS)
     of_pairs = list(product(sizes, ("flat", "top"), pairs))
+    of_accuracies = accuracies.cells(accuracies.DESIGNS, accuracies.ACCURACIES, accuracies.SIZES, quick=options.quick)
+    of_accuracy_pairs = accuracies.cells(
+        accuracies.PAIRED, accuracies.PAIRS, accuracies.PAIR_SIZES, quick=options.quick
+    )
     studies = {
         "scores": (score_cell, list(product(sizes, POPULATIONS, CURVES)), TIMES_SCORES, COLUMNS),
         "differences": (difference_cell, of_pairs, 1, DIFFERENCE_COLUMNS),
         "log_scores": (log_cell, list(product(log_sizes, LOG_POPULATIONS, CURVES)), TIMES_LOG_SCORES, COLUMNS),
         "log_differences": (log_difference_cell, of_pairs, TIMES_LOG_SCORES, DIFFERENCE_COLUMNS),
+        "accuracies": (accuracy_cell, of_accuracies, TIMES_ACCURACIES, COLUMNS),
+        "accuracy_differences": (accuracy_difference_cell, of_accuracy_pairs, TIMES_ACCURACIES, DIFFERENCE_COLUMNS),
     }
     numbers = {
         **about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws}),
@@ -241,8 +275,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         if name in wanted:
             function, places, times, columns = studies[name]
             jobs = jobs_of(places, times * options.repeats, options.draws, rng=rng)
-            rows = rows_of_jobs(function, jobs, description=name.replace("_", " "), workers=options.workers)
-            numbers[name] = rows_of(columns, rows)
+            found = rows_of_jobs(function, jobs, description=name.replace("_", " "), workers=options.workers)
+            numbers[name] = rows_of(columns, found)
     return numbers
 
 
@@ -254,6 +288,15 @@ def overall(rows: list[dict[str, Any]], cell: str) -> str:
         lines += [line | {"bins": n_bins or "none"} for line in sorted(study.overall(), key=itemgetter("method"))]
     form = "{bins}|{method}|{worst_coverage:.2f}|{mean_coverage:.3f}|{mean_width:.4f}|{worst_cell}"
     return table("Bins: | Method | Worst cell: | Mean coverage: | Width: | Where it is worst", cells(lines, form))
+
+
+def by_design(rows: list[dict[str, Any]], cell: str) -> str:
+    """One line per design of the rows."""
+    lines = sorted(
+        CoverageStudy([row | {"curve": row[cell]} for row in rows], PROB).overall(), key=itemgetter("method")
+    )
+    form = "{method}|{worst_coverage:.2f}|{mean_coverage:.3f}|{mean_width:.4f}|{worst_cell}"
+    return table("Rows | Worst cell: | Mean coverage: | Width: | Where it is worst", cells(lines, form))
 
 
 def conditions(numbers: dict[str, Any], scores: list[dict[str, Any]], differences: list[dict[str, Any]]) -> str:
@@ -280,6 +323,12 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         texts[f"{kind}conditions"] = conditions(numbers, scores, differences)
         texts[f"{kind}scores"] = overall(scores, "curve")
         texts[f"{kind}differences"] = overall(differences, "pair")
+    if "accuracies" in numbers:
+        scores = rows_again({"columns": numbers["columns"], "rows": numbers["accuracies"]})
+        differences = rows_again({"columns": numbers["difference_columns"], "rows": numbers["accuracy_differences"]})
+        texts["accuracy_conditions"] = conditions(numbers, scores, differences)
+        texts["accuracies"] = by_design(scores, "curve")
+        texts["accuracy_differences"] = by_design(differences, "pair")
     return texts
 
 

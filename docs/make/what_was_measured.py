@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from monitoring import SEQUENCE_COLUMNS
 from pages import fill, table
+from studies import accuracies
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE, COMMAND = DOCS / "explanation" / "what_was_measured.md", "make coverage"
@@ -181,6 +182,15 @@ def _covariate(quantity: str) -> tuple[Study, ...]:
     )
 
 
+def _accuracies(part: str) -> tuple[Study, ...]:
+    designs = {
+        "": (accuracies.INDEPENDENT, accuracies.THREE),
+        "weighted rows": (accuracies.WEIGHTED, accuracies.BY_CONFIDENCE),
+        "rows in clusters": tuple(accuracies.CLUSTERS),
+    }
+    return tuple(Study("scores", {"method": methods}, (part,), about=about) for about, methods in designs.items())
+
+
 def _recalibration(quantity: str) -> Study:
     return Study("recalibration", {"quantity": quantity, "method": "weak"})
 
@@ -247,6 +257,7 @@ INTERVALS = (
         ("log_score",),
         (Study("scores", {"method": "bayescal"}, ("log_scores",)), _populations("log_score"), _clusters("log_score")),
     ),
+    Interval("accuracy", ("accuracy",), _accuracies("accuracies")),
     Interval(
         "AUC",
         ("auc",),
@@ -374,6 +385,7 @@ INTERVALS = (
         ),
     ),
     Interval("difference of log scores", (), (Study("scores", {"method": "same rows"}, ("log_differences",)),)),
+    Interval("difference of accuracies", (), _accuracies("accuracy_differences")),
     Interval("difference of AUCs", (), (Study("auc", {"method": "bayescal"}, ("differences",)),)),
     Interval(
         "ECE of groups, partial pooling",

@@ -23,6 +23,9 @@ def two():
     return bc.compare(y, {"honest": p, "bold": q}, draws=DRAWS, rng=1)
 
 
+#: Estimands of events: probabilities of an event have no accuracy.
+OF_EVENTS = [name for name, each in registered().items() if "predictions" not in each.needs]
+
 # --- one model under several names
 
 
@@ -30,7 +33,7 @@ def two():
 def test_identical_predictions_differ_by_exactly_nothing(model):
     y, p, _ = event()
     twins = bc.compare(y, {"one": p, "other": p.copy()}, rope=0, model=model, draws=DRAWS, rng=3)
-    for estimand in (*registered(), lambda bins: bc.lp_error(bins, 3)):
+    for estimand in (*OF_EVENTS, lambda bins: bc.lp_error(bins, 3)):
         assert not twins.difference("one", "other", estimand).values.any()
         decided = twins.decide("one", "other", estimand=estimand)
         assert (decided["p_left"], decided["p_rope"], decided["p_right"]) == (0, 1, 0)
@@ -49,7 +52,7 @@ def test_two_of_three_are_identical(target):
         y, a, b = multiclass()
     three = bc.compare(y, {"a": a, "b": b, "a again": a}, target=target, draws=DRAWS, rng=1)
     for estimand, record in registered().items():
-        if record.has_own_event(target):
+        if record.has_own_event(target) or (target == "event" and estimand not in OF_EVENTS):
             continue  # see tests/scores/test_comparison.py
         assert not three.difference("a", "a again", estimand).values.any()
         np.testing.assert_array_equal(
@@ -70,7 +73,7 @@ def test_identical_predictions_with_weights():
 # --- margins and dependence
 
 
-@pytest.mark.parametrize("estimand", [name for name in registered() if name not in ("brier_score", "log_score")])
+@pytest.mark.parametrize("estimand", [name for name in OF_EVENTS if name not in ("brier_score", "log_score")])
 def test_each_models_draws_are_those_of_its_own_evaluation(two, estimand):
     y, p, q = event()
     drawn = two.draws(estimand).values
@@ -129,7 +132,7 @@ def test_probabilities_and_ranks_of_many_models_add_up():
     y, p, q = event(300)
     models = {f"mix {s:g}": s * p + (1 - s) * q for s in (0, 0.2, 0.5, 0.8, 1)}
     many = bc.compare(y, models, draws=DRAWS, rng=1)
-    for estimand in registered():
+    for estimand in OF_EVENTS:
         assert sum(many.p_best(estimand).values()) == pytest.approx(1)
         assert sum(many.expected_ranks(estimand).values()) == pytest.approx(5 * 6 / 2)
     assert len(many.table()) == 10
@@ -219,7 +222,7 @@ def test_different_rows_are_independent_whatever_their_seed(close_to):
     np.testing.assert_array_equal(a.ece.values, b.ece.values)
     with pytest.warns(SameRowsWarning):
         found = bc.compare_independent({"a": a, "b": b}, rng=1)
-    for name in registered():
+    for name in OF_EVENTS:
         drawn = found.draws(name).values
         close_to(spearmanr(drawn).statistic, 0, 1 / np.sqrt(4000), f"rank correlation of {name}")
         np.testing.assert_array_equal(np.sort(drawn[:, 0]), np.sort(getattr(a, name).values))

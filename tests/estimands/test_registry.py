@@ -77,6 +77,7 @@ def test_the_words_of_each_estimand():
         "signed_error": ("signed error", "signed error"),
         "overconfidence": ("over-confidence", "error of probabilities stated too high"),
         "underconfidence": ("under-confidence", "error of probabilities stated too low"),
+        "accuracy": ("accuracy", "accuracy"),
         "auc": ("top-label AUC", "AUC"),
         "squared_l2_error": ("squared l_2 error", "squared l_2 error"),
         "brier_score": ("top-label Brier score", "Brier score"),
@@ -91,7 +92,7 @@ def test_the_words_of_each_estimand():
         ("roc_auc_score", "is `evaluation.auc`"),
         ("log_loss", "The log score is `evaluation.log_score`"),
         ("NLL", "The log score is `evaluation.log_score`"),
-        ("acu", "Did you mean 'auc'?"),  # an attribute and an estimand, named once
+        ("acu", "Did you mean 'auc' or 'accuracy'?"),  # attributes and estimands, named once
         ("cross_entropy", "`evaluation.log_score`"),
         ("brier", "`evaluation.brier_score`"),
         ("brier_score_loss", "`evaluation.brier_score`"),

@@ -90,7 +90,7 @@ def test_only_confidence_is_called_over_or_under_confident(target):
             assert (word in text) is not of_events
         for word in ("stated too high", "stated too low"):
             assert (word in text) is of_events
-    assert [row["quantity"] for row in ev.table()] == QUANTITIES
+    assert [row["quantity"] for row in ev.table()] == [*QUANTITIES, *["accuracy"] * (not of_events)]
 
 
 def test_what_rounds_to_zero_has_no_sign():

@@ -16,7 +16,7 @@ from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_
 from bayescal.data.groups import Groups, is_missing
 from bayescal.data.predictions import TARGETS
 from bayescal.stats._kernel import CellSums
-from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
+from bayescal.stats.bins import FROM_ROWS, VALUES, Bins, make_bins
 from bayescal.stats.clusters import ClusterCells, ClusterSums, require_few
 from bayescal.stats.losses import DIFFERENCES, LossSums, total_loss
 from bayescal.stats.query import row_states
@@ -387,7 +387,12 @@ def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[A
 
 
 def bins_before_rows(bins: Any, binning: str) -> Bins:
-    """Make bins that do not depend on the rows; refuse equal mass and equal effective mass, which do."""
+    """Make bins that do not depend on the rows; refuse other kinds."""
+    if binning == VALUES:
+        raise ValueError(
+            "`binning='values'` needs the distinct confidences before rows are counted. Take them from a query of "
+            "their own: `bins=make_bins(binning='values', confidence=values)`."
+        )
     if binning in FROM_ROWS:
         edges = "equal_mass_edges(sample, 15)"
         if binning == "equal-effective-mass":
