@@ -176,9 +176,10 @@ lean: .venv/ready
 	$(UV) pip install -q --python .venv-lean --no-deps --build-constraints $(REQUIREMENTS)/build.txt -e .
 	BAYESCAL_LEAN=.venv-lean/bin/python $(RUN) pytest -q tests/test_lean.py
 
-# the programs with adapters need older versions of some packages, so they are installed beside .venv
+# the programs with adapters need older versions of some packages, so they are installed beside .venv; their warnings
+# are not errors
 hosts: .venv-hosts/ready
-	.venv-hosts/bin/python -m pytest -q tests/hosts $(PARALLEL) --override-ini addopts=--import-mode=importlib
+	.venv-hosts/bin/python -m pytest -q -W default tests/hosts $(PARALLEL) --override-ini addopts=--import-mode=importlib
 
 latest: $(UV)
 	./.ci/test-versions latest $(UV) "$(PYTHON)"
