@@ -2,7 +2,7 @@
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
 .PHONY: help demo test check check-tests slow lint types loops pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
-.PHONY: packages lean lock latest lowest clean
+.PHONY: packages lean hosts lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
 QUICK ?=
@@ -44,6 +44,7 @@ help:
 	@echo "make datasets   build the shipped prediction sets anew"
 	@echo "make packages   install what the targets above need beside make test, so that several can run at once"
 	@echo "make lean       results and messages in an environment with ten packages"
+	@echo "make hosts      adapters in the programs that they are for, in an environment with these programs; two minutes"
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
@@ -158,7 +159,7 @@ references: .venv/ready
 datasets: .venv/ready
 	$(RUN) python tests/make_datasets.py $(SHORT)
 
-packages: .venv/ready
+packages: .venv/ready .venv-hosts/ready
 	$(PINNED) $(foreach group,spark docs related mutation bench conformance,-r $(REQUIREMENTS)/$(group).txt)
 
 # uv.lock contains addresses and is not committed; the requirement files contain only package names and versions
@@ -175,6 +176,11 @@ lean: .venv/ready
 	$(UV) pip install -q --python .venv-lean --no-deps --build-constraints $(REQUIREMENTS)/build.txt -e .
 	BAYESCAL_LEAN=.venv-lean/bin/python $(RUN) pytest -q tests/test_lean.py
 
+# the programs with adapters need older versions of some packages, so they are installed beside .venv; their warnings
+# are not errors
+hosts: .venv-hosts/ready
+	.venv-hosts/bin/python -m pytest -q -W default tests/hosts $(PARALLEL) --override-ini addopts=--import-mode=importlib
+
 latest: $(UV)
 	./.ci/test-versions latest $(UV) "$(PYTHON)"
 
@@ -187,6 +193,12 @@ lowest: $(UV)
 	$(PINNED) --build-constraints $(REQUIREMENTS)/build.txt -e .
 	@touch $@
 
+.venv-hosts/ready: pyproject.toml $(REQUIREMENTS)/hosts.txt $(REQUIREMENTS)/build.txt | $(filter .tools/%,$(UV))
+	$(UV) venv -q --clear --python "$(PYTHON)" .venv-hosts
+	$(UV) pip install -q --python .venv-hosts --no-deps -r $(REQUIREMENTS)/hosts.txt
+	$(UV) pip install -q --python .venv-hosts --no-deps --build-constraints $(REQUIREMENTS)/build.txt -e .
+	@touch $@
+
 .tools/bin/uv:
 	python3 -m venv .tools
 	.tools/bin/pip install -q uv -c $(REQUIREMENTS)/build.txt
@@ -194,4 +206,4 @@ lowest: $(UV)
 comma := ,
 
 clean:
-	rm -rf .venv .venv-lean .venv-latest .venv-lowest .tools docs/_build
+	rm -rf .venv .venv-lean .venv-hosts .venv-latest .venv-lowest .tools docs/_build

@@ -1,5 +1,6 @@
 """A result that prints and exports itself: the base of all results that have a table."""
 
+import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import signature
@@ -7,7 +8,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bayescal import _packages, _render
+from bayescal import _metrics, _packages, _render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,13 @@ def shortened[T](labels: Sequence[T], most: int, named: T) -> list[T]:
     """
     kept = list(labels[:most])
     return kept if named in kept or len(labels) <= most else [*kept[:-1], named]
+
+
+def _attribute(result: Any, path: str) -> Any:
+    """Return an attribute of a result, such as "counts.n_rows"; None if it does not exist."""
+    for name in path.split("."):
+        result = getattr(result, name, None)
+    return result
 
 
 class Details:
@@ -171,6 +179,23 @@ class Presented:
         """Return what the JSON document contains besides the rows of the table; nothing by default."""
         return {}
 
+    #: Attributes that are numbers of the whole result, for `metrics`; those that do not exist are left out.
+    _numbers: tuple[str, ...] = ()
+
+    #: Name of the quantity of the table, for `metrics`, if no key of the rows holds it.
+    _quantity_name: str = ""
+
+    def _measured_by(self, **options: Any) -> str:
+        """Return the name of the quantity of the table, for these options of the table."""
+        return self._quantity_name
+
+    def _tables(self, prob: float, **options: Any) -> list[_metrics.Table]:
+        """Return the tables that `metrics` reads."""
+        rows = self._labelled(self._records(prob, **options))
+        table = _metrics.Table(rows, self._index, self._measured_by(**options))
+        numbers = {name.rpartition(".")[-1]: _attribute(self, name) for name in self._numbers}
+        return [*_metrics.nested(numbers | self._more(prob)), table]
+
     @property
     def _one_evaluation(self) -> str:
         """How to choose one of the evaluations of the result, for messages of functions that take one; may be empty."""
@@ -243,6 +268,71 @@ class Presented:
 
             known_keywords("to_frame", options, getattr(type(self), "table", type(self).to_frame))
         return _export.frame(self._labelled(self._records(prob, **options)), self._index, self._columns, prob)
+
+    def metrics(self, prob: float = 0.95, **options: Any) -> dict[str, float]:
+        """Return the numbers of the result as one flat dict, for MLflow, Weights & Biases and other loggers.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `table`: ``estimands=`` of an `Evaluation`, ``estimand=`` of comparisons, groups and classes.
+
+        Returns
+        -------
+        dict of str to float
+            Plain Python floats by name. A name is ``quantity``, ``quantity_column`` or ``label/quantity_column``; see
+            Notes. Numbers that do not exist (NaN) and text are left out, so that a name is absent if its number is.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `prob` is not strictly between 0 and 1, as for `table`, or if two labels have the same name, as ``a b``
+            and ``a_b`` have.
+
+        Notes
+        -----
+        ``ece`` is the posterior mean, as the column ``mean`` of `table` and ``value`` of tests. Other columns follow
+        the name of the quantity:
+
+        - ``ece_sd``, ``ece_low``, ``ece_high``: posterior standard deviation and ends of the interval;
+        - ``ece_plug_in``: the observed value;
+        - ``ece_if_calibrated``: mean of the plug-in value if the classifier were exactly calibrated (``null_mean``).
+
+        Names of the results:
+
+        - `Evaluation`: the quantities of `table`, and ``brier_score``, ``auc`` and ``accuracy`` as far as they exist;
+          ``p_calibrated`` and ``n_rows``. A survival evaluation also has ``horizon`` and ``not_followed``.
+        - Groups, classes and horizons: ``north/ece``, and the numbers of all rows (``ece``), or ``classwise_ece`` and
+          ``marginal_error``.
+        - Comparisons: ``a_minus_b/ece``, with ``_p_left`` (a is better), ``_p_rope`` and ``_p_right`` (b is better), in
+          the order in which the classifiers were given; and ``a/ece``, ``a/p_best``, ``a/rank``.
+        - Choices of bins and models: ``equal-width/15/ece``, ``shrinkage/default/ece``.
+        - `NetBenefit`: ``model/0.1/net_benefit``; `ClinicalSummary`: ``model/net_benefit_at_0.1``; `LossRatio`:
+          ``0.1/loss_ratio``; `Recalibration`: ``intercept``, ``slope``; cumulative statistics: ``kuiper``,
+          ``kuiper_p_value``; `ClassPriors`: ``cat/frequency``; `Plan`: ``rows`` and ``200/share``; streams:
+          ``2026-03-01T00:00:00/plug_in_ece``.
+
+        Names hold letters, digits and ``_ - . : /``. Other characters of labels become ``_``.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> list(ev.metrics(estimands=["ece"]))
+        ['p_calibrated', 'n_rows', 'ece', 'ece_sd', 'ece_low', 'ece_high', 'ece_plug_in', 'ece_if_calibrated']
+        >>> ev.metrics()["ece_plug_in"]
+        0.2
+        """
+        from bayescal import _checks
+
+        prob = _checks.fraction("prob", prob)
+        if options:
+            from bayescal._meant import known_keywords
+
+            known_keywords("metrics", options, getattr(type(self), "table", type(self).metrics))
+        return _metrics.flat(self._tables(prob, **options))
 
     def to_latex(
         self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None, **options: Any
@@ -337,6 +427,29 @@ class Presented:
         ('bayescal.report/1', 'ece', 0.2)
         """
         return json_of(self, path)
+
+    def to_dict(self, **options: Any) -> dict[str, Any]:
+        """Return the document of `to_json` as Python objects.
+
+        Parameters
+        ----------
+        **options
+            As for `to_json`: ``estimand=`` of a `Comparison`.
+
+        Returns
+        -------
+        dict
+            Of dicts, lists, text, floats, integers, booleans and None, which stands for missing numbers.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> ev.to_dict()["table"][0]["plug_in"]
+        0.2
+        """
+        document: dict[str, Any] = json.loads(self.to_json(**options))  # type: ignore[arg-type]  # text without a path
+        return document
 
     def to_html(self, path: str | Path | None = None) -> str | Path:
         """Return the result as one HTML page with pictures, sortable tables and the specification, or write it.

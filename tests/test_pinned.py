@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PINS = ROOT / ".ci" / "requirements"
 #: Requirement files and the dependency groups that each must contain.
-NAMES = ("dev", "lean", "build", "docs", "bench", "conformance", "related", "mutation", "spark")
+NAMES = ("dev", "lean", "build", "docs", "bench", "conformance", "related", "mutation", "spark", "hosts")
 GROUPS = {name: [name] for name in NAMES}
 #: Modules whose distribution has another name.
 DISTRIBUTIONS = {"lazy_loader": "lazy-loader", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
@@ -54,12 +54,18 @@ def test_every_declared_package_is_pinned_to_a_version_it_allows(name):
 
 
 def test_requirement_files_agree_on_every_version():
-    """The files are installed into the same environment."""
+    """The files are installed into the same environment, except for hosts."""
     versions = {}
-    for name in GROUPS:
+    for name in GROUPS.keys() - {"hosts"}:
         for requirement in pinned(name):
             key = canonicalize_name(requirement.name), str(requirement.marker)
             assert versions.setdefault(key, str(requirement.specifier)) == str(requirement.specifier), key
+
+
+def test_the_hosts_conflict_with_every_other_group():
+    """uv then allows the hosts other versions than any other group."""
+    pairs = {frozenset(entry["group"] for entry in pair) for pair in PROJECT["tool"]["uv"]["conflicts"]}
+    assert pairs == {frozenset({"hosts", group}) for group in PROJECT["dependency-groups"].keys() - {"hosts"}}
 
 
 def imported_modules():

@@ -67,6 +67,7 @@ class LossRatio(_presented.Presented):
     of_rows: tuple[str, ...] = ()
 
     _index = ("threshold",)
+    _quantity_name = "loss_ratio"
 
     @property
     def thresholds(self) -> Floats:

@@ -77,6 +77,7 @@ class NetBenefit(_presented.Presented):
     of_rows: tuple[str, ...] = ()
 
     _index = ("model", "threshold")
+    _quantity_name = "net_benefit"
 
     def __getitem__(self, model: object) -> NoReturn:
         """Raise an error that says what has one entry per model."""

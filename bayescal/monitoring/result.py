@@ -205,6 +205,8 @@ class Evidence(_presented.Presented):
 
     _index = ("window",)
     _columns = ("n_rows", "value", "log_value", "p_value")
+    _numbers = ("raised",)
+    _quantity_name = "e_value"
 
     def __len__(self) -> int:
         """Number of windows."""
@@ -412,6 +414,7 @@ class ConfidenceSequence(_presented.Presented):
 
     _index = ("window",)
     _columns = ("n_rows", "plug_in", "low", "high")
+    _quantity_name = "ece"
 
     def __len__(self) -> int:
         """Number of windows."""

@@ -124,6 +124,7 @@ class Plan(_presented.Presented):
         return self.curve(**options)
 
     _index = ("rows",)
+    _numbers = ("rows",)
 
     @property
     def _columns(self) -> tuple[str, ...]:  # type: ignore[override]  # depends on the goal

@@ -28,6 +28,9 @@ class Choices[K, E](_presented.Presented):
     _the_choice: ClassVar[str]
     _one: ClassVar[str]
 
+    def _measured_by(self, **options: Any) -> str:
+        return self.estimand.name
+
     def __getitem__(self, choice: K) -> E:
         """Return the evaluation of a choice."""
         if choice not in self.evaluations:

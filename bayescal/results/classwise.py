@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _arviz, _checks, _render
 from bayescal._loops import in_threads
 from bayescal._meant import public
+from bayescal._metrics import Table
 from bayescal.data.reading import reading_of
 from bayescal.draws import Draws
 from bayescal.estimands import errors
@@ -240,6 +241,17 @@ class ClasswiseEvaluation(Evaluations):
         names += [f"class {label}" for label in self.classes]
         rows = zip(draws, names, self._with_means(plug_in), self._with_means(null_mean), strict=True)
         return [wording.table_row(quantity, name, prob, *values) for quantity, name, *values in rows]
+
+    def _tables(self, prob: float, **options: Any) -> list[Table]:
+        """Return the means over classes, and the numbers of each class."""
+        estimand = options.get("estimand", "ece")
+        rows, names = self.table(prob, estimand=estimand), self._names_of_means(estimand)
+        means = [row | {"quantity": name} for row, name in zip(rows, names, strict=False)]
+        classes = [row | {"class": label} for label, row in zip(self.classes, rows[2:], strict=True)]
+        return [
+            Table(means, ("quantity",)),
+            Table(classes, ("class",), self._measured_by(estimand=estimand)),
+        ]
 
     def _plug_in_and_null_mean(self, estimand: EstimandLike) -> tuple[Floats, Floats]:
         """Return the plug-in value of each class, and the mean of its null distribution."""

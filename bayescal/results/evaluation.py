@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._meant import no_attribute, public
+from bayescal._metrics import Table
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand, UnavailableError
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 MOST_SHOWN = 21
 #: Together with the seed of the bins, this number seeds the draws of the mean losses within bins.
 WITHIN_BINS = 1
+#: Quantities of `metrics` besides those of the table.
+SCORES = ("brier_score", "auc", "accuracy")
 
 
 @public
@@ -397,6 +400,14 @@ class Evaluation(ModelChecks, _presented.Presented):
             Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows.
         """
         return [self.row(estimand, prob) for estimand in self._chosen(estimands)]
+
+    _numbers = ("p_calibrated", "counts.n_rows")
+
+    def _tables(self, prob: float, **options: Any) -> list[Table]:
+        scores: list[Estimand] = []
+        if options.get("estimands") is None:
+            scores = [each for each in registered().values() if each.name in SCORES and each.available(self.counts)]
+        return [*super()._tables(prob, **options), Table([self.row(each, prob) for each in scores], ("quantity",))]
 
     def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
         """One row of a table, for any estimand.

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._meant import public
+from bayescal._metrics import Table
 from bayescal.data.groups import UNNAMED, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar
@@ -196,6 +197,11 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         """
         labels = self.in_order(estimand, order)
         return [{"group": label} | _row(self.groups[label], prob, estimand) for label in labels]
+
+    def _tables(self, prob: float, **options: Any) -> list[Table]:
+        """Return the numbers of all rows, and those of each group."""
+        of_all = self.overall.table(prob, estimands=[options.get("estimand", "ece")])
+        return [Table(of_all, ("quantity",)), *super()._tables(prob, **options)]
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal._arrays import Floats
+from bayescal._metrics import Table
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
@@ -205,6 +206,9 @@ class Joint(Labelled, _presented.Presented):
     def _record(self, estimand: EstimandLike | None) -> Estimand:
         """Return the record of an estimand; by default of the ECE."""
         return as_estimand("ece" if estimand is None else estimand)
+
+    def _measured_by(self, **options: Any) -> str:
+        return self._record(options.get("estimand")).name
 
     def _rope(self) -> float:
         return ROPE
@@ -450,6 +454,13 @@ class Joint(Labelled, _presented.Presented):
 
 class Judged(Joint):
     """Joint draws, and the best evaluation against the second best in words."""
+
+    def _tables(self, prob: float, **options: Any) -> list[Table]:
+        """Return each classifier, and the pairs in the given order, which does not depend on the data."""
+        name, estimand = self._measured_by(**options), options.get("estimand")
+        pairs = self._rows(combinations(self.labels, 2), prob, estimand)
+        each = Table(self.each(prob, estimand=estimand), (self.axis,), name)
+        return [each, Table(pairs, ("first", "second"), name)]
 
     @abstractmethod
     def _words(self, estimand: EstimandLike | None) -> str:

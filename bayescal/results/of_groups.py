@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from bayescal import _checks, _presented
 from bayescal._invalid import errors_of
+from bayescal._metrics import Table
+from bayescal.estimands.registry import as_estimand
 
 #: Orders of groups in tables.
 ORDERS = ("worst first", "given")
@@ -57,6 +59,10 @@ class OfRows(Protocol):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data."""
 
+    def _measured_by(self, **options: Any) -> str: ...
+
+    def _tables(self, prob: float, **options: Any) -> list[Table]: ...
+
 
 class ByLabel[R](_presented.Presented, Mapping[Any, R]):
     """One result per label, such as a group, a class or a horizon; a mapping from labels."""
@@ -69,6 +75,9 @@ class ByLabel[R](_presented.Presented, Mapping[Any, R]):
     def _members(self) -> dict[Any, R]:
         results: dict[Any, R] = getattr(self, self._results)
         return results
+
+    def _measured_by(self, **options: Any) -> str:
+        return as_estimand(options.get("estimand", "ece")).name
 
     def __getitem__(self, label: Any) -> R:
         _checks.label(self._label, label, tuple(self._members))
@@ -90,6 +99,13 @@ class OfGroups[R: OfRows](ByLabel[R]):
     name: str
 
     _label, _results = "group", "groups"
+
+    def _measured_by(self, **options: Any) -> str:
+        return self.overall._measured_by()
+
+    def _tables(self, prob: float, **options: Any) -> list[Table]:
+        """Return the numbers of all rows, and those of each group."""
+        return [*self.overall._tables(prob), *super()._tables(prob, **options)]
 
     def _badness(self, of_group: R) -> float:
         """Return the number by which groups are ordered, the largest first."""

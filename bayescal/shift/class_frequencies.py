@@ -84,6 +84,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
 
     _index = ("class",)
     _columns = ("mean", "sd", "low", "high", "source", "n_source", "worth")
+    _quantity_name = "frequency"
 
     @property
     def classes(self) -> tuple[Any, ...]:

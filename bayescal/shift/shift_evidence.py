@@ -59,6 +59,7 @@ class ShiftEvidence(Presented):
     label_shift: ShiftTest
 
     _index = ("cell",)
+    _quantity_name = "difference"
 
     @cached_property
     def total_variation(self) -> Draws:

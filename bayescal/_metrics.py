@@ -1,0 +1,91 @@
+"""Numbers of tables as a flat dict with names, for programs that log metrics."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from numbers import Real
+from typing import Any, NamedTuple
+
+from bayescal._invalid import quoted
+
+#: Keys of a row that hold the name of its quantity; the other keys of an index are labels.
+NAMING = ("quantity", "statistic", "part")
+#: Columns whose names follow that of the quantity if rows are named after labels only.
+_OF_QUANTITY = re.compile(
+    r"mean|value|sd|low|high|plug_in|null_mean|observed|adapted|(p_(left|rope|right)|population|spread)\w*"
+)
+#: Columns that describe the rows of a label if each row is one of several quantities.
+_OF_LABEL = {"rows", "threshold"}
+#: Ends of names; those of other columns are the columns.
+_ENDS = {"mean": "", "value": "", "null_mean": "if_calibrated"}
+
+
+class Table(NamedTuple):
+    """Rows of a table, the keys that identify a row, and the name of their quantity if no key holds it."""
+
+    rows: Iterable[Mapping[str, Any]]
+    keys: Sequence[str] = ()
+    quantity: str = ""
+
+
+def flat(tables: Iterable[Table]) -> dict[str, float]:
+    """Return the numbers of tables by name; text and missing numbers are left out.
+
+    Raises ValueError if two labels have the same name.
+
+    >>> rows = [{"group": "north", "n_rows": 5, "mean": 0.1, "low": 0.02, "plug_in": float("nan")}]
+    >>> flat([Table(rows, ["group"], "ece")])
+    {'north/n_rows': 5.0, 'north/ece': 0.1, 'north/ece_low': 0.02}
+    """
+    numbers: dict[str, float] = {}
+    labels_of: dict[str, tuple[Any, ...]] = {}
+    for rows, keys, quantity in tables:
+        naming = next((key for key in NAMING if key in keys), None)
+        for row in rows:
+            labels = tuple(row[key] for key in keys if key != naming)
+            prefix = ("_minus_" if "second" in keys else "/").join(map(_name, labels))
+            if labels_of.setdefault(prefix, labels) != labels:
+                one, other = (quoted(each[0] if len(each) == 1 else each) for each in (labels_of[prefix], labels))
+                raise ValueError(
+                    f"`metrics` needs labels that differ in letters, digits and _ - . : alone; {one} and {other} would "
+                    f"both be named {quoted(prefix)}. Rename one of them."
+                )
+            of_row = quantity if naming is None else row[naming]
+            of_row = of_row and _name(of_row).casefold()
+            for column, value in row.items():
+                if column in keys or not isinstance(value, Real) or math.isnan(value):
+                    continue
+                alone = column in _OF_LABEL if naming else not (of_row and _OF_QUANTITY.fullmatch(column))
+                words = [column] if alone else [of_row, _ENDS.get(column, column)]
+                numbers["/".join(filter(None, [prefix, "_".join(filter(None, words))]))] = float(value)
+    return numbers
+
+
+def nested(record: Mapping[str, Any]) -> list[Table]:
+    """Return the numbers of a record as tables: single numbers, and records of numbers at any depth.
+
+    >>> flat(nested({"horizon": 5.0, "tests": {"no_shift": {"p_value": 0.1}}, "rows": [1, 2]}))
+    {'horizon': 5.0, 'no_shift_p_value': 0.1}
+    """
+    tables = [Table([{key: value for key, value in record.items() if isinstance(value, Real)}])]
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            tables.append(Table([{"quantity": key, **value}], ("quantity",)))
+            tables += nested({name: each for name, each in value.items() if isinstance(each, Mapping)})
+    return tables
+
+
+def _name(label: Any) -> str:
+    """Return a label as part of a name, with letters, digits and _ - . : only.
+
+    >>> _name("New York"), _name(0.5), _name(("a", 1)), _name(".."), _name("")
+    ('New_York', '0.5', 'a_1', '__', '_')
+    """
+    if isinstance(label, tuple):
+        return "_".join(map(_name, label))
+    text = label.isoformat() if isinstance(label, date) else str(label)
+    if isinstance(label, float) and label.is_integer():
+        text = f"{label:.0f}"
+    name = re.sub(r"[^\w.:-]", "_", text) or "_"
+    return name if name.strip(".") else "_" * len(name)
