@@ -1,9 +1,10 @@
 """Logs of evaluations of language models, read as their programs write them.
 
-`lm_eval` reads the files ``samples_*.jsonl`` of lm-evaluation-harness, and `inspect` the logs of Inspect, ``.eval`` and
-``.json``. Both return `Answers`: for each answer whether it was right, its confidence, its subject, its question, its
-epoch and its model. `Answers.rows` gives the arguments of `bayescal.evaluate`, and `matched` those of
-`bayescal.compare` for several models on the same questions. None of the programs needs to be installed.
+`lm_eval` reads the files ``samples_*.jsonl`` of lm-evaluation-harness, `inspect` the logs of Inspect, ``.eval`` and
+``.json``, and `json_lines` those of other programs. All return `Answers`: for each answer whether it was right, its
+confidence, its subject, its question, its epoch and its model. `Answers.rows` gives the arguments of
+`bayescal.evaluate`, and `matched` those of `bayescal.compare` for several models on the same questions. None of the
+programs needs to be installed.
 
 Examples
 --------

@@ -34,6 +34,8 @@ class Answers:
         and model, and each its own question.
     epoch : array-like of int, shape (n_answers,), optional
         Number of the repetition of a question, from 1. By default 1.
+    cluster : array-like of str, shape (n_answers,), optional
+        Cluster of the question, such as the text that it is about. By default each question is a cluster.
     dropped, wrong : int, default 0
         Number of missing answers that were left out, and that count as wrong.
     remarks : sequence of str, optional
@@ -57,6 +59,7 @@ class Answers:
     question: Array = field(default=None)  # type: ignore[arg-type]
     epoch: Array = field(default=None)  # type: ignore[arg-type]
     model: Array = field(default=None)  # type: ignore[arg-type]
+    cluster: Array = field(default=None)  # type: ignore[arg-type]
     dropped: int = 0
     wrong: int = 0
     remarks: Sequence[str] = ()
@@ -67,7 +70,7 @@ class Answers:
         defaults["question"] = np.arange(n).astype(str)
         for name in COLUMNS:
             column = getattr(self, name)
-            values = defaults[name] if column is None else np.asarray(column)
+            values = defaults.get(name, self.question) if column is None else np.asarray(column)
             object.__setattr__(self, name, values.astype(bool) if name == "correct" else values)
         _checks.same_length(COLUMNS, [len(getattr(self, name)) for name in COLUMNS])
         if n:
@@ -112,8 +115,8 @@ class Answers:
         Returns
         -------
         dict
-            ``y_true``, ``y_prob`` and ``target="confidence"``; ``by`` if there are several subjects; ``cluster``, the
-            question, if a question has several epochs, because its answers depend on each other.
+            ``y_true``, ``y_prob`` and ``target="confidence"``; ``by`` if there are several subjects; ``cluster`` if
+            a cluster has several answers, as a question with several epochs, because they depend on each other.
 
         Raises
         ------
@@ -131,11 +134,11 @@ class Answers:
         arguments = {"y_true": self.correct, "y_prob": self.confidence, "target": "confidence"}
         if by is not None and len(self.subjects) > 1:
             arguments["by"] = self.subject
-        return arguments | ({"cluster": self.question} if self._repeated else {})
+        return arguments | ({"cluster": self.cluster} if self._clustered else {})
 
     @property
-    def _repeated(self) -> bool:
-        return len(set(self.question.tolist())) < len(self)
+    def _clustered(self) -> bool:
+        return len(set(self.cluster.tolist())) < len(self)
 
     def _require_one_model(self) -> None:
         if len(self.models) > 1:
@@ -153,7 +156,7 @@ class Answers:
 
 
 #: Columns of `Answers`.
-COLUMNS = tuple(each.name for each in fields(Answers))[:6]
+COLUMNS = tuple(each.name for each in fields(Answers))[:7]
 
 
 @public
@@ -173,8 +176,8 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
     Returns
     -------
     dict
-        ``y_true`` and ``y_prob``, which map names to columns, and ``target="confidence"``; ``cluster``, the question,
-        if questions have several epochs; ``by``, the subject, if it is asked for.
+        ``y_true`` and ``y_prob``, which map names to columns, and ``target="confidence"``; ``cluster`` if
+        clusters have several answers; ``by``, the subject, if it is asked for.
 
     Raises
     ------
@@ -226,7 +229,7 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
     of_rows = each._rows(orders[first])
     if by is not None:
         arguments["by"] = of_rows.subject
-    return arguments | ({"cluster": of_rows.question} if of_rows._repeated else {})
+    return arguments | ({"cluster": of_rows.cluster} if of_rows._clustered else {})
 
 
 def _place(question: str, epoch: int) -> str:

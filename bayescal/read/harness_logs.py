@@ -38,6 +38,7 @@ def lm_eval(
     pattern: str = STATED,
     percent: bool = False,
     subject: str | None = None,
+    cluster: str | None = None,
     abstain: str = "refuse",
 ) -> Answers:
     r"""Read the samples that lm-evaluation-harness writes with ``--log_samples``.
@@ -67,6 +68,8 @@ def lm_eval(
         Whether confidences without a percent sign are percentages too.
     subject : str, optional
         Path of the subject in a record, as in ``"doc.subject"``. By default the task.
+    cluster : str, optional
+        Path of the cluster, as in ``"doc.passage"``: questions about one text depend on each other.
     abstain : {"refuse", "drop", "wrong"}, default "refuse"
         What to do with missing answers: those whose filter found none, or that state no confidence. ``drop`` leaves
         them out, ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them.
@@ -106,6 +109,7 @@ def lm_eval(
     require_abstain(abstain)
     read_confidence = stated(pattern, percent)
     columns: dict[str, list[Any]] = {name: [] for name in ("correct", "confidence", "subject", "question", "model")}
+    columns |= {"cluster": []} if cluster is not None else {}
     files: list[str] = []
     unread = 0
     for path in log_files(paths, ["samples_*.jsonl"], "samples of lm-evaluation-harness"):
@@ -127,8 +131,12 @@ def lm_eval(
             right = np.where(invalid, math.nan, grades)
         columns["correct"].extend(right)
         columns["confidence"].extend(certain)
-        columns["subject"].extend(task if subject is None else str(_subject_of(e, subject, path)) for e in records)
+        columns["subject"].extend(
+            task if subject is None else str(_required("subject", e, subject, path)) for e in records
+        )
         columns["question"].extend(f"{task}/{each.get('doc_id')}" for each in records)
+        if cluster is not None:
+            columns["cluster"].extend(str(_required("cluster", each, cluster, path)) for each in records)
         columns["model"].extend([model] * len(records))
         files.extend([path.name] * len(records))
     columns["epoch"] = [1] * len(files)
@@ -141,10 +149,10 @@ def lm_eval(
     return Answers(**(vars(answers) | {"remarks": (*answers.remarks, remark)}))
 
 
-def _subject_of(record: Record, steps: str, path: Path) -> Any:
+def _required(name: str, record: Record, steps: str, path: Path) -> Any:
     if (value := value_at(record, steps)) is None:
         raise ValueError(
-            f"`subject` must be in every record; document {record.get('doc_id')} of '{path.name}' has no {steps!r}. "
+            f"`{name}` must be in every record; document {record.get('doc_id')} of '{path.name}' has no {steps!r}. "
             f"Its keys are {quoted(list(record))}."
         )
     return value

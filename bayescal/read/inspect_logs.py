@@ -33,6 +33,7 @@ def inspect(
     partial: str = "refuse",
     abstained: str | Sequence[Any] = "N",
     subject: str | None = None,
+    cluster: str | None = None,
     abstain: str = "refuse",
 ) -> Answers:
     """Read logs of Inspect (inspect_ai), ``.eval`` or ``.json``.
@@ -61,6 +62,9 @@ def inspect(
         missing too.
     subject : str, optional
         Path of the subject in a sample, as in ``"metadata.subject"``. By default the task.
+    cluster : str, optional
+        Path of the cluster, as in ``"metadata.passage"``: questions about one text depend on each other. By default the
+        answers to one question are a cluster.
     abstain : {"refuse", "drop", "wrong"}, default "refuse"
         What to do with missing answers: those without a grade, or without a confidence. ``drop`` leaves them out;
         ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them. The accuracy of
@@ -99,8 +103,8 @@ def inspect(
     for path in log_files(paths, ["*.eval", "*.json"], "logs of Inspect"):
         header, of_log = _read(path)
         task, model = str(value_at(header, "eval.task")), str(value_at(header, "eval.model"))
-        if lacking := _lacking(header, len(of_log)):
-            incomplete.append((lacking, path.name, str(header.get("status"))))
+        if n_lacking := _lacking(header, len(of_log)):
+            incomplete.append((n_lacking, path.name, str(header.get("status"))))
         for sample in of_log:
             samples.append(sample)
             columns["subject"].append(task if subject is None else value_at(sample, subject))
@@ -112,11 +116,14 @@ def inspect(
     if not samples:
         raise ValueError("the logs hold no samples.")
     places = [f"sample {quoted(e.get('id'))} in '{file}'" for e, file in zip(samples, files, strict=True)]
-    if subject is not None and None in columns["subject"]:
-        raise ValueError(
-            f"`subject` must be in every sample; {places[columns['subject'].index(None)]} has no {subject!r}."
-        )
-    columns["subject"] = [str(each) for each in columns["subject"]]
+    if cluster is not None:
+        columns["cluster"] = [value_at(each, cluster) for each in samples]
+    for column, path_within in (("subject", subject), ("cluster", cluster)):
+        if path_within is not None and None in columns[column]:
+            lacking = places[columns[column].index(None)]
+            raise ValueError(f"`{column}` must be in every sample; {lacking} has no {path_within!r}.")
+        if column in columns:
+            columns[column] = [str(each) for each in columns[column]]
     name, steps = _score(samples, scorer)
     columns["correct"] = graded([value_at(each, steps) for each in samples], partial, no_answer, places)
     place = confidence or _place_of_confidence(samples, name, read_confidence)
