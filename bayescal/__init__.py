@@ -17,6 +17,7 @@ Each topic is a module, whose docstring has an example:
 * `scores`: proper scores of all classes, and decompositions
 * `estimands`: the quantities of an evaluation, and how to add one
 * `verify`: the models in PyMC, and comparisons with Markov chains
+* `read`: logs of evaluations of language models
 * `plugins`: adapters for programs in which people evaluate classifiers
 * `datasets`: predictions of three classifiers on three data sets
 

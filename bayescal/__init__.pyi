@@ -29,6 +29,7 @@ from . import estimands as estimands
 from . import monitoring as monitoring
 from . import planning as planning
 from . import plugins as plugins
+from . import read as read
 from . import scores as scores
 from . import shift as shift
 from . import survival as survival

@@ -141,7 +141,7 @@ def named_columns(
     """
     sources = _sources(files, key)
     n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))
-    names = _file_names(files) if len(files) > 1 else [""] * n_classifiers
+    names = file_names(files) if len(files) > 1 else [""] * n_classifiers
     classifiers: dict[str, ModelColumns] = {}
     for source, text, label, file_name in zip(
         *(_repeated(each, n_classifiers) for each in (sources, texts, labels)), names, strict=True
@@ -194,7 +194,7 @@ def _sources(files: Sequence[Path], key: str | None) -> list[Source]:
     return [open_source(file) for file in files]
 
 
-def _file_names(files: Sequence[Path]) -> list[str]:
+def file_names(files: Sequence[Path]) -> list[str]:
     """Return names that differ: stems of the files, their full names, names with the folder, or paths."""
     stems = [Path(file.name.removesuffix(".gz")).stem for file in files]
     within = [f"{file.resolve().parent.name}/{stem}" for file, stem in zip(files, stems, strict=True)]

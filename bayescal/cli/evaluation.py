@@ -73,7 +73,7 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     columns = columns_of(options)
     keywords = keywords_of(evaluate, *records) | {"logits": options.logits}
     keywords["target"] = keywords["target"] or columns.target
-    estimands = _estimands(keywords.pop("estimand", None), keywords["by"] or keywords["target"] == "classwise")
+    estimands = chosen_estimands(keywords.pop("estimand", None), keywords["by"] or keywords["target"] == "classwise")
     _check_groups(keywords["by"], columns, keywords["target"])
     checked_pooling(keywords["pooling"], groups=keywords["by"] is not None, model=keywords["model"])
     stream = columns.open(file, keywords["by"])
@@ -83,7 +83,7 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     return EvaluatedFile(evaluation, parameters, notes, estimands)
 
 
-def _estimands(keys: list[str] | None, several: Any) -> list[Estimand] | None:
+def chosen_estimands(keys: list[str] | None, several: Any) -> list[Estimand] | None:
     """Return the estimands that are named, before files are read; `several`: the result has several evaluations."""
     if keys is None:
         return None
@@ -104,7 +104,7 @@ def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> 
     keywords = keywords_of(evaluate_counts, *records)
     names = keywords.pop("estimand", None)
     counts = read_counts(file, keywords.pop("bins", None))
-    estimands = _estimands(names, isinstance(counts, ClasswiseCounts))
+    estimands = chosen_estimands(names, isinstance(counts, ClasswiseCounts))
     evaluation = evaluate_counts(counts, **keywords)
     one = counts.by_class[0] if isinstance(counts, ClasswiseCounts) else counts
     parameters = {"file": file.name, "rows": counts.n_rows, **settings(one, keywords, len(one.bins))}

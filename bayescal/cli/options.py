@@ -12,6 +12,7 @@ import typer
 
 #: Panels of the help pages.
 COLUMNS, QUESTION, MODEL, OUTPUT = "Columns of FILE", "Question", "Model", "Output"
+LOGS = "Logs of language models"
 GOAL = "Goal"
 
 
@@ -73,6 +74,13 @@ FILE = (
     "Predictions, one per row, as Parquet, CSV, TSV or JSON lines (recognised by content); text may be gzipped. Fields "
     "within JSON objects are named with dots, as in scores.value."
 )
+ReportFiles = Annotated[
+    list[Path],
+    argument(
+        f"{FILE} Or counts that `bayescal count` saved. Several files are groups, unless --by names a column. "
+        "Folders and logs of language models: --format."
+    ),
+]
 ReportFile = Annotated[Path, argument(f"{FILE} Or counts that `bayescal count` saved.")]
 CountFiles = Annotated[list[Path], argument(f"{FILE} The rows of several files are counted together.")]
 MergeFiles = Annotated[list[Path], argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
@@ -180,6 +188,46 @@ class GroupOptions(Options):
             QUESTION,
             "NAME",
             "With --by, how groups borrow strength from each other: none (default), partial, or complete.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class LogOptions(Options):
+    """Logs of language models, whose answers may be missing."""
+
+    format: Annotated[
+        str | None,
+        option(
+            LOGS,
+            "NAME",
+            "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, which "
+            "is the default with the options below. --correct is then the score, --confidence a path, --by the path of "
+            "the subject; each subject is a group, and each question a cluster.",
+        ),
+    ] = None
+    filter: Annotated[str | None, option(LOGS, "NAME", "With lm-eval: the filter of the answers.")] = None
+    pattern: Annotated[
+        str | None,
+        option(LOGS, "REGEX", "The confidence in a text; its first group is the number. By default 'Confidence: 90%'."),
+    ] = None
+    percent: Annotated[
+        bool,
+        typer.Option("--percent", rich_help_panel=LOGS, help="Confidences without a percent sign are percentages."),
+    ] = False
+    partial: Annotated[
+        str | None, option(LOGS, "NAME", "What partial credit counts as: refuse (default), wrong or right.")
+    ] = None
+    abstained: Annotated[
+        list[str] | None, option(LOGS, "GRADE", "Grade of an answer that abstains; N by default. Repeat for several.")
+    ] = None
+    abstain: Annotated[
+        str | None,
+        option(
+            LOGS,
+            "NAME",
+            "What to do with missing answers, which abstain or have no confidence: refuse (default), drop or wrong. A "
+            "note counts them.",
         ),
     ] = None
 

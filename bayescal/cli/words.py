@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 #: Arguments of the library whose option has another name.
 OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE", "thresholds": "--threshold"}
+OPTION_OF |= {
+    "paths": "FILE",
+    "filter_name": "--filter",
+    "scorer": "--correct",
+    "score": "--correct",
+    "subject": "--by",
+}
 OPTIONS = (
     "classes",
     "target",
@@ -40,6 +47,7 @@ OPTIONS = (
 )
 OPTIONS += ("horizon", "cause", "shift", "using")
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
+OPTIONS += ("correct", "confidence", "pattern", "percent", "partial", "abstained", "abstain")
 OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulations")
 #: Calls that messages suggest, and their words on the command line.
 CALLS = {

@@ -6,6 +6,7 @@ from bayescal.cli.options import (
     CompareFiles,
     CompareOutputOptions,
     CompareQuestionOptions,
+    LogOptions,
     ModelOptions,
 )
 
@@ -23,6 +24,8 @@ EXAMPLES = """\b
   bayescal compare patients.csv --label died --prob old --prob new --by site
 [dim]one file per classifier, with rows in any order; the column id identifies them[/]
   bayescal compare old.parquet new.parquet --key id --label won --prob p
+[dim]two models on the same questions, in logs as the programs write them[/]
+  bayescal compare results/old results/new --format lm-eval
 [dim]two assistants that answered the same questions: whose confidence is calibrated better?[/]
   bayescal compare a.jsonl b.jsonl --key question --correct right \\
       --confidence score
@@ -34,6 +37,7 @@ def compare(
     columns: ColumnOptionsPerClassifier,
     question: CompareQuestionOptions,
     model: ModelOptions,
+    logs: LogOptions,
     outputs: CompareOutputOptions,
 ) -> Job:
     """Compare classifiers on the same rows: which is better calibrated, by how much, and how certain is that?
@@ -43,9 +47,9 @@ def compare(
     All classifiers are in one file, or each has its own file and --key names the column that matches the rows.
     With --by, compares over data sets: the mean difference over those in the column, and over a population of them.
     """
-    from bayescal.cli.comparison import compare_files
+    from bayescal.cli.logs import compare_any
 
-    return Job(lambda: compare_files(files, columns, question, model), outputs.given(), files, outputs.details)
+    return Job(lambda: compare_any(files, columns, question, model, logs), outputs.given(), files, outputs.details)
 
 
 COMMAND = Command(compare, EXAMPLES, "bayescal.analyses.compare.compare")

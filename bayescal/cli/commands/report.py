@@ -1,7 +1,15 @@
 """``bayescal report``: evaluates the predictions in a file."""
 
 from bayescal.cli.command import Command, Job
-from bayescal.cli.options import ColumnOptions, GroupOptions, ModelOptions, OutputOptions, QuestionOptions, ReportFile
+from bayescal.cli.options import (
+    ColumnOptions,
+    GroupOptions,
+    LogOptions,
+    ModelOptions,
+    OutputOptions,
+    QuestionOptions,
+    ReportFiles,
+)
 
 EXAMPLES = """\b
 [bold]Examples[/]
@@ -19,6 +27,9 @@ EXAMPLES = """\b
       --classes paid,default
 [dim]answers of a language model: whether each was right, and its confidence[/]
   bayescal report answers.jsonl --correct correct --confidence confidence
+[dim]logs as the programs write them: each subject, and all questions[/]
+  bayescal report results/my-model --format lm-eval
+  bayescal report logs --format inspect --correct match --abstain wrong
 [dim]one evaluation per hospital, in one pass over the file[/]
   bayescal report patients.parquet --label died --prob risk --by hospital
 [dim]the same for small hospitals, which borrow strength from each other[/]
@@ -33,11 +44,12 @@ EXAMPLES = """\b
 
 
 def report(
-    file: ReportFile,
+    files: ReportFiles,
     columns: ColumnOptions,
     groups: GroupOptions,
     question: QuestionOptions,
     model: ModelOptions,
+    logs: LogOptions,
     outputs: OutputOptions,
 ) -> Job:
     """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
@@ -50,9 +62,11 @@ def report(
 
     The file is read in parts and may be larger than memory.
     """
-    from bayescal.cli.evaluation import evaluate_file
+    from bayescal.cli.logs import report_files
 
-    return Job(lambda: evaluate_file(file, columns, groups, question, model), outputs.given(), [file], outputs.details)
+    return Job(
+        lambda: report_files(files, columns, logs, groups, question, model), outputs.given(), files, outputs.details
+    )
 
 
 COMMAND = Command(report, EXAMPLES, "bayescal.evaluate.evaluate")

@@ -56,12 +56,24 @@ class JsonLines(Text):
         return column in self.columns or self._path_of(column) is not None
 
     def beginning_with(self, prefix: str) -> tuple[str, ...]:
-        """Return the keys that begin with a prefix; if there are none, the paths that do."""
+        """Return the keys that begin with a prefix; if there are none, the paths that do.
+
+        A star stands for all keys of an object or indexes of a list, as in ``choices.*.logprob``.
+        """
+        before, star, after = prefix.partition(".*.")
+        if star and self.has(before):
+            paths = (f"{before}.{name}.{after}" for name in self._fields(self._steps(before)))
+            return tuple(path for path in paths if self.has(path))
         parent, dot, beginning = prefix.rpartition(".")
         if (columns := super().beginning_with(prefix)) or not dot or not self.has(parent):
             return columns
         fields = self._fields(self._steps(parent))
         return tuple(f"{parent}.{name}" for name in fields if name.startswith(beginning))
+
+    def ending(self, column: str, prefix: str) -> str:
+        """Return what follows a prefix in the name of a column, or what is in the place of its star."""
+        before, _, after = prefix.partition(".*.")
+        return column.removeprefix(f"{before}.").removesuffix(f".{after}") if after else super().ending(column, prefix)
 
     def _require(self, columns: Iterable[str]) -> None:
         for column in columns:

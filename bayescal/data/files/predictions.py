@@ -46,7 +46,7 @@ def class_columns(
             f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {matches}."
             f"{near} {source.columns_sentence}"
         )
-    endings = [c.removeprefix(prefix) for c in columns]
+    endings = [source.ending(c, prefix) for c in columns]
     numbers = as_integers(endings)
     if numbers is None:
         _endings_name_classes(prefix, columns, endings)
@@ -58,7 +58,8 @@ def class_columns(
     if classes is None:
         return tuple(columns), named_classes(endings)
     if set(classes) == set(endings):
-        columns = [prefix + name for name in classes]
+        of_class = dict(zip(endings, columns, strict=True))
+        columns = [of_class[name] for name in classes]
     elif numbers is None or len(classes) != len(columns):
         raise ValueError(
             f"`classes` {quoted(list(classes))} must be the classes that the columns name, {quoted(endings)}"

@@ -159,6 +159,10 @@ class Source(ABC):
         """Return the columns whose names begin with a prefix."""
         return tuple(name for name in self.columns if name.startswith(prefix))
 
+    def ending(self, column: str, prefix: str) -> str:
+        """Return what follows a prefix in the name of a column."""
+        return column.removeprefix(prefix)
+
     def _sql(self, column: str, kind: Kind) -> str:
         return {"number": self._number, "log": self._number, "label": self._label, "text": self._text}[kind](column)
 

@@ -1,0 +1,215 @@
+"""Logs of language models, and several files of predictions -> the evaluation or comparison of them."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayescal._checks import did_you_mean
+from bayescal.analyses.compare import compare
+from bayescal.analyses.groups import checked_pooling
+from bayescal.cli.columns import columns_of, file_names, group_column
+from bayescal.cli.comparison import ComparedDatasets, ComparedFiles, compare_files
+from bayescal.cli.evaluation import EvaluatedFile, chosen_estimands, evaluate_file
+from bayescal.cli.keywords import keywords_of, parse_classes, settings
+from bayescal.cli.options import (
+    ColumnOptions,
+    ColumnOptionsPerClassifier,
+    CompareQuestionOptions,
+    LogOptions,
+    ModelOptions,
+    Options,
+    given_in,
+    refuse,
+)
+from bayescal.cli.words import file_named, say, translated
+from bayescal.data.files.predictions import Rows
+from bayescal.estimands.registry import as_scalar
+from bayescal.evaluate import evaluate
+from bayescal.read.answers import Answers, matched
+from bayescal.read.harness_logs import lm_eval
+from bayescal.read.inspect_logs import inspect
+from bayescal.read.record_lines import json_lines
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.over_datasets import ComparisonOverDatasets
+
+#: Formats of logs: the function that reads them, its keyword for --correct, and options that it takes.
+FORMATS: dict[str, tuple[Callable[..., Answers], str, tuple[str, ...]]] = {
+    "lm-eval": (lm_eval, "score", ("filter", "pattern", "percent", "abstain")),
+    "inspect": (inspect, "scorer", ("pattern", "percent", "partial", "abstained", "abstain")),
+    "json-lines": (json_lines, "correct", ("pattern", "percent", "partial", "abstained", "abstain")),
+}
+JSON_LINES = "json-lines"
+
+
+def report_files(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions, *records: Options) -> EvaluatedFile:
+    """Evaluate one file, several files, or logs; `records` state groups, target, bins, model, draws and seed."""
+    if logs.given():
+        return _evaluate_logs(files, columns, logs, *records)
+    if len(files) == 1:
+        return evaluate_file(files[0], columns, *records)
+    return _evaluate_several(files, columns, *records)
+
+
+def compare_any(
+    files: Sequence[Path],
+    columns: ColumnOptionsPerClassifier,
+    question: CompareQuestionOptions,
+    model: ModelOptions,
+    logs: LogOptions,
+) -> ComparedFiles | ComparedDatasets:
+    """Compare classifiers in files, or language models in logs."""
+    if logs.given():
+        return _compare_logs(files, columns, question, model, logs)
+    return compare_files(files, columns, question, model)
+
+
+def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None) -> Answers:
+    """Read logs with the options of the command line; show remarks on them as notes.
+
+    `by` is the path of the subject.
+    """
+    name = logs.format or JSON_LINES
+    if name not in FORMATS:
+        raise ValueError(f"--format must be one of {', '.join(FORMATS)}, not {name!r}.{did_you_mean(name, FORMATS)}")
+    read, score, taken = FORMATS[name]
+    options = logs.given()
+    refuse({key: 0 for key in options if key not in (*taken, "format")}, f"with --format {name}")
+    named = columns.given()
+    grade, confidence = named.pop("correct", None), named.pop("confidence", None)
+    arguments = {"filter_name" if key == "filter" else key: options[key] for key in taken if key in options}
+    if name == JSON_LINES:
+        if not (grade and confidence):
+            raise ValueError(
+                "--correct and --confidence go together: whether the prediction was right, and how confident it was."
+            )
+        arguments |= {"question": named.pop("key", None), "logprob": named.pop("logprob", False)}
+        arguments["classes"] = parse_classes(named.pop("classes", None))
+    arguments["cluster"] = named.pop("cluster", None)
+    refuse(named, f"with --format {name}")
+    arguments |= {key: _single(key, value) for key, value in ((score, grade), ("confidence", confidence)) if value}
+    try:
+        return read(files, subject=by, **arguments)
+    except (ValueError, TypeError) as problem:
+        raise type(problem)(translated(problem)) from problem
+
+
+def _single(name: str, value: Any) -> str:
+    """Return the value of an option that may be repeated for several classifiers, but not for logs."""
+    if isinstance(value, list):
+        if len(value) > 1:
+            raise ValueError(f"--{'correct' if name.startswith('scor') else name} is given once for all logs.")
+        return str(value[0])
+    return str(value)
+
+
+def _evaluate_logs(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions, *records: Options) -> EvaluatedFile:
+    keywords = keywords_of(evaluate, *records)
+    answers = read_answers(list(files), columns, logs, keywords.pop("by"))
+    for remark in answers.remarks:
+        say("Note", "yellow", remark)
+    rows = answers.rows()
+    estimands = chosen_estimands(keywords.pop("estimand", None), "by" in rows)
+    checked_pooling(keywords["pooling"], groups="by" in rows, model=keywords["model"])
+    by = {"by": group_column("subject", rows["by"], keywords)} if "by" in rows else {}
+    if keywords["target"] not in (None, "confidence"):
+        raise ValueError(f"--target must be confidence for logs, not {keywords['target']}.")
+    evaluation = evaluate(**keywords | rows | by)
+    whole: Any = evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation
+    parameters = {"files": [file.name for file in files], **logs.given(), **columns.given(), "rows": len(answers)}
+    parameters |= settings(whole.counts, keywords, keywords["bins"])
+    return EvaluatedFile(evaluation, parameters, answers.remarks, estimands)
+
+
+def _evaluate_several(files: Sequence[Path], options: ColumnOptions, *records: Options) -> EvaluatedFile:
+    """Evaluate the rows of several files; each file is a group, unless a column names them."""
+    if folders := [file for file in files if file.is_dir()]:
+        raise ValueError(f"'{folders[0]}' is a folder; name its files, or the format of its logs: --format.")
+    columns, keywords = columns_of(options), keywords_of(evaluate, *records) | {"logits": options.logits}
+    by = keywords.pop("by")
+    columns.refuse_as_groups(by)
+    keywords["target"] = keywords["target"] or columns.target
+    chosen_estimands(keywords.pop("estimand", None), True)
+    parts: list[Rows] = []
+    for file in files:
+        with file_named(file, files):
+            parts.append(columns.open(file, by).read())
+            if parts[-1].classes != parts[0].classes:
+                raise ValueError(f"all files must have the same classes; the first has {parts[0].classes}.")
+    labels = [
+        part.group if by else np.full(len(part.y_true), name)
+        for part, name in zip(parts, file_names(files), strict=True)
+    ]
+    groups = group_column(by or "file", _joined(labels).astype(object), keywords)
+    per_row = {name: _joined([getattr(part, name) for part in parts]) for name in ("weights", "cluster")}
+    rows = {"y_true": _joined([each.y_true for each in parts]), "y_prob": _joined([each.y_prob for each in parts])}
+    try:
+        evaluation: Any = evaluate(**keywords | rows | per_row | {"classes": parts[0].classes, "by": groups})
+    except (ValueError, TypeError) as problem:
+        raise type(problem)(f"in the rows of {len(files)} files, one after the other: {problem}") from problem
+    parameters = {"files": [file.name for file in files], "rows": len(rows["y_true"]), **given_in(options)}
+    parameters |= {"by": by or "file", **settings(evaluation.overall.counts, keywords, keywords["bins"])}
+    return EvaluatedFile(evaluation, parameters)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)
+
+
+def _compare_logs(
+    files: Sequence[Path],
+    columns: ColumnOptionsPerClassifier,
+    question: CompareQuestionOptions,
+    model: ModelOptions,
+    logs: LogOptions,
+) -> ComparedFiles | ComparedDatasets:
+    keywords = keywords_of(compare, question, model)
+    estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
+    estimand.badness(np.zeros(1))
+    by = keywords.pop("by")
+    if by not in (None, "subject"):
+        raise ValueError(f"--by must be subject for logs, the subject of each question, not {by!r}.")
+    keywords.pop("target")
+    named: dict[str, Answers] = {}
+    for file, name in zip(files, file_names(files), strict=True):
+        answers = read_answers(file, columns, logs, None)
+        for remark in answers.remarks:
+            say("Note", "yellow", f"'{file.name}': {remark}")
+        for each, of_model in answers.by_model().items():
+            named[_name(each, name, named, logs)] = of_model
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rows = matched(named, by=by, unmatched="drop" if logs.abstain == "drop" else "refuse")
+    notes = [str(warning.message) for warning in caught]
+    for note in notes:
+        say("Note", "yellow", note)
+    if by is not None:
+        rows["by"] = group_column("subject", rows["by"], keywords)
+    comparison = compare(**keywords | rows)
+    comparison.draws(estimand)
+    over = isinstance(comparison, ComparisonOverDatasets)
+    one = next(iter(comparison.comparisons.values())) if over else comparison
+    parameters: Mapping[str, Any] = {
+        "files": [file.name for file in files],
+        **logs.given(),
+        **columns.given(),
+        "rows": len(next(iter(rows["y_true"].values()))),
+        **settings(one[one.names[0]].counts, keywords, keywords["bins"]),
+        "rope": one.rope,
+        **({"by": by} if over else {}),
+        "estimand": estimand.name,
+    }
+    result_type = ComparedDatasets if over else ComparedFiles
+    return result_type(comparison, estimand, dict(parameters), notes)
+
+
+def _name(model: str, file: str, named: Mapping[str, Answers], logs: LogOptions) -> str:
+    """Return the name of a model; that of its file if another has the same, or the log names none."""
+    if logs.format in (None, JSON_LINES):
+        return file
+    name = model if model not in named else f"{file}/{model}"
+    if name in named:
+        raise ValueError(f"two logs are of model {model!r} and in files called {file!r}; rename one.")
+    return name

@@ -1,0 +1,313 @@
+"""Answers of language models, in rows: whether they are right, and their confidence."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._invalid import quoted
+from bayescal._meant import public
+
+Array = NDArray[Any]
+
+#: What to do with answers that are missing: without a grade, or without a confidence.
+ABSTAIN = ("refuse", "drop", "wrong")
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class Answers:
+    """Answers of one or several models, one row each; all columns have the same length.
+
+    Parameters
+    ----------
+    correct : array-like of bool, shape (n_answers,)
+        Whether each answer is right.
+    confidence : array-like of float, shape (n_answers,)
+        Confidence in each answer, in [0, 1].
+    subject, question, model : array-like of str, shape (n_answers,), optional
+        Subject of the question, the question, and the model that answered it. By default all rows have the same subject
+        and model, and each its own question.
+    epoch : array-like of int, shape (n_answers,), optional
+        Number of the repetition of a question, from 1. By default 1.
+    cluster : array-like of str, shape (n_answers,), optional
+        Cluster of the question, such as the text that it is about. By default each question is a cluster.
+    dropped, wrong : int, default 0
+        Number of missing answers that were left out, and that count as wrong.
+    remarks : sequence of str, optional
+        Sentences about the answers, such as how many are missing.
+
+    Raises
+    ------
+    ValueError
+        If the columns have different lengths or a confidence is outside [0, 1].
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> bc.read.Answers([1, 0, 1], [0.9, 0.8, 0.6])
+    Answers(3 answers to 3 questions, 1 subject, 1 model, 1 epoch; 2 right)
+    """
+
+    correct: Array
+    confidence: Array
+    subject: Array = field(default=None)  # type: ignore[arg-type]  # an array after `__post_init__`
+    question: Array = field(default=None)  # type: ignore[arg-type]
+    epoch: Array = field(default=None)  # type: ignore[arg-type]
+    model: Array = field(default=None)  # type: ignore[arg-type]
+    cluster: Array = field(default=None)  # type: ignore[arg-type]
+    dropped: int = 0
+    wrong: int = 0
+    remarks: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.correct)
+        defaults = {"subject": np.full(n, "all"), "model": np.full(n, "model"), "epoch": np.ones(n, dtype=np.int64)}
+        defaults["question"] = np.arange(n).astype(str)
+        for name in COLUMNS:
+            column = getattr(self, name)
+            values = defaults.get(name, self.question) if column is None else np.asarray(column)
+            object.__setattr__(self, name, values.astype(bool) if name == "correct" else values)
+        _checks.same_length(COLUMNS, [len(getattr(self, name)) for name in COLUMNS])
+        if n:
+            object.__setattr__(self, "confidence", _checks.probabilities("confidence", self.confidence.astype(float)))
+        object.__setattr__(self, "remarks", tuple(self.remarks))
+
+    def __len__(self) -> int:
+        return len(self.correct)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right answers among all rows."""
+        return float(self.correct.mean())
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models, in the order of the rows."""
+        return tuple(dict.fromkeys(self.model.tolist()))
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Subjects, in the order of the rows."""
+        return tuple(dict.fromkeys(self.subject.tolist()))
+
+    def by_model(self) -> "dict[str, Answers]":
+        """Return the answers of each model; missing answers are counted in the whole only."""
+        if len(self.models) == 1:
+            return {self.models[0]: self}
+        return {name: self._rows(np.flatnonzero(self.model == name)) for name in self.models}
+
+    def _rows(self, order: Array) -> "Answers":
+        return Answers(**{name: getattr(self, name)[order] for name in COLUMNS}, remarks=self.remarks)
+
+    def rows(self, by: str | None = "subject") -> dict[str, Any]:
+        """Return the arguments of `bayescal.evaluate`: labels, confidences, groups and clusters.
+
+        Parameters
+        ----------
+        by : {"subject", None}, default "subject"
+            Whether each subject is a group; answers to a single subject have no groups.
+
+        Returns
+        -------
+        dict
+            ``y_true``, ``y_prob`` and ``target="confidence"``; ``by`` if there are several subjects; ``cluster`` if
+            a cluster has several answers, as a question with several epochs, because they depend on each other.
+
+        Raises
+        ------
+        ValueError
+            If there are answers of several models.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> list(bc.read.Answers([1, 0], [0.9, 0.8], question=["a", "a"], epoch=[1, 2]).rows())
+        ['y_true', 'y_prob', 'target', 'cluster']
+        """
+        _checks.one_of("by", by, ("subject", None))
+        self._require_one_model()
+        arguments = {"y_true": self.correct, "y_prob": self.confidence, "target": "confidence"}
+        if by is not None and len(self.subjects) > 1:
+            arguments["by"] = self.subject
+        return arguments | ({"cluster": self.cluster} if self._clustered else {})
+
+    @property
+    def _clustered(self) -> bool:
+        return len(set(self.cluster.tolist())) < len(self)
+
+    def _require_one_model(self) -> None:
+        if len(self.models) > 1:
+            raise ValueError(
+                f"the answers are of {len(self.models)} models, {quoted(list(self.models[:4]))}; evaluate one of them, "
+                "as `answers.by_model()[name]`, or compare them: `bayescal.compare(**bayescal.read.matched(answers))`."
+            )
+
+    def __repr__(self) -> str:
+        numbers = [(len(set(getattr(self, name).tolist())), name) for name in ("subject", "model", "epoch")]
+        words = ", ".join(f"{n} {name}{'s' if n != 1 else ''}" for n, name in numbers)
+        missing = f", {self.dropped} left out" * bool(self.dropped) + f", {self.wrong} missing" * bool(self.wrong)
+        n_questions = len(set(self.question.tolist()))
+        return f"Answers({len(self)} answers to {n_questions} questions, {words}; {self.correct.sum()} right{missing})"
+
+
+#: Columns of `Answers`.
+COLUMNS = tuple(each.name for each in fields(Answers))[:7]
+
+
+@public
+def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -> dict[str, Any]:
+    """Return the arguments of `bayescal.compare` for the answers of several models to the same questions.
+
+    Parameters
+    ----------
+    answers : Answers, or mapping of name to Answers
+        Answers of at least two models. Rows are matched by question and epoch, in any order.
+    by : {None, "subject"}, optional
+        With "subject", models are compared over subjects, as data sets; see `bayescal.compare`.
+    unmatched : {"refuse", "drop"}, default "refuse"
+        What to do with answers to questions that not all models answered. With "drop", a warning says how many are left
+        out.
+
+    Returns
+    -------
+    dict
+        ``y_true`` and ``y_prob``, which map names to columns, and ``target="confidence"``; ``cluster`` if
+        clusters have several answers; ``by``, the subject, if it is asked for.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two models, a model has two answers to the same question in the same epoch, or questions
+        do not match.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> a = bc.read.Answers([1, 0, 1], [0.9, 0.8, 0.6], question=["x", "y", "z"])
+    >>> b = bc.read.Answers([1, 1, 0], [0.7, 0.9, 0.9], question=["z", "y", "x"])
+    >>> rows = bc.read.matched({"a": a, "b": b})
+    >>> rows["y_true"]["b"].tolist()
+    [False, True, True]
+    """
+    _checks.one_of("by", by, (None, "subject"))
+    _checks.one_of("unmatched", unmatched, ("refuse", "drop"))
+    named = answers.by_model() if isinstance(answers, Answers) else dict(answers)
+    if len(named) < 2:
+        raise ValueError(f"`answers` must hold at least two models; there is {quoted(list(named))}.")
+    places: dict[str, dict[tuple[str, int], int]] = {}
+    for name, each in named.items():
+        each._require_one_model()
+        keys = list(zip(each.question.tolist(), each.epoch.tolist(), strict=True))
+        places[name] = dict(zip(keys, range(len(keys)), strict=True))
+        if len(places[name]) < len(keys):
+            _refuse_twice(name, keys)
+    common = [key for key in next(iter(places.values())) if all(key in of for of in places.values())]
+    left_out = {
+        name: [key for key in of if any(key not in others for others in places.values())] for name, of in places.items()
+    }
+    if any(left_out.values()):
+        words = "; ".join(
+            f"{len(keys)} of {len(named[name])} answers of {quoted(name)}, first to {_place(*keys[0])}"
+            for name, keys in left_out.items()
+            if keys
+        )
+        if unmatched == "refuse" or not common:
+            hint = "Pass `unmatched='drop'` to leave them out." if common else "No question is common to all models."
+            raise ValueError(f"`answers` must be to the same questions; not all models answered {words}. {hint}")
+        warnings.warn(
+            f"Questions that not all models answered are left out: {words}.", skip_file_prefixes=_checks.PACKAGE
+        )
+    orders = {name: np.array([of[key] for key in common]) for name, of in places.items()}
+    columns = {name: {key: getattr(each, name)[orders[key]] for key, each in named.items()} for name in COLUMNS[:2]}
+    arguments = {"y_true": columns["correct"], "y_prob": columns["confidence"], "target": "confidence"}
+    (first, each) = next(iter(named.items()))
+    of_rows = each._rows(orders[first])
+    if by is not None:
+        arguments["by"] = of_rows.subject
+    return arguments | ({"cluster": of_rows.cluster} if of_rows._clustered else {})
+
+
+def _place(question: str, epoch: int) -> str:
+    return f"question {quoted(question)}" + (f" in epoch {epoch}" if epoch != 1 else "")
+
+
+def _refuse_twice(name: str, keys: Sequence[tuple[str, int]]) -> None:
+    seen: set[tuple[str, int]] = set()
+    twice = [key for key in keys if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
+    raise ValueError(
+        f"each question must have one answer per epoch; {len(twice)} of {len(keys)} answers of {quoted(name)} are to a "
+        f"question that has one already, first to {_place(*twice[0])}. Read each run once."
+    )
+
+
+def settled(columns: Mapping[str, Iterable[Any]], abstain: str, files: Sequence[str]) -> Answers:
+    """Return the answers that logs hold, after treating those that are missing as `abstain` says.
+
+    `columns` are those of `Answers`, with numbers for `correct`: NaN stands for no grade; a NaN among the confidences
+    for no confidence. `files` names the file of each row, for messages.
+    """
+    data = {name: np.asarray(list(values)) for name, values in columns.items()}
+    grade, confidence = data["correct"].astype(float), data["confidence"].astype(float)
+    if not len(grade):
+        raise ValueError("the logs hold no answers.")
+    keys = list(zip(data["model"].tolist(), data["question"].tolist(), data["epoch"].tolist(), strict=True))
+    if len(set(keys)) < len(keys):
+        first: dict[Any, int] = {}
+        twice = [i for i, key in enumerate(keys) if first.setdefault(key, i) != i]
+        of = keys[twice[0]]
+        raise ValueError(
+            f"each question must have one answer per model and epoch; {len(twice)} of {len(keys)} answers are to a "
+            f"question that has one already, first {_place(*of[1:])} of model {quoted(of[0])}: in "
+            f"{quoted(files[first[of]])} and in {quoted(files[twice[0]])}. Read each run once."
+        )
+    ungraded, unstated = np.isnan(grade), np.isnan(confidence)
+    missing = ungraded | unstated
+    count, remarks = int(missing.sum()), []
+    if count:
+        words = _missing_words(ungraded, unstated & ~ungraded, data)
+        if abstain == "refuse":
+            raise ValueError(
+                f"`abstain` must say what becomes of missing answers: of {len(grade)} answers, {words}. Pass "
+                "`abstain='drop'` to leave them out, or `abstain='wrong'` to count them as wrong."
+            )
+        right = (grade == 1) & unstated
+        if abstain == "wrong" and right.any():
+            raise ValueError(
+                f"`abstain='wrong'` would count {int(right.sum())} right answers without a confidence as wrong, first "
+                f"to {_place(*keys[int(np.argmax(right))][1:])}. Pass `abstain='drop'`."
+            )
+        done = "are left out" if abstain == "drop" else "count as wrong, with confidence 0 if none is stated"
+        remarks = [f"Of {len(grade)} answers, {words}; they {done}."]
+        if abstain == "drop":
+            if missing.all():
+                raise ValueError(f"no answer is left: of {len(grade)} answers, {words}.")
+            data = {name: values[~missing] for name, values in data.items()}
+            grade, confidence = grade[~missing], confidence[~missing]
+        grade, confidence = np.where(np.isnan(grade), 0.0, grade), np.where(np.isnan(confidence), 0.0, confidence)
+    outside = (confidence < 0) | (confidence > 1)
+    if outside.any():
+        i = int(np.argmax(outside))
+        key = _place(str(data["question"][i]), int(data["epoch"][i]))
+        hint = " Percentages? Pass `percent=True`." if confidence.max() <= 100 and confidence.min() >= 0 else ""
+        raise ValueError(
+            f"confidences must lie in [0, 1]; {int(outside.sum())} of {len(grade)} do not, first {confidence[i]:g} of "
+            f"{key}.{hint}"
+        )
+    counted = {"drop": {"dropped": count}, "wrong": {"wrong": count}}.get(abstain, {})
+    of_rows: dict[str, Any] = data | {"correct": grade == 1, "confidence": confidence, "remarks": remarks, **counted}
+    return Answers(**of_rows)
+
+
+def _missing_words(ungraded: Array, unstated: Array, data: Mapping[str, Array]) -> str:
+    kinds = ((ungraded, "no grade"), (unstated, "no confidence"))
+    return " and ".join(
+        f"{int(bad.sum())} {'have' if bad.sum() != 1 else 'has'} {what} (first "
+        f"{_place(str(data['question'][bad][0]), int(data['epoch'][bad][0]))})"
+        for bad, what in kinds
+        if bad.any()
+    )

@@ -1,0 +1,296 @@
+"""Logs of lm-evaluation-harness: the files ``samples_*.jsonl`` that ``--log_samples`` writes."""
+
+import ast
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._invalid import quoted
+from bayescal._meant import public
+from bayescal.read.answers import Answers, settled
+from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at
+
+Floats = NDArray[np.float64]
+Record = Mapping[str, Any]
+
+#: Name of a file of samples: the task and the time of the run.
+NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT[\d.+-]+))?\.jsonl")
+#: Scores that the log-likelihoods of choices decide.
+CHOICE_SCORES = ("acc", "acc_norm")
+
+
+@public
+def lm_eval(
+    paths: Any,
+    *,
+    score: str | None = None,
+    filter_name: str | None = None,
+    confidence: str | None = None,
+    pattern: str = STATED,
+    percent: bool = False,
+    subject: str | None = None,
+    cluster: str | None = None,
+    abstain: str = "refuse",
+) -> Answers:
+    r"""Read the samples that lm-evaluation-harness writes with ``--log_samples``.
+
+    Multiple-choice questions have one log-likelihood per choice. The confidence is the largest probability of the
+    softmax over the choices, and the answer is right if the most probable choice is. Generated answers need a
+    confidence that their text states.
+
+    Parameters
+    ----------
+    paths : str, path or sequence of them
+        Files ``samples_*.jsonl``, folders that contain them at any depth, or wildcards.
+    score : str, optional
+        The score that says whether an answer is right. For multiple choice, ``"acc"`` (default) or ``"acc_norm"``,
+        which divides each log-likelihood by the number of characters of its choice before the softmax. For generated
+        answers, by default the only metric of the log.
+    filter_name : str, optional
+        The filter of the answers. It is needed if the log contains the results of several filters, which are other
+        readings of the same answers.
+    confidence : str, optional
+        For generated answers, path of the confidence in a record, with dots, as in ``"doc.confidence"``. By default the
+        generated text, ``"resps.0.0"``.
+    pattern : str, optional
+        Regular expression for the confidence in a text; its first group is the number, and the last match counts. By
+        default as in "Confidence: 90%". A number before a percent sign is divided by 100.
+    percent : bool, default False
+        Whether confidences without a percent sign are percentages too.
+    subject : str, optional
+        Path of the subject in a record, as in ``"doc.subject"``. By default the task.
+    cluster : str, optional
+        Path of the cluster, as in ``"doc.passage"``: questions about one text depend on each other.
+    abstain : {"refuse", "drop", "wrong"}, default "refuse"
+        What to do with missing answers: those whose filter found none, or that state no confidence. ``drop`` leaves
+        them out, ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them.
+
+    Returns
+    -------
+    Answers
+        One row per question and model; the model is that of the file ``results_*.json`` of the same run, or else the
+        folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If `paths` names no file.
+    ValueError
+        If ``acc`` in the log contradicts the log-likelihoods, a model has two answers to a question, several filters
+        are in the log, or answers are missing.
+
+    Notes
+    -----
+    For choices with log-likelihoods :math:`l_1, \dots, l_K` the confidence is :math:`\max_k e^{l_k} / \sum_j e^{l_j}`:
+    the probability of a choice, given that the model writes one of the choices. With ``score="acc_norm"`` it is the
+    same of :math:`l_k / n_k`, where :math:`n_k` is the number of characters of choice k. These are no probabilities of
+    the model, but they decide the answer that ``acc_norm`` scores.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> import bayescal as bc
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> line = {"doc_id": 0, "target": "1", "filtered_resps": [["-2.5", "False"], ["-1.0", "True"]], "acc": 1.0}
+    >>> _ = (folder / "samples_law_2026-07-01T12-00-00.jsonl").write_text(json.dumps(line))
+    >>> answers = bc.read.lm_eval(folder)
+    >>> answers.subject.tolist(), answers.correct.tolist(), answers.confidence.round(3).tolist()
+    (['law'], [True], [0.818])
+    """
+    require_abstain(abstain)
+    read_confidence = stated(pattern, percent)
+    columns: dict[str, list[Any]] = {name: [] for name in ("correct", "confidence", "subject", "question", "model")}
+    columns |= {"cluster": []} if cluster is not None else {}
+    files: list[str] = []
+    unread = 0
+    for path in log_files(paths, ["samples_*.jsonl"], "samples of lm-evaluation-harness"):
+        named = NAME.fullmatch(path.name)
+        task = named["task"] if named else path.stem
+        records = _of_one_filter(json_records(path), filter_name, path)
+        run = _run(path, named["time"] if named and named["time"] else "")
+        model = str(run.get("model_name") or path.absolute().parent.name)
+        places = [f"document {each.get('doc_id')} in '{path.name}'" for each in records]
+        if _are_choices(records):
+            delimiter = str(value_at(run, f"configs.{task}.target_delimiter") or " ")
+            right, certain, unchecked = _of_choices(records, score or "acc", delimiter, path.name)
+            unread += unchecked
+        else:
+            key = _metric(records, score, path.name)
+            certain = np.array([read_confidence(value_at(each, confidence or "resps.0.0")) for each in records])
+            invalid = [value_at(each, "filtered_resps.0") == "[invalid]" for each in records]
+            grades = graded([each.get(key) for each in records], "refuse", (), places)
+            right = np.where(invalid, math.nan, grades)
+        columns["correct"].extend(right)
+        columns["confidence"].extend(certain)
+        columns["subject"].extend(
+            task if subject is None else str(_required("subject", e, subject, path)) for e in records
+        )
+        columns["question"].extend(f"{task}/{each.get('doc_id')}" for each in records)
+        if cluster is not None:
+            columns["cluster"].extend(str(_required("cluster", each, cluster, path)) for each in records)
+        columns["model"].extend([model] * len(records))
+        files.extend([path.name] * len(records))
+    columns["epoch"] = [1] * len(files)
+    answers = settled(columns, abstain, files)
+    if not unread:
+        return answers
+    remark = (
+        f"The right choice of {unread} questions could not be read from `target`; `acc` of the log is used unchecked."
+    )
+    return Answers(**(vars(answers) | {"remarks": (*answers.remarks, remark)}))
+
+
+def _required(name: str, record: Record, steps: str, path: Path) -> Any:
+    if (value := value_at(record, steps)) is None:
+        raise ValueError(
+            f"`{name}` must be in every record; document {record.get('doc_id')} of '{path.name}' has no {steps!r}. "
+            f"Its keys are {quoted(list(record))}."
+        )
+    return value
+
+
+@cache
+def _results(path: Path) -> Record:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _run(path: Path, time: str) -> Record:
+    """Return the results of the run that wrote a file of samples; nothing if there are none."""
+    beside = path.absolute().with_name(f"results_{time}.json")
+    return _results(beside) if time and beside.is_file() else {}
+
+
+def _of_one_filter(records: list[dict[str, Any]], filter_name: str | None, path: Path) -> list[dict[str, Any]]:
+    """Return the records of one filter."""
+    filters = Counter(str(each.get("filter", "none")) for each in records)
+    if filter_name is None:
+        if len(filters) == 1:
+            return records
+        raise ValueError(
+            f"'{path.name}' holds the results of {len(filters)} filters for the same answers: {quoted(list(filters))}. "
+            f"Pass `filter_name`, as in `filter_name={next(iter(filters))!r}`."
+        )
+    if filter_name not in filters:
+        raise ValueError(f"'{path.name}' has no filter {quoted(filter_name)}; its filters are {quoted(list(filters))}.")
+    return [each for each in records if str(each.get("filter", "none")) == filter_name]
+
+
+def _are_choices(records: Sequence[Record]) -> bool:
+    """Whether responses are pairs of a log-likelihood and whether it is that of the greedy text."""
+    responses = records[0].get("filtered_resps")
+    return bool(isinstance(responses, list) and responses and isinstance(responses[0], list | int | float))
+
+
+def _metric(records: Sequence[Record], score: str | None, name: str) -> str:
+    """Return the metric of generated answers."""
+    metrics = [str(each) for each in records[0].get("metrics", ())]
+    if score is None and len(metrics) == 1:
+        return metrics[0]
+    if score is None or score not in metrics:
+        raise ValueError(f"`score` must be a metric of '{name}', one of {quoted(metrics)}, not {quoted(score)}.")
+    return score
+
+
+def _of_choices(records: Sequence[Record], score: str, delimiter: str, name: str) -> tuple[Floats, Floats, int]:
+    """Return whether answers are right, their confidences, and how many right choices are not in the log."""
+    _checks.one_of("score", score, CHOICE_SCORES)
+    likelihoods = [_likelihoods(each) for each in records]
+    sizes = np.array([len(each) for each in likelihoods])
+    if (sizes < 2).any():
+        i = int(np.argmin(sizes))
+        raise ValueError(
+            f"`paths` must hold questions with at least two choices; document {records[i].get('doc_id')} of '{name}' "
+            f"has {sizes[i]} log-likelihoods. A single log-likelihood is that of the right text, which is no "
+            "confidence in an answer."
+        )
+    values, starts = np.concatenate(likelihoods), np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    if score == "acc_norm":
+        lengths = [len(text) for each, n in zip(records, sizes, strict=True) for text in _choices(each, n, delimiter)]
+        if len(lengths) < len(values) or not all(lengths):
+            raise ValueError(f"`score='acc_norm'` needs the text of every choice; '{name}' has no `arguments` with it.")
+        values = values / np.array(lengths)
+    bad = np.isnan(np.add.reduceat(values, starts)) | (np.maximum.reduceat(values, starts) == -np.inf)
+    largest = np.where(bad, 0.0, np.maximum.reduceat(np.where(np.repeat(bad, sizes), 0.0, values), starts))
+    with np.errstate(invalid="ignore"):
+        confidence = 1 / np.add.reduceat(np.exp(values - np.repeat(largest, sizes)), starts)
+    position = np.arange(len(values))
+    top = np.minimum.reduceat(np.where(values == np.repeat(largest, sizes), position, len(values)), starts) - starts
+    golds = [_golds(each, int(n), delimiter) for each, n in zip(records, sizes, strict=True)]
+    logged = [each.get(score) for each in records]
+    right = np.array([math.nan if gold is None else float(t in gold) for t, gold in zip(top, golds, strict=True)])
+    written = np.array([math.nan if value is None else float(value) for value in logged])
+    _require_agreement(right, written, bad, records, score, name)
+    unknown = np.isnan(right) & np.isnan(written)
+    if unknown.any():
+        i = int(np.argmax(unknown))
+        raise ValueError(
+            f"'{name}' must state `{score}` or the right choice; {int(unknown.sum())} of {len(records)} records have "
+            f"neither, first document {records[i].get('doc_id')}, with the target {quoted(records[i].get('target'))}."
+        )
+    settled_right = np.where(np.isnan(right), written, right)
+    return np.where(bad, math.nan, settled_right), np.where(bad, math.nan, confidence), int(np.isnan(right).sum())
+
+
+def _require_agreement(
+    right: Floats, written: Floats, bad: NDArray[np.bool_], records: Sequence[Record], score: str, name: str
+) -> None:
+    """Refuse logs whose score is not that of the most probable choice."""
+    differ = ~bad & ~np.isnan(right) & ~np.isnan(written) & (right != written)
+    if differ.any():
+        i = int(np.argmax(differ))
+        raise ValueError(
+            f"`{score}` must say whether the most probable choice is right; {int(differ.sum())} of {len(records)} "
+            f"records of '{name}' contradict it, first document {records[i].get('doc_id')}: `{score}` is "
+            f"{written[i]:g}, and the most probable choice is {'right' if right[i] else 'wrong'} for the target "
+            f"{quoted(records[i].get('target'))}. Another rule decides its answers; compute correctness and confidence "
+            "by this rule, and pass them to `bayescal.evaluate`."
+        )
+
+
+def _likelihoods(record: Record) -> Floats:
+    """Return the log-likelihoods of the choices; those without the context, for ``acc_mutual_info``, are left out."""
+    responses = record.get("filtered_resps") or ()
+    try:
+        values = np.array([float(each[0] if isinstance(each, list) else each) for each in responses])
+    except (TypeError, ValueError, IndexError):
+        raise ValueError(
+            f"`filtered_resps` must hold a pair per choice; document {record.get('doc_id')} holds {quoted(responses)}."
+        ) from None
+    return values[: len(values) // 2] if "acc_mutual_info" in record.get("metrics", ()) else values
+
+
+def _choices(record: Record, n: int, delimiter: str) -> list[str]:
+    """Return the texts of the choices, without the delimiter before them."""
+    arguments = record.get("arguments") or ()
+    parts = arguments.values() if isinstance(arguments, Mapping) else arguments
+    texts = [value_at(each, "arg_1" if isinstance(each, Mapping) else "1") for each in parts]
+    return [text.removeprefix(delimiter) for text in texts[:n] if isinstance(text, str)]
+
+
+def _golds(record: Record, n: int, delimiter: str) -> Sequence[int] | None:
+    """Return the right choices; None if the log does not state them as numbers or as texts that differ."""
+    target = record.get("target")
+    text = str(target).strip()
+    if isinstance(target, list) or re.fullmatch(r"\[.*\]", text):
+        try:
+            several = target if isinstance(target, list) else ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            return None
+        return several if all(isinstance(each, int) for each in several) else None
+    choices = [each.strip() for each in _choices(record, n, delimiter)]
+    by_text = {choices.index(text)} if choices.count(text) == 1 else set()
+    either = by_text | ({int(text)} if text.isdecimal() and int(text) < n else set())
+    return tuple(either) if len(either) == 1 else None

@@ -1,0 +1,262 @@
+"""Logs of Inspect (inspect_ai): ``.eval``, an archive with compressed members, and ``.json``."""
+
+import json
+import math
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bayescal import _packages
+from bayescal._checks import did_you_mean
+from bayescal._invalid import quoted
+from bayescal._meant import public
+from bayescal.read.answers import Answers, settled
+from bayescal.read.fields import STATED, graded, log_files, require_abstain, stated, value_at
+
+#: Number in an archive of the compression that Python reads from version 3.14 on.
+ZSTD = 93
+#: Fields of a member that are read; events and messages, which are long, are not.
+FIELDS = ("id", "epoch", "scores", "metadata", "target", "error", "eval", "status", "results")
+COMPLETION = "output.completion"
+
+
+@public
+def inspect(
+    paths: Any,
+    *,
+    scorer: str | None = None,
+    confidence: str | None = None,
+    pattern: str = STATED,
+    percent: bool = False,
+    partial: str = "refuse",
+    abstained: str | Sequence[Any] = "N",
+    subject: str | None = None,
+    cluster: str | None = None,
+    abstain: str = "refuse",
+) -> Answers:
+    """Read logs of Inspect (inspect_ai), ``.eval`` or ``.json``.
+
+    Parameters
+    ----------
+    paths : str, path or sequence of them
+        Logs, folders that contain them at any depth, or wildcards.
+    scorer : str, optional
+        The score that says whether an answer is right, or ``"name.key"`` for a score with several values. It is needed
+        if there are several scores. Right are the grades C, yes, true and 1; wrong are I, no, false and 0.
+    confidence : str, optional
+        Path of the confidence in a sample, with dots: ``"scores.NAME.value"``, ``"scores.NAME.metadata.KEY"``,
+        ``"metadata.KEY"``, or ``"output.completion"`` for the text of the answer. By default the only one of these
+        places that holds confidences: ``metadata.confidence`` of the score or of the sample, a score called
+        ``confidence``, or the text.
+    pattern : str, optional
+        Regular expression for the confidence in a text; its first group is the number, and the last match counts. By
+        default as in "Confidence: 90%". A number before a percent sign is divided by 100.
+    percent : bool, default False
+        Whether confidences without a percent sign are percentages too.
+    partial : {"refuse", "wrong", "right"}, default "refuse"
+        What partial credit, the grade P or a number between 0 and 1, counts as.
+    abstained : str or sequence, default "N"
+        Grades of answers in which the model gave no answer. Scores that are NaN, and samples without this score, are
+        missing too.
+    subject : str, optional
+        Path of the subject in a sample, as in ``"metadata.subject"``. By default the task.
+    cluster : str, optional
+        Path of the cluster, as in ``"metadata.passage"``: questions about one text depend on each other. By default the
+        answers to one question are a cluster.
+    abstain : {"refuse", "drop", "wrong"}, default "refuse"
+        What to do with missing answers: those without a grade, or without a confidence. ``drop`` leaves them out;
+        ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them. The accuracy of
+        Inspect counts N as wrong.
+
+    Returns
+    -------
+    Answers
+        One row per sample and epoch.
+
+    Raises
+    ------
+    FileNotFoundError
+        If `paths` names no log.
+    ValueError
+        If the score or the place of the confidence is not stated and there are several, grades have another form,
+        answers are missing, or a log is incomplete.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> import bayescal as bc
+    >>> sample = {"id": 1, "output": {"completion": "Oslo. Confidence: 90%"}, "scores": {"match": {"value": "C"}}}
+    >>> log = {"status": "success", "eval": {"task": "capitals", "model": "a"}, "samples": [sample]}
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.json"
+    >>> _ = path.write_text(json.dumps(log))
+    >>> answers = bc.read.inspect(path)
+    >>> answers.correct.tolist(), answers.confidence.tolist()
+    ([True], [0.9])
+    """
+    require_abstain(abstain)
+    read_confidence = stated(pattern, percent)
+    no_answer = (abstained,) if isinstance(abstained, str) else tuple(abstained)
+    columns: dict[str, list[Any]] = {name: [] for name in ("correct", "confidence", "subject", "question", "epoch")}
+    columns["model"], files, samples, incomplete = [], [], [], []
+    for path in log_files(paths, ["*.eval", "*.json"], "logs of Inspect"):
+        header, of_log = _read(path)
+        task, model = str(value_at(header, "eval.task")), str(value_at(header, "eval.model"))
+        if n_lacking := _lacking(header, len(of_log)):
+            incomplete.append((n_lacking, path.name, str(header.get("status"))))
+        for sample in of_log:
+            samples.append(sample)
+            columns["subject"].append(task if subject is None else value_at(sample, subject))
+            columns["question"].append(f"{task}/{sample.get('id')}")
+            columns["epoch"].append(int(sample.get("epoch") or 1))
+        columns["model"].extend([model] * len(of_log))
+        files.extend([path.name] * len(of_log))
+    remarks = _of_incomplete(incomplete, abstain)
+    if not samples:
+        raise ValueError("the logs hold no samples.")
+    places = [f"sample {quoted(e.get('id'))} in '{file}'" for e, file in zip(samples, files, strict=True)]
+    if cluster is not None:
+        columns["cluster"] = [value_at(each, cluster) for each in samples]
+    for column, path_within in (("subject", subject), ("cluster", cluster)):
+        if path_within is not None and None in columns[column]:
+            lacking = places[columns[column].index(None)]
+            raise ValueError(f"`{column}` must be in every sample; {lacking} has no {path_within!r}.")
+        if column in columns:
+            columns[column] = [str(each) for each in columns[column]]
+    name, steps = _score(samples, scorer)
+    columns["correct"] = graded([value_at(each, steps) for each in samples], partial, no_answer, places)
+    place = confidence or _place_of_confidence(samples, name, read_confidence)
+    columns["confidence"] = [read_confidence(value_at(each, place)) for each in samples]
+    if all(map(math.isnan, columns["confidence"])):
+        shown = quoted(value_at(samples[0], place))
+        raise ValueError(
+            f"`confidence` must lead to numbers or to text that states one; no sample has one at {place!r}. The first "
+            f"sample holds {shown}. `pattern` finds a number in a text; its keys are {quoted(list(samples[0]))}."
+        )
+    answers = settled(columns, abstain, files)
+    return Answers(**(vars(answers) | {"remarks": (*answers.remarks, *remarks)})) if remarks else answers
+
+
+def _lacking(header: Mapping[str, Any], n: int) -> int:
+    """Return how many samples a log lacks."""
+    total = value_at(header, "results.total_samples")
+    if total is None:
+        total = (value_at(header, "eval.dataset.samples") or 0) * (value_at(header, "eval.config.epochs") or 1)
+    return max(0, int(total) - n)
+
+
+def _of_incomplete(incomplete: Sequence[tuple[int, str, str]], abstain: str) -> list[str]:
+    """Refuse logs that lack samples, or return a remark about them."""
+    if not incomplete:
+        return []
+    n, (_, first, status) = sum(each[0] for each in incomplete), incomplete[0]
+    words = (
+        f"{n} samples are not in the logs, of {len(incomplete)} incomplete runs, first '{first}' with status {status!r}"
+    )
+    if abstain != "drop":
+        raise ValueError(f"`abstain` must be 'drop' for incomplete logs: {words}.")
+    return [f"{words[0].upper()}{words[1:]}; they are left out."]
+
+
+def _score(samples: Sequence[Mapping[str, Any]], scorer: str | None) -> tuple[str, str]:
+    """Return the name of the score that says whether answers are right, and the path of its value."""
+    names = list(dict.fromkeys(name for each in samples for name in each.get("scores") or ()))
+    if not names:
+        raise ValueError("the samples have no scores; score the log first: `inspect score`.")
+    if scorer is None:
+        if len(names) > 1:
+            raise ValueError(
+                f"`scorer` must say which of {len(names)} scores says whether an answer is right: {quoted(names)}."
+            )
+        scorer = names[0]
+    name, _, key = (scorer, "", "") if scorer in names else scorer.partition(".")
+    if name not in names:
+        raise ValueError(
+            f"the logs have no score {quoted(name)}.{did_you_mean(name, names)} Scores are {quoted(names)}."
+        )
+    return name, f"scores.{name}.value" + (f".{key}" if key else "")
+
+
+def _place_of_confidence(samples: Sequence[Mapping[str, Any]], scorer: str, read: Callable[[Any], float]) -> str:
+    """Return the only usual place that holds confidences."""
+    usual = (f"scores.{scorer}.metadata.confidence", "metadata.confidence", "scores.confidence.value", COMPLETION)
+    counts = {place: sum(not math.isnan(read(value_at(e, place))) for e in samples) for place in usual}
+    places_with = [place for place, count in counts.items() if count]
+    if len(places_with) == 1:
+        return places_with[0]
+    if places_with:
+        places = ", ".join(f"{place!r} ({counts[place]} of {len(samples)} samples)" for place in places_with)
+        raise ValueError(f"`confidence` must say where the confidence is; there are several: {places}.")
+    raise ValueError(
+        "`confidence` must say where the confidence is: no sample has a number in `metadata.confidence`, a score "
+        "called 'confidence', or a text as 'Confidence: 90%'. Pass a path, such as 'metadata.said', or a `pattern`."
+    )
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the header of a log, and its samples."""
+    with path.open("rb") as file:
+        is_archive = file.read(2) == b"PK"
+    try:
+        if is_archive:
+            parts = list(_members(path))
+            header = next((each for each in parts if value_at(each, "eval.model")), None)
+            samples = [each for each in parts if each.get("id") is not None]
+        else:
+            header = json.loads(path.read_text(encoding="utf-8"))
+            samples = header.get("samples") or [] if isinstance(header, dict) else []
+    except (ValueError, zipfile.BadZipFile) as problem:
+        raise ValueError(f"'{path.name}' cannot be read as a log of Inspect: {problem}") from problem
+    if not isinstance(header, dict) or not value_at(header, "eval.model"):
+        hint = " The run was not finished." if is_archive else ""
+        raise ValueError(f"'{path.name}' is not a log of Inspect: it has no `eval` with a model.{hint}")
+    return header, samples
+
+
+def _members(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the header and the samples of an archive.
+
+    Members are compressed with zstd; frames of several members, one after the other, are a stream, which duckdb reads.
+    """
+    frames, texts = [], []
+    with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+        members = {each.filename: each for each in archive.infolist()}  # of members with the same name, the last
+        for name, member in members.items():
+            if name != "header.json" and not name.startswith("samples/"):
+                continue
+            if member.compress_type != ZSTD:
+                texts.append(archive.read(member))
+                continue
+            file.seek(member.header_offset)
+            local = file.read(30)
+            file.seek(int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little"), 1)
+            frames.append(file.read(member.compress_size))
+    for text in texts:
+        yield json.loads(text)
+    if frames:
+        yield from _decompressed(frames)
+
+
+def _decompressed(frames: Sequence[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the objects in frames of zstd, with the fields that are needed."""
+    _packages.require("duckdb")
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as folder:
+        stream = Path(folder) / "members.zst"
+        stream.write_bytes(b"".join(frames))
+        wanted = [f"/{name}" for name in FIELDS] + ["/output/completion"]
+        source = (
+            f"read_json_objects('{stream}', compression='zstd', format='unstructured', maximum_object_size={2**31 - 1})"
+        )
+        with duckdb.connect(":memory:") as engine:
+            try:
+                rows = engine.execute(f"SELECT json_extract(json, {wanted!r}) FROM {source}").fetchall()
+            except duckdb.Error as problem:
+                raise ValueError(str(problem).partition("\n")[0]) from problem
+    if len(rows) != len(frames):
+        raise ValueError(f"its members hold {len(rows)} objects, and it has {len(frames)} members.")
+    for (values,) in rows:
+        *fields, completion = (None if each is None else json.loads(each) for each in values)
+        yield {**dict(zip(FIELDS, fields, strict=True)), "output": {"completion": completion}}

@@ -1,0 +1,163 @@
+"""Logs that lm_eval wrote (`tests/make_logs.py`), against its own results and probabilities computed from the text."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+
+LOGS = Path(__file__).parent / "logs"
+MODELS = ("large", "small")
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def changed(tmp_path, change, model="small", task="law"):
+    """Write the samples of a task again, each changed by a function of its number and record."""
+    (source,) = (LOGS / "lm_eval" / model).glob(f"samples_{task}_*.jsonl")
+    records = [change(i, record) or record for i, record in enumerate(lines(source))]
+    path = tmp_path / source.name
+    path.write_text("\n".join(map(json.dumps, records)))
+    return path
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("score", ["acc", "acc_norm"])
+def test_accuracies_are_those_that_the_program_reports(model, score):
+    (results,) = (LOGS / "lm_eval" / model).glob("results_*.json")
+    reported = json.loads(results.read_text())["results"]
+    answers = bc.read.lm_eval(LOGS / "lm_eval" / model, score=score)
+    assert set(answers.subjects) == set(reported) == {"law", "physics", "chemistry"}
+    for subject, values in reported.items():
+        assert answers.correct[answers.subject == subject].mean() == values[f"{score},none"]
+
+
+def test_confidences_are_the_softmax_of_the_choices():
+    (path,) = (LOGS / "lm_eval" / "small").glob("samples_law_*.jsonl")
+    answers = bc.read.lm_eval(path)
+    norm = bc.read.lm_eval(path, score="acc_norm")
+    for i, record in enumerate(lines(path)):
+        logs = [float(value) for value, _ in record["filtered_resps"]]
+        assert answers.confidence[i] == pytest.approx(max(map(math.exp, logs)) / sum(map(math.exp, logs)), abs=1e-14)
+        per_character = [v / len(c) for v, c in zip(logs, record["doc"]["choices"], strict=True)]
+        shares = [math.exp(v) for v in per_character]
+        assert norm.confidence[i] == pytest.approx(max(shares) / sum(shares), abs=1e-14)
+    assert len({len(record["filtered_resps"]) for record in lines(path)}) > 1
+
+
+def test_rows_are_those_of_evaluate_and_compare():
+    answers = bc.read.lm_eval(LOGS / "lm_eval")
+    assert sorted(answers.models) == [*MODELS]
+    small = answers.by_model()["small"]
+    groups = bc.evaluate(**small.rows(), rng=1)
+    assert list(groups) == list(small.subjects)
+    whole = bc.evaluate(small.correct, small.confidence, target="confidence", rng=1)
+    assert groups.overall.plug_in == bc.evaluate(**small.rows(by=None), rng=1).plug_in == whole.plug_in
+    assert bc.compare(**bc.read.matched(answers), rng=1).names == answers.models
+    with pytest.raises(ValueError, match=r"of 2 models, \['large', 'small'\]"):
+        answers.rows()
+
+
+def test_files_wildcards_and_lists_are_the_same_as_a_folder():
+    folder = LOGS / "lm_eval" / "small"
+    whole = bc.read.lm_eval(folder)
+    for paths in (str(folder / "samples_*.jsonl"), sorted(folder.glob("samples_*")), [folder, *folder.glob("sam*")]):
+        assert bc.read.lm_eval(paths).confidence.tolist() == whole.confidence.tolist()
+    with pytest.raises(FileNotFoundError, match=r"samples_\*\.jsonl"):
+        bc.read.lm_eval(LOGS / "inspect_eval")
+
+
+def test_a_score_that_contradicts_the_choices_is_refused(tmp_path):
+    path = changed(tmp_path, lambda i, record: record | {"acc": 1 - record["acc"]} if i == 3 else None)
+    with pytest.raises(ValueError, match=r"`acc` .* 1 of 8 records .* first document 3"):
+        bc.read.lm_eval(path)
+
+
+def test_numbers_in_place_of_text_and_targets_as_words(tmp_path):
+    def numbers(i, record):
+        pairs = [[float(value), False] for value, _ in record["filtered_resps"]]
+        return record | {
+            "filtered_resps": pairs,
+            "target": record["doc"]["choices"][int(record["target"])],
+            "acc": None,
+        }
+
+    path = changed(tmp_path, numbers)
+    (source,) = (LOGS / "lm_eval" / "small").glob("samples_law_*.jsonl")
+    ours, theirs = bc.read.lm_eval(path), bc.read.lm_eval(source)
+    assert ours.correct.tolist() == theirs.correct.tolist()
+    assert ours.confidence.tolist() == theirs.confidence.tolist()
+
+
+def test_a_target_that_is_not_in_the_log_leaves_the_score_of_the_log(tmp_path):
+    path = changed(tmp_path, lambda i, record: record | {"target": "nobody"} if i < 2 else None)
+    answers = bc.read.lm_eval(path)
+    assert answers.correct.mean() == 0.5
+    assert answers.remarks[0].startswith("The right choice of 2 questions")
+    path = changed(tmp_path, lambda i, record: record | {"target": "nobody", "acc": None} if i == 2 else None)
+    with pytest.raises(ValueError, match=r"1 of 8 records have neither, first document 2"):
+        bc.read.lm_eval(path)
+
+
+def test_likelihoods_without_the_context_are_left_out(tmp_path):
+    def doubled(i, record):
+        return (
+            record
+            | {"filtered_resps": record["filtered_resps"] + [["-0.1", "True"]] * len(record["resps"])}
+            | {"metrics": ["acc", "acc_mutual_info"]}
+        )
+
+    (source,) = (LOGS / "lm_eval" / "small").glob("samples_law_*.jsonl")
+    assert (
+        bc.read.lm_eval(changed(tmp_path, doubled)).confidence.tolist() == bc.read.lm_eval(source).confidence.tolist()
+    )
+
+
+def test_no_likelihood_is_a_missing_answer(tmp_path):
+    path = changed(tmp_path, lambda i, r: r | {"filtered_resps": [["nan", "False"]] * 3} if i == 0 else None)
+    with pytest.raises(ValueError, match=r"`abstain` .* of 8 answers, 1 has no grade \(first question 'law/0'\)"):
+        bc.read.lm_eval(path)
+    dropped = bc.read.lm_eval(path, abstain="drop")
+    assert (len(dropped), dropped.dropped) == (7, 1)
+
+
+def test_the_same_run_twice_is_refused(tmp_path):
+    shutil.copytree(LOGS / "lm_eval" / "small", tmp_path / "small")
+    shutil.copytree(LOGS / "lm_eval" / "small", tmp_path / "again")
+    with pytest.raises(ValueError, match=r"24 of 48 answers .* question '\w+/0' of model 'small'"):
+        bc.read.lm_eval(tmp_path)
+
+
+def test_one_likelihood_is_no_confidence(tmp_path):
+    path = changed(tmp_path, lambda i, record: record | {"filtered_resps": record["filtered_resps"][:1]})
+    with pytest.raises(ValueError, match="at least two choices; document 0"):
+        bc.read.lm_eval(path)
+
+
+def test_filters_of_generated_answers_are_not_counted_twice():
+    folder = LOGS / "lm_eval_written"
+    with pytest.raises(ValueError, match=r"2 filters for the same answers: \['strict', 'flexible'\]"):
+        bc.read.lm_eval(folder)
+    (results,) = folder.rglob("results_*.json")
+    reported = json.loads(results.read_text())["results"]["written"]
+    for name in ("strict", "flexible"):
+        answers = bc.read.lm_eval(folder, filter_name=name, abstain="wrong")
+        assert len(answers) == 8
+        assert answers.accuracy == reported[f"exact_match,{name}"]
+        dropped = bc.read.lm_eval(folder, filter_name=name, abstain="drop")
+        assert len(dropped) + dropped.dropped == 8
+        assert np.isin(dropped.confidence, [0.5, 0.7, 0.9]).all()
+
+
+def test_subjects_of_documents():
+    (path,) = (LOGS / "lm_eval" / "small").glob("samples_law_*.jsonl")
+    answers = bc.read.lm_eval(path, subject="doc.answer")
+    assert answers.subject.tolist() == [str(record["doc"]["answer"]) for record in lines(path)]
+    with pytest.raises(ValueError, match=r"document 0 .* has no 'doc\.topic'"):
+        bc.read.lm_eval(path, subject="doc.topic")
