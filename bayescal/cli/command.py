@@ -54,13 +54,8 @@ class Result(ABC):
 
 def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_WORDS, *, details: bool) -> None:
     """Print a headline, a table and remarks; with `details` also notes and the specification."""
-    from bayescal import _render
 
-    def in_words(text: str) -> str:
-        for of_library, of_commands in words.items():
-            text = text.replace(of_library, of_commands)
-        return text
-
+    in_words = functools.partial(_in_words, words)
     if head := "\n".join(line for line in (in_words(sheet.headline), sheet.question) if line):
         screen.print("\n" + head)
     for part in (sheet.above, sheet):
@@ -75,6 +70,13 @@ def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_
         screen.print()
     if details and sheet.spec:
         screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, which can be copied
+
+
+def _in_words(words: Mapping[str, str], text: str) -> str:
+    """Replace the words of the library by those of the commands."""
+    for of_library, of_commands in words.items():
+        text = text.replace(of_library, of_commands)
+    return text
 
 
 @dataclass(frozen=True)
