@@ -54,7 +54,6 @@ class Result(ABC):
 
 def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_WORDS, *, details: bool) -> None:
     """Print a headline, a table and remarks; with `details` also notes and the specification."""
-
     in_words = functools.partial(_in_words, words)
     if head := "\n".join(line for line in (in_words(sheet.headline), sheet.question) if line):
         screen.print("\n" + head)
