@@ -77,7 +77,7 @@ class CalibrationPosterior(Metric):
     rng : int, default 0
         Seed of the draws. It is a number, so that equal counts give equal results in every process and epoch.
     **kwargs
-        Arguments of `torchmetrics.Metric`, such as ``dist_sync_on_step`` and ``sync_on_compute``.
+        Arguments of ``torchmetrics.Metric``, such as ``dist_sync_on_step`` and ``sync_on_compute``.
 
     Raises
     ------
@@ -99,8 +99,8 @@ class CalibrationPosterior(Metric):
     The area under the ROC curve would need finer bins: use ``n_bins=1000`` and `BinnedCounts.coarsen`, which needs 97
     kB. `forward` evaluates each batch, which takes much longer than `update`.
 
-    `BinaryCalibrationError` and `MulticlassCalibrationError` of torchmetrics keep all rows, and their edges are those
-    of `torch.linspace`, which is rounded differently from k / M.
+    ``BinaryCalibrationError`` and ``MulticlassCalibrationError`` of torchmetrics keep all rows, and their edges are
+    those of ``torch.linspace``, some of which are rounded otherwise than k / M.
 
     Examples
     --------
@@ -277,8 +277,8 @@ class CalibrationPosterior(Metric):
             The figure and the axes, as for other metrics.
         """
         if val is not None:
-            drawn: tuple[Figure, Axes] = self._plot(val, ax)
-            return drawn
+            lines: tuple[Figure, Axes] = self._plot(val, ax)
+            return lines
         axes = plot(self.evaluation(), ax)
         return axes.figure, axes  # type: ignore[return-value]  # the axes of a figure, not of a part of it
 
@@ -295,7 +295,7 @@ class CalibrationPosterior(Metric):
         ValueError
             If the other metric has other edges or another task.
         """
-        if isinstance(incoming_state, CalibrationPosterior):
+        if isinstance(incoming_state, type(self)):
             self._counts() + incoming_state._counts()  # raises if they cannot be added
         super().merge_state(incoming_state)
 
@@ -406,10 +406,10 @@ class CalibrationPosterior(Metric):
                 replace(columns.rows, whole=False).checked()
             columns.checked()
         except InvalidRows as problem:
-            found = problem.finding
-            first = None if found.first is None else (int(np.flatnonzero(rows)[found.first[0]]), *found.first[1:])
-            words: dict[str, Any] = {name: _renamed(getattr(found, name)) for name in ("argument", "rule", "hint")}
-            raise InvalidRows(replace(found, first=first, **words)) from None
+            finding = problem.finding
+            first = None if finding.first is None else (int(np.flatnonzero(rows)[finding.first[0]]), *finding.first[1:])
+            words: dict[str, Any] = {name: _renamed(getattr(finding, name)) for name in ("argument", "rule", "hint")}
+            raise InvalidRows(replace(finding, first=first, **words)) from None
         except (ValueError, TypeError) as problem:
             raise type(problem)(_renamed(str(problem))) from None
         raise ArithmeticError("rows that pass the checks were refused; this is a bug, please report it.")
@@ -460,6 +460,6 @@ def _renamed(text: str) -> str:
     """Return a message in the names of the arguments of `update` and of the metric."""
     if "`classes=(" in text:
         text = EVENT
-    for theirs, own in ((r", or `classes=[^`]*`", ""), ("y_prob", "preds"), ("y_true", "target")):
-        text = re.sub(theirs, own, text)
+    for theirs, ours in ((r", or `classes=[^`]*`", ""), ("y_prob", "preds"), ("y_true", "target")):
+        text = re.sub(theirs, ours, text)
     return re.sub(r"rows to be left out\?.*", "rows to be left out? Pass it as `ignore_index`.", text)

@@ -10,6 +10,7 @@ import warnings
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from torchmetrics import MetricCollection
 from torchmetrics.classification import BinaryCalibrationError, MulticlassAccuracy, MulticlassCalibrationError
 
 import bayescal as bc
+from bayescal._packages import installed
 from bayescal.plugins import torchmetrics as adapter
 from bayescal.plugins.torchmetrics import CalibrationPosterior
 
@@ -548,11 +550,31 @@ def test_plots():
 # --- the page
 
 
-def test_the_page_prints_what_it_shows():
-    path = ROOT / "docs" / "make" / "outputs.py"
-    spec = importlib.util.spec_from_file_location("outputs", path)
+class Module(torch.nn.Module):
+    """The part of `lightning.LightningModule` that the page uses: `log_dict` takes scalars by name."""
+
+    def log_dict(self, values):
+        assert all(isinstance(name, str) and value.numel() == 1 for name, value in values.items())
+        self.logged = {name: float(value) for name, value in values.items()}
+
+
+def test_the_page_runs_and_prints_what_it_shows(monkeypatch):
+    if not installed("lightning"):
+        monkeypatch.setitem(sys.modules, "lightning", SimpleNamespace(LightningModule=Module))
+    spec = importlib.util.spec_from_file_location("outputs", ROOT / "docs" / "make" / "outputs.py")
     outputs = importlib.util.module_from_spec(spec)
-    sys.modules["outputs"] = outputs
+    monkeypatch.setitem(sys.modules, "outputs", outputs)
     spec.loader.exec_module(outputs)
-    page = ROOT / "docs" / "how-to" / "training_loops.md"
-    assert outputs.Page(page).run() == page.read_text(encoding="utf-8"), f"run `python docs/make/outputs.py {page}`"
+    page = outputs.Page(ROOT / "docs" / "how-to" / "training_loops.md")
+    assert page.run() == page.path.read_text(encoding="utf-8"), f"run `python docs/make/outputs.py {page.path}`"
+    module = page.namespace["Classifier"]().eval()
+    inputs, labels = torch.randn(300, 20), torch.randint(10, (300,))
+    module.log_dict = Module.log_dict.__get__(module)
+    with torch.inference_mode():
+        for rows in torch.arange(300).split(100):
+            module.validation_step((inputs[rows], labels[rows]), 0)
+        module.on_validation_epoch_end()
+        logits = module.layer(inputs)
+    ev = bc.evaluate(labels, logits.double().softmax(1), rng=0)
+    assert module.logged["ece"] == pytest.approx(ev.ece.mean(), abs=1e-6)
+    assert module.calibration.counts().n_rows == 0
