@@ -209,6 +209,13 @@ def test_a_new_picture_has_a_file_of_its_own(tmp_path):
     assert (first.name, second.name, third) == ("page-2.png", "page-3.png", tmp_path / "_static" / "page-1.png")
 
 
+def test_a_block_runs_only_where_its_package_is_installed(tmp_path):
+    blocks = "```python\n# needs {}\n1 + 1\n```\n\n```text\n{}\n```\n"
+    absent = blocks.format("a_package_that_nobody_has_written", "as it was")
+    _, text = run(written(tmp_path, absent + "\n" + blocks.format("numpy", "as it was")))
+    assert text == absent + "\n" + blocks.format("numpy", 2)
+
+
 def test_a_failing_block_names_its_page(tmp_path):
     with pytest.raises(ZeroDivisionError) as caught:
         run(written(tmp_path, "```python\n1 / 0\n```\n"))
