@@ -275,7 +275,7 @@ def test_two_processes_of_a_million_rows_give_the_numbers_of_one_pass(tmp_path):
 def test_the_state_does_not_grow():
     metric = CalibrationPosterior("binary")
     sizes = set()
-    for _ in range(50):
+    for _ in range(10):
         metric.update(torch.rand(1000), torch.randint(2, (1000,)))
         sizes.add((size_of_state(metric), len(pickle.dumps(metric))))
     assert len(sizes) == 1
@@ -472,6 +472,14 @@ def test_states_keep_their_types():
     metric.reset()
     metric.update(p, y)
     assert metric.counts() == counts
+
+
+def test_states_and_what_they_are_reset_to_move_with_the_module():
+    """To the device without memory, since there is no other one here."""
+    metric = torch.nn.ModuleDict({"metric": CalibrationPosterior("binary")}).to("meta")["metric"]
+    states = [*metric.metric_state.values(), *metric._defaults.values()]
+    assert {state.device.type for state in states} == {"meta"}
+    assert [state.dtype for state in states] == 2 * [torch.int64, torch.float64, torch.int64]
 
 
 def test_inference_mode_and_gradients():
