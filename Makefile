@@ -38,7 +38,7 @@ help:
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make related    coverage of the intervals that other packages print; for the docs; ten minutes"
 	@echo "make conformance  which program follows which convention of the plug-in ECE; for the docs; a minute"
-	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
+	@echo "make bench      speed beside other programs, as ratios within one run; the adapter for torchmetrics; for the docs; a quarter of an hour"
 	@echo "make mutation   change the core in one place at a time and check that a test fails; for the docs; half an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
@@ -142,9 +142,10 @@ conformance: .venv/ready
 	$(RUN) python -W ignore docs/make/conformance.py $(SHORT)
 	$(RUN) pytest -q tests/targets/test_conformance_page.py --override-ini addopts=
 
-# and so does this group
+# and so does this group, in which the adapter for torchmetrics is tested
 bench: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/bench.txt
+	$(RUN) pytest -q tests/targets/test_torchmetrics.py bayescal/plugins/torchmetrics.py --doctest-modules --override-ini addopts=
 	$(if $(QUICK),BAYESCAL_QUICK=1 )$(RUN) pytest -q tests/benchmarks --override-ini addopts= $(if $(QUICK),--benchmark-disable,--benchmark-group-by=group --benchmark-columns=min$(comma)median$(comma)rounds)
 	$(RUN) python docs/make/performance.py $(SHORT)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
+from bayescal._packages import installed
 from bayescal.estimands.registry import registered
 
 _package = metadata("bayescal")
@@ -23,6 +24,8 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 
 autosummary_generate = True
+# adapters are described without their programs; `make bench` installs these
+autodoc_mock_imports = [name for name in ("torch", "torchmetrics") if not installed(name)]
 toc_object_entries_show_parents = "hide"  # "plot" and not "CalibrationDisplay.plot", which is cut
 autodoc_typehints = "none"  # the numpydoc sections say types in words, with shapes and ranges
 numpydoc_show_class_members = False  # the template of a class lists them

@@ -21,3 +21,20 @@ def test_a_module_is_found_without_being_imported():
     code = "import sys; from bayescal._packages import installed; print(installed('arviz'), 'arviz' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True False\n"
+
+
+@pytest.mark.parametrize("way", ["bayescal.plugins.torchmetrics", "import_module('bayescal.plugins.torchmetrics')"])
+def test_an_adapter_without_its_program_names_it(way):
+    code = f"""
+import sys
+from importlib import import_module
+import bayescal
+sys.modules["torchmetrics"] = sys.modules["torch"] = None
+try:
+    {way}
+except ModuleNotFoundError as problem:
+    print(problem)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = "The metric `CalibrationPosterior` needs torchmetrics, which is not installed: `pip install torchmetrics`."
+    assert done.stdout.strip() == said

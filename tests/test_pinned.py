@@ -18,8 +18,9 @@ NAMES = ("dev", "lean", "build", "docs", "bench", "conformance", "related", "mut
 GROUPS = {name: [name] for name in NAMES}
 #: Modules whose distribution has another name.
 DISTRIBUTIONS = {"lazy_loader": "lazy-loader", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
-#: pyarrow is imported only for pyarrow frames, xarray only for annotations, scikit-learn only when it calls.
-OPTIONAL = {"pyarrow", "sklearn", "xarray"}
+#: pyarrow is imported only for pyarrow frames, xarray only for annotations, scikit-learn only when it calls, and an
+#: adapter imports its program.
+OPTIONAL = {"pyarrow", "sklearn", "torch", "torchmetrics", "xarray"}
 
 pytestmark = pytest.mark.skipif(not PINS.exists(), reason="the requirement files are not part of a source distribution")
 
