@@ -57,9 +57,8 @@ def show_sheet(screen: "Console", sheet: "Sheet", words: Mapping[str, str] = NO_
     in_words = functools.partial(_in_words, words)
     if head := "\n".join(line for line in (in_words(sheet.headline), sheet.question) if line):
         screen.print("\n" + head)
-    for part in (sheet.above, sheet):
-        if part is not None and part.header:
-            screen.print(_render.table(part, screen.width), crop=False)
+    if sheet.header:
+        screen.print(_render.table(sheet, screen.width), crop=False)
     for lines in (sheet.remarks, sheet.notes if details else ()):
         for line in lines:
             screen.print(in_words(line))

@@ -1,7 +1,7 @@
 """A file -> the evaluation of its predictions, as ``bayescal report`` saves and shows it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +62,12 @@ class EvaluatedFile(Result):
         return picture({"": self.evaluation})
 
     def sheets(self, width: int) -> list[_render.Sheet]:
-        """Return the sheet of the evaluation, with all groups."""
-        return [self.evaluation.sheet(whole=isinstance(self.evaluation, GroupedEvaluation), **self._chosen)]
+        """Return the sheet of the evaluation, with all groups; after that of stated values, if they are shown."""
+        sheet = self.evaluation.sheet(whole=isinstance(self.evaluation, GroupedEvaluation), **self._chosen)
+        if sheet.above is None:
+            return [sheet]
+        values = replace(sheet.above, sentence=sheet.headline, headline=sheet.headline, question=sheet.question)
+        return [values, replace(sheet, sentence="", headline="", question="")]
 
 
 def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:

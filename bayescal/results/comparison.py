@@ -184,7 +184,8 @@ class Comparison(OfEstimand, Compared):
 
     Returned by `compare` (the same rows) or `compare_independent` (different rows). The draws of each classifier are
     those of its own evaluation, reordered to form joint draws. Brier and log scores on the same rows are an exception:
-    they are drawn jointly, given sums of the losses of each classifier and of the differences between their losses.
+    they are drawn jointly, given sums of the losses of each classifier and of the differences between their losses. So
+    are two accuracies, given the numbers of rows that both classifiers, one or none predict correctly.
 
     An estimand is given by its name, as in ``"ece"`` or ``"brier_score"``, as an `Estimand`, or as a function of draws
     of the bins, as in ``lambda bin_draws: bayescal.estimands.lp_error(bin_draws, 4)``. An `Estimand` states which

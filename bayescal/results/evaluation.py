@@ -391,8 +391,8 @@ class Evaluation(ModelChecks, _presented.Presented):
         prob : float, default 0.95
             Probability of the intervals.
         estimands : list of str, Estimand or callable, optional
-            The quantities, as in ``["ece", "auc", "brier_score"]``; by default the errors of calibration that printing
-            shows.
+            The quantities, as in ``["ece", "auc", "brier_score"]``; by default those that printing shows: the errors of
+            calibration, and the accuracy of predictions.
 
         Returns
         -------

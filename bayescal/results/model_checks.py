@@ -44,8 +44,9 @@ class ModelChecks:
         xarray.DataTree
             Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``; under the
             shrinkage model also intercept and slope), ``observed_data`` (rows, positives, effective rows per bin) and
-            ``constant_data`` (edges, observed means). Bins with mass 0 are not in the posterior. A quantity that is
-            equal in all draws, such as the confidence of the bins under the shrinkage model, is in ``constant_data``.
+            ``constant_data`` (edges, observed means). The accuracy of all rows is ``accuracy_of_all_rows``. Bins with
+            mass 0 are not in the posterior. A quantity that is equal in all draws, such as the confidence of the bins
+            under the shrinkage model, is in ``constant_data``.
             Under the shrinkage model ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into
             the attribute ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a
             quantity. In ``observed_data`` and ``constant_data``, ``bin`` has the coordinates bin_low, bin_high, n and
