@@ -4,7 +4,8 @@
 A block that begins with ```python is run; the blocks of a page share a namespace and an empty working directory. Its
 output stands below it in a block that begins with ```text, and each figure in a link to a picture. Code between
 `<!-- run` and `-->` is run too, and readers do not see it: it makes the files that a page reads, and checks its
-sentences. A block that begins with `# bayescal/` shows a file of the package, and is not run.
+sentences. A block that begins with `# bayescal/` shows a file of the package, and is not run. One that begins with
+`# needs PACKAGE` is run, and its output replaced, only where this package is installed.
 """
 
 import argparse
@@ -21,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+
+from bayescal._packages import installed
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -67,6 +70,9 @@ class Page:
             return block[0]
         if block["commands"] is not None:
             self.commands(block["commands"])
+            return block[0]
+        needs = re.match(r"# needs (\w+)\n", block["shown"])
+        if needs and not installed(needs[1]):
             return block[0]
         printed = self._execute(block["shown"])
         parts = [f"```python\n{block['shown']}```\n"]
