@@ -11,6 +11,7 @@ from importlib.util import find_spec
 NEEDED = {
     "arviz": ("Summary tables, data trees and leave-one-out values need", "arviz"),
     "duckdb": ("Files of predictions need", "duckdb"),
+    "inspect_ai": ("The metric `calibration` needs", "inspect-ai"),
     "jinja2": ("HTML pages need", "jinja2"),
     "matplotlib": ("Plots need", "matplotlib"),
     "pandas": ("Data frames of results need", "pandas"),

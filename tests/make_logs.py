@@ -18,6 +18,8 @@ from pathlib import Path
 os.environ |= {"HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "INSPECT_DISPLAY": "none"}
 
 FOLDER = Path(__file__).parent / "read" / "logs"
+#: Question -> the right answer, for the model that is registered once.
+ANSWERS: dict[str, str] = {}
 SUBJECTS = ("law", "physics", "chemistry")
 TASK = """\
 task: {name}
@@ -81,10 +83,9 @@ def run_lm_eval(folder: Path, tasks: list[str], skill: float, name: str, output:
     from lm_eval.loggers import EvaluationTracker
     from lm_eval.tasks import TaskManager
 
-    answers = {}
     for file in folder.glob("*.jsonl"):
         for line in map(json.loads, file.read_text().splitlines()):
-            answers[line["question"]] = line["choices"][line["answer"]]
+            ANSWERS[line["question"]] = line["choices"][line["answer"]]
 
     class Table(LM):
         def __init__(self, skill=1.0, **_):
@@ -99,14 +100,14 @@ def run_lm_eval(folder: Path, tasks: list[str], skill: float, name: str, output:
             pairs = []
             for context, choice in (each.args for each in requests):
                 noise = random.Random(f"{context}{choice}{self.skill}").gauss(0, 1)
-                pairs.append((1.7 * (noise + self.skill * (choice.strip() == answers[context])) - 8, noise > 1))
+                pairs.append((1.7 * (noise + self.skill * (choice.strip() == ANSWERS[context])) - 8, noise > 1))
             return pairs
 
         def generate_until(self, requests, disable_tqdm=False):
             texts = []
             for context in (each.args[0] for each in requests):
                 rng = random.Random(f"{context}{self.skill}")
-                word = answers[context] if rng.random() < 0.6 else "none"
+                word = ANSWERS[context] if rng.random() < 0.6 else "none"
                 text = f"{rng.choice(['Answer:', 'ANSWER:'])} {word}. Confidence: {rng.choice([50, 70, 90])}%"
                 texts.append("I cannot say." if rng.random() < 0.1 else text)
             return texts

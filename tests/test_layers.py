@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "cli": {"support", *CORE, "datasets", "read", "report", "cli"},
     **{topic: {"support", *CORE, "datasets", "report", "cli", topic} for topic in TOPICS},
     "verify": {"support", *CORE, "datasets", *TOPICS, "cli", "verify"},
-    "plugins": {"support", *CORE, "report", "plugins"},
+    "plugins": {"support", *CORE, "read", "report", "plugins"},
     "app": {"support", "cli", "verify"},
     "__main__": {"support", "app"},
 }

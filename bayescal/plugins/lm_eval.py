@@ -1,0 +1,193 @@
+"""Adapter for lm-evaluation-harness: functions that the YAML files of tasks name.
+
+The ECE of a task, in place of the Brier score, which has the same values per question::
+
+    metric_list:
+      - metric: acc
+        aggregation: mean
+        higher_is_better: true
+      - metric: brier_score
+        aggregation: !function bayescal.plugins.lm_eval.ece
+        higher_is_better: false
+
+The ECE with its interval, beside the accuracy, for documents that hold the number or the letter of the right choice::
+
+    process_results: !function bayescal.plugins.lm_eval.process_results
+    metric_list:
+      - {metric: acc, aggregation: mean, higher_is_better: true}
+      - {metric: ece, aggregation: !function bayescal.plugins.lm_eval.ece, higher_is_better: false}
+      - {metric: ece_low, aggregation: !function bayescal.plugins.lm_eval.ece_low, higher_is_better: false}
+      - {metric: ece_high, aggregation: !function bayescal.plugins.lm_eval.ece_high, higher_is_better: false}
+      - {metric: ece_if_calibrated, aggregation: !function bayescal.plugins.lm_eval.ece_if_calibrated,
+         higher_is_better: false}
+
+The evaluation is ``bayescal.evaluate(right, confidence, target="confidence", rng=1)``: 15 bins of equal width.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from bayescal._invalid import quoted
+from bayescal._meant import public
+from bayescal.evaluate import evaluate
+from bayescal.results.evaluation import Evaluation
+
+__all__ = ["calibration", "ece", "ece_high", "ece_if_calibrated", "ece_low", "process_results"]
+
+#: Keys of documents with the right choice.
+GOLD = ("gold", "label", "answer", "target", "answerKey")
+
+
+@public
+def calibration(gold: int | Sequence[int], log_likelihoods: Any) -> dict[str, Any]:
+    """Return the values of one question under the names of all metrics, for a `process_results` of one's own.
+
+    Parameters
+    ----------
+    gold : int or sequence of int
+        The right choice, or all right choices.
+    log_likelihoods : array-like of float, shape (n_choices,)
+        Log-likelihood of each choice.
+
+    Returns
+    -------
+    dict
+        ``acc``, and under ``ece``, ``ece_low``, ``ece_high`` and ``ece_if_calibrated`` the pair of correctness and
+        confidence, which the functions of these names aggregate.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two choices, or a log-likelihood is NaN.
+
+    Examples
+    --------
+    >>> from bayescal.plugins.lm_eval import calibration
+    >>> calibration(1, [-2.0, -1.0])["ece"]
+    (1.0, 0.731...)
+    """
+    right, confidence = _of_logarithms(gold, np.asarray(log_likelihoods, dtype=float))
+    return {"acc": right, **dict.fromkeys(("ece", "ece_low", "ece_high", "ece_if_calibrated"), (right, confidence))}
+
+
+@public
+def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """Return the values of one document of a multiple-choice task.
+
+    Parameters
+    ----------
+    doc : mapping
+        The document; one of ``gold``, ``label``, ``answer``, ``target`` and ``answerKey`` holds the number of the right
+        choice, from 0, or its letter.
+    results : sequence of (float, bool)
+        Log-likelihood of each choice, and whether it is that of the greedy text.
+
+    Returns
+    -------
+    dict
+        As from `calibration`.
+
+    Raises
+    ------
+    ValueError
+        If none or several of these keys hold the right choice.
+
+    Examples
+    --------
+    >>> from bayescal.plugins.lm_eval import process_results
+    >>> process_results({"answer": "B"}, [(-2.0, False), (-1.0, True)])["acc"]
+    1.0
+    """
+    logs = [float(each[0]) for each in results]
+    choices = {key: number for key in GOLD if (number := _number(doc.get(key), len(logs))) is not None}
+    if len(set(choices.values())) != 1:
+        raise ValueError(
+            f"one of {', '.join(GOLD)} must hold the number of the right choice, from 0 to {len(logs) - 1}, or its "
+            f"letter; the document has {quoted(dict(doc))}. Write a function that returns "
+            "`bayescal.plugins.lm_eval.calibration(gold, log_likelihoods)`."
+        )
+    return calibration(next(iter(choices.values())), logs)
+
+
+@public
+def ece(items: Iterable[Any]) -> float:
+    """Return the posterior mean of the ECE.
+
+    Parameters
+    ----------
+    items : iterable
+        Per question, a pair of correctness and confidence; or of the right choice and the probabilities of all choices,
+        as the metric ``brier_score`` has, or their log-likelihoods, as ``likelihood`` has.
+
+    Returns
+    -------
+    float
+        The posterior mean, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If the values have another form.
+
+    Examples
+    --------
+    >>> from bayescal.plugins.lm_eval import ece
+    >>> items = [(i % 2, [0.7, 0.3]) for i in range(40)]
+    >>> round(ece(items), 2)
+    0.17
+    """
+    return float(_evaluation(items).ece.mean())
+
+
+@public
+def ece_low(items: Iterable[Any]) -> float:
+    """Return the lower end of the 95 % credible interval of the ECE; `items` as for `ece`."""
+    return float(_evaluation(items).ece.interval()[0])
+
+
+@public
+def ece_high(items: Iterable[Any]) -> float:
+    """Return the upper end of the 95 % credible interval of the ECE; `items` as for `ece`."""
+    return float(_evaluation(items).ece.interval()[1])
+
+
+@public
+def ece_if_calibrated(items: Iterable[Any]) -> float:
+    """Return the mean of the plug-in ECE of a calibrated model with the same confidences; `items` as for `ece`."""
+    return float(_evaluation(items).null.mean())
+
+
+def _evaluation(items: Iterable[Any]) -> Evaluation:
+    rows = [_row(*each) for each in items]
+    right, confidence = zip(*rows, strict=True)
+    return cast(Evaluation, evaluate(np.array(right, dtype=bool), np.array(confidence), target="confidence", rng=1))
+
+
+def _row(gold: Any, values: Any) -> tuple[float, float]:
+    """Return correctness and confidence of one question."""
+    if np.ndim(values) == 0:
+        return float(gold), float(values)
+    numbers = np.asarray(values, dtype=float)
+    if (numbers >= 0).all() and abs(numbers.sum() - 1) < 1e-4:
+        top = int(numbers.argmax())
+        return float(top in np.atleast_1d(gold)), float(numbers[top])
+    return _of_logarithms(gold, numbers)
+
+
+def _of_logarithms(gold: Any, logs: Any) -> tuple[float, float]:
+    if len(logs) < 2 or np.isnan(logs).any() or logs.max() > 0:
+        raise ValueError(
+            "a question must have the log-likelihoods of at least two choices, which are at most 0, or probabilities "
+            f"that sum to 1; one has {quoted(logs.tolist())}."
+        )
+    top = int(logs.argmax())
+    return float(top in np.atleast_1d(gold)), float(1 / np.exp(logs - logs[top]).sum())
+
+
+def _number(value: Any, n: int) -> int | None:
+    """Return the number of a choice; a letter counts from A."""
+    if isinstance(value, str) and len(value) == 1 and value.isascii() and value.isalpha():
+        value = ord(value.upper()) - ord("A")
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < n else None

@@ -1,0 +1,84 @@
+"""The adapter for inspect_ai, and fresh logs of it, in inspect_ai itself."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import bayescal as bc
+from bayescal.app import app
+from bayescal.plugins.inspect_ai import calibration
+
+SPEC = importlib.util.spec_from_file_location("make_logs", Path(__file__).parents[1] / "make_logs.py")
+make_logs = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(make_logs)
+
+N, EPOCHS = 25, 3
+
+
+def scores_of(log, name="graded"):
+    return {
+        key: each.value for score in log.results.scores if score.name == name for key, each in score.metrics.items()
+    }
+
+
+@pytest.mark.parametrize("abstain", ["drop", "wrong"])
+@pytest.mark.parametrize("kind", ["eval", "json"])
+def test_the_metric_gives_the_numbers_of_evaluate(tmp_path, kind, abstain):
+    logs = make_logs.run_inspect(tmp_path, kind, N, EPOCHS, metrics=[calibration(abstain=abstain)])
+    confidence = "scores.graded.metadata.confidence"
+    for log, path in zip(logs, sorted(tmp_path.iterdir()), strict=True):
+        assert log.status == "success"
+        reported = scores_of(log)
+        answers = bc.read.inspect(path, scorer="graded", confidence=confidence, abstain=abstain)
+        ev = bc.evaluate(**answers.rows(), rng=1)
+        low, high = ev.ece.interval()
+        expected = {"ece": ev.ece.mean(), "ece_low": low, "ece_high": high, "ece_if_calibrated": ev.null.mean()}
+        expected |= {
+            "p_calibrated": ev.p_calibrated,
+            "n_answers": len(answers),
+            "missing": answers.dropped + answers.wrong,
+        }
+        assert {name: reported[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+        assert "cluster" in answers.rows()
+        assert len(answers) + answers.dropped == N * EPOCHS
+
+
+def test_accuracy_is_what_the_program_reports(tmp_path):
+    logs = make_logs.run_inspect(tmp_path, "eval", N, EPOCHS)
+    answers = bc.read.inspect(tmp_path, scorer="graded", confidence="output.completion", abstain="wrong")
+    for log in logs:
+        of_task = answers.correct[answers.subject == log.eval.task]
+        assert of_task.mean() == pytest.approx(scores_of(log)["accuracy"], abs=1e-12)
+
+
+def test_one_command_each(tmp_path):
+    for model in ("small", "large"):
+        make_logs.run_inspect(tmp_path / model, "eval", N, EPOCHS, f"mockllm/{model}")
+    options = ["--format", "inspect", "--correct", "graded", "--confidence", "output.completion", "--abstain", "wrong"]
+    done = CliRunner().invoke(app, ["report", str(tmp_path / "small"), *options], env={"COLUMNS": "100"})
+    assert done.exit_code == 0, done.stderr
+    assert "capitals" in done.stdout
+    folders = [str(tmp_path / name) for name in ("small", "large")]
+    done = CliRunner().invoke(app, ["compare", *folders, *options], env={"COLUMNS": "100"})
+    assert done.exit_code == 0, done.stderr
+    assert "mockllm/small" in done.stdout
+
+
+def test_the_entry_point_names_the_metric():
+    from inspect_ai.scorer._metric import metric_create
+
+    assert callable(metric_create("bayescal/calibration", abstain="drop"))
+
+
+def test_without_answers_and_with_missing_ones():
+    from inspect_ai.scorer import SampleScore, Score
+
+    scores = [SampleScore(score=Score(value="N"), sample_id="a"), SampleScore(score=Score(value="C"), sample_id="b")]
+    numbers = calibration()(scores)
+    assert (numbers["n_answers"], numbers["missing"]) == (0, 2)
+    with pytest.raises(ValueError, match=r"2 of 2 answers have no grade or no confidence, first that to sample 'a'"):
+        calibration(abstain="refuse")(scores)
+    with pytest.raises(ValueError, match="right answers without a confidence"):
+        calibration(abstain="wrong")(scores)
