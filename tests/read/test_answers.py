@@ -64,3 +64,9 @@ def test_epochs_are_part_of_the_key():
     rows = bc.read.matched(each)
     assert rows["y_prob"]["b"].tolist() == [0.6, 0.7]
     assert rows["cluster"].tolist() == ["x", "x"]
+
+
+@pytest.mark.parametrize("correct", [["C", "I"], [1, 2], [0.5, 1], [None, True], [np.nan, 1.0]])
+def test_what_is_neither_true_nor_false_is_refused(correct):
+    with pytest.raises(ValueError, match=r"`correct` must be true or false, or 1 or 0; . of 2 values are not, first"):
+        bc.read.Answers(correct, [0.9, 0.8])
