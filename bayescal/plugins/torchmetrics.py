@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,7 @@ NO_FLOAT64 = {"mps"}
 class CalibrationPosterior(Metric):
     r"""Posterior of the Expected Calibration Error (ECE) as a torchmetrics metric, in memory that does not grow.
 
-    The state holds the sums of `BinnedCounts`: 1480 bytes for 15 bins, whatever the number of rows.
+    The state holds the sums of `BinnedCounts`: 1488 bytes for 15 bins, whatever the number of rows.
 
     Parameters
     ----------
@@ -164,6 +165,17 @@ class CalibrationPosterior(Metric):
         self.add_state("sums", torch.zeros(5, 2, size, dtype=torch.float64), dist_reduce_fx="sum")
         # rows with infinite log loss and outcome 0, outcome 1; invalid; logits <= 0; like probabilities
         self.add_state("marks", torch.zeros(5, dtype=torch.int64), dist_reduce_fx="sum")
+        # which rows are counted how: `MetricCollection` shares the states of metrics whose states are equal
+        counted = (
+            self.task,
+            self.logits,
+            self.ignore_index,
+            self.num_classes,
+            self.bins.closed,
+            *self.bins.edges.tolist(),
+        )
+        number = int.from_bytes(sha256(repr(counted).encode()).digest()[:7])
+        self.add_state("settings", torch.tensor(number), dist_reduce_fx="max")
         self._edges: dict[Any, tuple[Tensor, Tensor]] = {}
 
     def update(self, preds: Tensor, target: Tensor) -> None:

@@ -279,7 +279,7 @@ def test_the_state_does_not_grow():
         metric.update(torch.rand(1000), torch.randint(2, (1000,)))
         sizes.add((size_of_state(metric), len(pickle.dumps(metric))))
     assert len(sizes) == 1
-    assert size_of_state(metric) == 1480
+    assert size_of_state(metric) == 1488
 
 
 # --- invalid rows
@@ -479,7 +479,7 @@ def test_states_and_what_they_are_reset_to_move_with_the_module():
     metric = torch.nn.ModuleDict({"metric": CalibrationPosterior("binary")}).to("meta")["metric"]
     states = [*metric.metric_state.values(), *metric._defaults.values()]
     assert {state.device.type for state in states} == {"meta"}
-    assert [state.dtype for state in states] == 2 * [torch.int64, torch.float64, torch.int64]
+    assert [state.dtype for state in states] == 2 * [torch.int64, torch.float64, torch.int64, torch.int64]
 
 
 def test_inference_mode_and_gradients():
@@ -586,3 +586,15 @@ def test_the_page_runs_and_prints_what_it_shows(monkeypatch):
     ev = bc.evaluate(labels, logits.double().softmax(1), rng=0)
     assert module.logged["ece"] == pytest.approx(ev.ece.mean(), abs=1e-6)
     assert module.calibration.counts().n_rows == 0
+
+
+def test_a_collection_shares_states_only_between_metrics_that_count_the_same_rows():
+    """The first batch has no row that the second metric ignores, so that their sums are equal after it."""
+    from torchmetrics import MetricCollection
+
+    names = {"all": {}, "some": {"ignore_index": 1}, "dirichlet": {"model": "dirichlet"}}
+    metrics = MetricCollection({name: CalibrationPosterior("binary", **options) for name, options in names.items()})
+    metrics.update(torch.tensor([0.2, 0.3]), torch.tensor([0, 0]))
+    metrics.update(torch.tensor([0.6, 0.7]), torch.tensor([1, 1]))
+    assert sorted(map(sorted, metrics.compute_groups.values())) == [["all", "dirichlet"], ["some"]]
+    assert {name: metric.counts().n_rows for name, metric in metrics.items()} == {"all": 4, "some": 2, "dirichlet": 4}
