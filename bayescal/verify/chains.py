@@ -4,7 +4,10 @@ The two share only the counts, the constants of the prior and, for the pool, the
 `Reference` holds moments of the chains and their diagnostics, `Agreement` the comparison.
 """
 
-from collections.abc import Callable, Mapping
+import _thread
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +36,8 @@ LARGEST_R_HAT = 1.01
 SMALLEST_ESS = 400
 CHAINS = 4
 TUNE = 1500
+#: Longest time in seconds that the chains of one attempt may take.
+MOST_SECONDS = 1800.0
 #: Attempts until chains are kept, their acceptance targets, and the factor by which draws increase.
 ATTEMPTS, TARGET_ACCEPT, LONGER = 3, (0.95, 0.99, 0.999), 3
 #: The distribution function of the ECE is compared at these quantiles of the closed form.
@@ -168,7 +173,6 @@ def _until_kept(
 def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, progress: bool) -> "xr.DataTree":
     import logging
     import sys
-    from contextlib import redirect_stdout
 
     _packages.require("pymc")
     import pymc as pm
@@ -177,7 +181,8 @@ def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, prog
     level = log.level
     log.setLevel(logging.WARNING)  # hides the lists of variables and step methods
     try:
-        with redirect_stdout(sys.stderr):  # stdout may be redirected to a file, where a bar does not belong
+        # stdout may be redirected to a file, where a bar does not belong
+        with redirect_stdout(sys.stderr), _limited_time(MOST_SECONDS):
             return pm.sample(
                 -(-draws // CHAINS),
                 tune=TUNE,
@@ -190,6 +195,35 @@ def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, prog
             )
     finally:
         log.setLevel(level)
+
+
+@contextmanager
+def _limited_time(seconds: float) -> Iterator[None]:
+    """Interrupt the sampler after this time and raise TimeoutError; in the main thread, which can be interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    passed = threading.Event()
+
+    def interrupt() -> None:
+        passed.set()
+        _thread.interrupt_main()
+
+    timer = threading.Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not passed.is_set():  # the user interrupted
+            raise
+    finally:
+        timer.cancel()
+    if passed.is_set():  # samplers that are interrupted may return the draws so far
+        raise TimeoutError(
+            f"the {CHAINS} chains of PyMC were stopped because they did not end within {seconds:g} seconds, which they "
+            "do if the sampler hangs. Run them again; without nutpie, PyMC uses its own sampler."
+        )
 
 
 def _summary(quantities: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -340,6 +374,8 @@ def agreement(
     ------
     TypeError
         If `posterior` is of another model, such as a recalibration.
+    TimeoutError
+        If the chains do not end within half an hour.
 
     References
     ----------

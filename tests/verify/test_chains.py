@@ -1,6 +1,7 @@
 """Closed form against PyMC: stored reference posteriors, one comparison with MCMC, and all that can go wrong."""
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -374,3 +375,20 @@ def test_the_segments_model_is_simulated_with_its_own_weights():
     assert prior_probabilities(simulator.prior).tolist() == [0.5, 0.5]
     with pytest.raises(ValueError, match="linear pool"):
         shrinkage_simulator(bins=5, rows=100, sub_models=SUB_MODELS)
+
+
+@pytest.mark.measuring
+def test_chains_that_do_not_end_are_stopped(counts, monkeypatch):
+    """The limit is far below the time that so many draws need."""
+    monkeypatch.setattr(module, "MOST_SECONDS", 20.0)
+    with pytest.raises(TimeoutError, match=r"did not end within 20 seconds.*without nutpie"):
+        agreement(shrinkage_posterior(counts, sub_models=["logistic"]), draws=4_000_000, rng=1)
+
+
+def test_only_the_time_limit_hides_an_interruption():
+    with pytest.raises(KeyboardInterrupt), module._limited_time(60):
+        raise KeyboardInterrupt
+    with pytest.raises(TimeoutError), module._limited_time(0.01):
+        time.sleep(5)
+    with module._limited_time(60):
+        pass
