@@ -30,7 +30,10 @@ def _observed(counts: Counts) -> float:
 
 
 def _share_right(counts: Counts) -> float:
-    return float(np.clip(counts.share @ np.nan_to_num(counts.accuracy), 0, 1))
+    """Return the observed accuracy; bins of a target without labelled rows are left out."""
+    seen = np.isfinite(counts.accuracy)
+    total = float(counts.share[seen].sum())
+    return min(float(counts.share[seen] @ counts.accuracy[seen]) / total, 1.0) if total > 0 else 0.0
 
 
 def _require_predictions(counts: Counts) -> None:
@@ -193,7 +196,7 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     from the Jeffreys prior [1]_. It does not use the accuracies of the bins, which the default model shrinks towards
     the confidences. The draws have the ranks of the accuracy that follows from `bin_draws`, so that they are joint with
     the draws of the ECE. Under label shift, the accuracy is that of `bin_draws`, because it varies with the class
-    frequencies.
+    frequencies; under covariate shift, bins without labelled rows enter with the accuracies of `bin_draws`.
 
     With weights or clusters, N is Kish's effective number of rows divided by a design effect [2]_,
 
@@ -225,7 +228,8 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     (0.62, 0.67)
     """
     _require_predictions(counts)
-    of_bins = (bin_draws.mass * bin_draws.accuracy).sum(axis=1)
+    parts = bin_draws.mass * bin_draws.accuracy
+    of_bins = parts.sum(axis=1)
     if stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw
         return Draws(of_bins, "accuracy")
     generator, (right, rows, most, freedom) = _checks.generator(rng), evidence(counts)
@@ -233,4 +237,7 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     if np.isfinite(freedom):
         trials = np.minimum(rows * generator.chisquare(freedom, len(of_bins)) / freedom, most)
     draws = generator.beta(right * trials + 0.5, (1 - right) * trials + 0.5, len(of_bins))
+    unlabelled = counts.occupied & np.isnan(counts.accuracy)
+    if unlabelled.any():  # bins of a target, whose accuracies come from the model
+        draws = draws * (1 - counts.share[unlabelled].sum()) + parts[:, unlabelled].sum(axis=1)
     return Draws(with_ranks_of(of_bins, draws), "accuracy")

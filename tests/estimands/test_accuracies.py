@@ -257,6 +257,22 @@ def test_clusters_that_share_right_answers_widen_the_difference():
     assert result.difference("A", "B", estimand="accuracy").sd() == pytest.approx(sd, rel=0.03)
 
 
+def test_bins_of_a_target_without_labels_have_the_accuracies_of_the_model():
+    """Labelled rows below 0.8, rows of the target up to 1, weights of 1: labelled bins have the Beta posterior."""
+    rng = np.random.default_rng(6)
+    source, target = rng.uniform(0.5, 0.8, 600), rng.uniform(0.5, 1.0, 500)
+    label = (rng.random(600) > source).astype(np.int64)
+    matrices = (np.column_stack([each, 1 - each]) for each in (source, target))
+    ev = bc.shift.covariate(label, *matrices, weights=np.ones(600), bins=10, rng=1)
+    seen, right = target < 0.8, label == 0
+    of_bin = [right[(source >= low / 10) & (source < (low + 1) / 10)] for low in (5, 6, 7)]
+    share = np.array([np.mean((target >= low / 10) & (target < (low + 1) / 10)) for low in (5, 6, 7)])
+    observed = share @ [each.mean() for each in of_bin] / share.sum()
+    assert ev.plug_in_of("accuracy") == pytest.approx(observed)
+    unseen = (ev.bin_draws.mass * ev.bin_draws.accuracy)[:, 8:].sum(axis=1).mean()
+    assert ev.accuracy.mean() == pytest.approx(seen.mean() * observed + unseen, abs=0.002)
+
+
 def test_groups_have_accuracies_of_their_own():
     right, confidence = rows()
     north = np.arange(400) % 4 == 0
