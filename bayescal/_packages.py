@@ -15,6 +15,7 @@ NEEDED = {
     "matplotlib": ("Plots need", "matplotlib"),
     "pandas": ("Data frames of results need", "pandas"),
     "pymc": ("Models for Markov chains need", "pymc"),
+    "sklearn": ("Scorers need", "scikit-learn"),
     "typer": ("The command line needs", "typer"),
 }
 
