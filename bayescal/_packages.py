@@ -16,6 +16,7 @@ NEEDED = {
     "matplotlib": ("Plots need", "matplotlib"),
     "pandas": ("Data frames of results need", "pandas"),
     "pymc": ("Models for Markov chains need", "pymc"),
+    "sklearn": ("Scorers need", "scikit-learn"),
     "torchmetrics": ("The metric `CalibrationPosterior` needs", "torchmetrics"),
     "typer": ("The command line needs", "typer"),
 }

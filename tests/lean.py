@@ -89,6 +89,7 @@ def refused():
                 lambda: bc.count_file(file, label="y", prob="p"),
                 lambda: bc.count_file(bc.datasets.path("wine"), label="label", prob="naive_bayes_0"),
             ],
+            "sklearn": [lambda: bc.plugins.sklearn],
             "pymc": [
                 lambda: bc.verify.agreement(bc.dirichlet_posterior(ev.counts)),
                 lambda: bc.pymc_model(ev),

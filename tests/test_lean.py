@@ -50,7 +50,8 @@ def test_no_other_package_is_there(made):
 def test_errors_say_what_to_install(made):
     assert set(made["refused"]) == {*NEEDED} - {"typer"}
     for package, messages in made["refused"].items():
-        assert set(messages) == {f"{NEEDED[package][0]} {package}, which is not installed: `pip install {package}`."}
+        purpose, name = NEEDED[package]
+        assert set(messages) == {f"{purpose} {name}, which is not installed: `pip install {name}`."}
 
 
 def test_the_command_line_says_what_to_install(made):

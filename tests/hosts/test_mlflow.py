@@ -1,5 +1,8 @@
 """MLflow logs the metrics of results as they are, and reads the same numbers back."""
 
+import re
+from pathlib import Path
+
 import mlflow
 import numpy as np
 import pytest
@@ -49,6 +52,18 @@ def test_mlflow_holds_the_numbers_of_the_result(stored, name):
     written, read = stored
     assert read[name] == written[name]
     assert len(read[name]) >= 4
+
+
+def test_the_page_runs(tmp_path, monkeypatch):
+    """Its block, with the evaluation of the blocks above it, in an empty folder."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "log_metrics.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```py\n(import mlflow\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    before, names = mlflow.get_tracking_uri(), {"ev": bc.evaluate(Y, P, **FAST)}
+    exec(block, names)
+    read = MlflowClient().get_run(names["run"].info.run_id).data.metrics
+    mlflow.set_tracking_uri(before)
+    assert read == names["ev"].metrics()
 
 
 def test_names_are_those_of_the_docs(stored):
