@@ -136,7 +136,7 @@ def ece(items: Iterable[Any]) -> float:
     >>> from bayescal.plugins.lm_eval import ece
     >>> items = [(i % 2, [0.7, 0.3]) for i in range(40)]
     >>> round(ece(items), 2)
-    0.17
+    0.13
     """
     return float(_evaluation(items).ece.mean())
 

@@ -15,7 +15,7 @@ Answers of one subject, and the arguments of `bayescal.evaluate`:
 >>> answers.accuracy
 0.75
 >>> round(bc.evaluate(**answers.rows(), bins=5, rng=1).plug_in, 3)
-0.25
+0.35
 """
 
 from bayescal._lazy import public_names as _public_names

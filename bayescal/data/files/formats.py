@@ -130,6 +130,9 @@ def _open_text(path: Path, head: bytes, zipped: bool) -> "Source":
     if not body:
         raise FileError(f"'{path.name}' is empty ({len(head)} bytes).")
     other = next((name for magic, name in OTHER_FORMATS.items() if head.startswith(magic) and b"\0" in head), None)
+    if other and path.suffix == ".eval":
+        other = "a log of Inspect, which `bayescal.read.inspect` and `bayescal report --format inspect` read"
+        raise FileError(f"'{path.name}' is {other}.")
     if other or b"\0" in head:
         raise FileError(
             f"'{path.name}' is {other or 'a binary file that is not Parquet'}; "

@@ -1,0 +1,51 @@
+"""Functions that YAML files of lm_eval name; `tests/hosts` calls them from the program."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal.plugins import lm_eval
+
+RNG = np.random.default_rng(3)
+LOGS = [np.sort(RNG.normal(-8, 1.5, RNG.integers(2, 6))) for _ in range(200)]
+GOLD = [int(RNG.integers(len(logs))) for logs in LOGS]
+
+
+def expected():
+    right = [int(np.argmax(logs)) == gold for logs, gold in zip(LOGS, GOLD, strict=True)]
+    confidence = [max(map(math.exp, logs)) / sum(map(math.exp, logs)) for logs in LOGS]
+    ev = bc.evaluate(right, confidence, target="confidence", rng=1)
+    low, high = ev.ece.interval()
+    return [ev.ece.mean(), low, high, ev.null.mean()]
+
+
+FORMS = {
+    "pairs": [lm_eval.calibration(gold, logs)["ece"] for gold, logs in zip(GOLD, LOGS, strict=True)],
+    "log-likelihoods": list(zip(GOLD, LOGS, strict=True)),
+    "probabilities": [(gold, np.exp(logs) / np.exp(logs).sum()) for gold, logs in zip(GOLD, LOGS, strict=True)],
+    "several right choices": [([gold], logs) for gold, logs in zip(GOLD, LOGS, strict=True)],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_are_those_of_evaluate(form):
+    functions = (lm_eval.ece, lm_eval.ece_low, lm_eval.ece_high, lm_eval.ece_if_calibrated)
+    assert [function(FORMS[form]) for function in functions] == pytest.approx(expected(), abs=1e-12)
+
+
+def test_the_right_choice_of_a_document():
+    results = [(-2.0, False), (-1.0, True), (-3.0, False)]
+    for doc in ({"answer": 1}, {"answerKey": "B"}, {"label": 1, "answer": "b"}, {"gold": 1, "question": "?"}):
+        assert lm_eval.process_results(doc, results)["acc"] == 1
+    assert lm_eval.process_results({"gold": 0}, results)["ece"][0] == 0
+    for doc in ({}, {"answer": 3}, {"answer": "Oslo"}, {"answer": 1, "label": 2}, {"answer": True}):
+        with pytest.raises(ValueError, match="from 0 to 2, or its letter"):
+            lm_eval.process_results(doc, results)
+
+
+@pytest.mark.parametrize("values", [[-1.0], [0.5, 0.2], [math.nan, -1.0]])
+def test_values_of_another_form_are_refused(values):
+    with pytest.raises(ValueError, match="at least two choices"):
+        lm_eval.ece([(0, values)])
