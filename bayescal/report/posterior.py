@@ -89,8 +89,8 @@ ROOM = (4.0, 3.2)
 class PosteriorShapes:
     """Content of a posterior plot of the ECE."""
 
-    posterior: Density
-    prior: Density | None  # only if asked for
+    posterior: Density  # the prior, without rows
+    prior: Density | None  # only if asked for, and if there are rows
     null: Density | None  # of the plug-in value if the classifier were calibrated; None without rows
     plug_in: float  # NaN without rows
 
@@ -110,9 +110,10 @@ def posterior_shapes(
     if prior and not isinstance(evaluation, Evaluation):
         raise TypeError("`prior=True` draws the prior of one Evaluation; choose a class, as in `evaluation[label]`.")
     has_null = isinstance(evaluation, ClasswiseEvaluation) or evaluation.null_bin_draws is not None
+    beside = isinstance(evaluation, Evaluation) and prior and evaluation.counts.n_rows > 0
     return PosteriorShapes(
         posterior=density_of(evaluation.ece, prob),
-        prior=density_of(evaluation.under_prior().ece, prob) if isinstance(evaluation, Evaluation) and prior else None,
+        prior=density_of(evaluation.under_prior().ece, prob) if beside else None,
         null=density_of(evaluation.null, prob) if has_null else None,
         plug_in=evaluation.plug_in,
     )
@@ -146,7 +147,7 @@ def plot_posterior(
         Probability of the interval, in (0, 1).
     prior : bool, default False
         Whether to draw the prior below the posterior, as `Evaluation.under_prior` has it. The axis ends near the upper
-        end of its interval.
+        end of its interval. Without rows, the only row is the prior.
     color : matplotlib color, optional
         Colour of the posterior.
     prior_color : matplotlib color, optional
@@ -193,7 +194,8 @@ def plot_posterior(
 
     small = is_small(ax, *ROOM)
     default = palette(ax)
-    rows = [("posterior", shapes.posterior, _checks.color("color", color, default.blue), 1.0)]
+    name = "prior" if isinstance(evaluation, Evaluation) and not evaluation.counts.n_rows else "posterior"
+    rows = [(name, shapes.posterior, _checks.color("color", color, default.blue), 1.0)]
     null_color = _checks.color("null_color", null_color, default.grey)
     reference_color = _checks.color("reference_color", reference_color, default.orange)
     prior_color = _checks.color("prior_color", prior_color, default.cycle[2])

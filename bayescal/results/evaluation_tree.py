@@ -40,7 +40,8 @@ def evaluation_tree(
     parameters, curves, sample_stats = _parameters(evaluation), _curves(evaluation), {}
     if parameters is not None:
         sample_stats["sub_model"] = parameters.sub_model
-    attrs = {**attrs, "prior": posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
+    # an attribute `prior` would hide that the group is missing
+    attrs = {**attrs, "model_prior": posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
     if isinstance(posterior, HasHypotheses):
         attrs |= {"p_calibrated": posterior.p_calibrated, "sub_models": list(posterior.probabilities)}
     edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}

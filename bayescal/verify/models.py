@@ -65,10 +65,17 @@ def pymc_model(
     The models and the samplers share only the counts, the constants of the prior and, for the pool, the marginal
     likelihoods of the families. `bayescal.verify.agreement` compares both for evaluations.
 
+    In the average of sub-models, the probabilities of the families are computed from the outcomes. Its prior is
+    therefore that of ``pymc_model(ev.under_prior())``, or `Evaluation.under_prior`, and not what
+    `pymc.sample_prior_predictive` draws from ``pymc_model(ev)``.
+
     - `Evaluation` under the Dirichlet model: `bayescal.verify.dirichlet_model`. `form` is ``"dirichlet"``, the
       default, which is easy to read, or ``"rates"``, whose chains are several times as fast and need no smaller steps.
     - `Evaluation` under the shrinkage model, also of survival predictions and under covariate shift:
-      `bayescal.verify.shrinkage_model`.
+      `bayescal.verify.shrinkage_model`. With one sub-model, as with ``sub_models=["logistic_dense"]``, the model is
+      short. The default is an average; chains of it mix only for quantities that all sub-models have, such as ``ece``
+      and ``accuracy``, not for the parameters of one sub-model. The outcomes are a Potential in both, so that chains
+      have no posterior predictive distribution of the outcomes; `Evaluation.to_datatree` has one.
     - `LabelShiftEvaluation` with ``sub_models=["logistic_dense"]``: one model of all rows of source and target, which
       the evaluation approximates.
     - `GroupedEvaluation` with pooling: the groups around one curve, the middle one of those that are pooled. Pooled
@@ -251,6 +258,12 @@ def _pooled(posterior: Any, *, form: str | None = None, groups: list[str] | None
 def _over_datasets(result: Any, *, pair: tuple[str, str] | None = None) -> "pm.Model":
     if pair is not None and (isinstance(pair, str) or len(pair) != 2):
         raise ValueError(f"`pair` must be the names of two classifiers, not {pair!r}.")
+    labels = result.labels
+    if pair is None and len(labels) > 2:
+        raise ValueError(
+            f"`pair` must name two of the {len(labels)} classifiers {list(labels)}, as in `pair={tuple(labels[:2])!r}`: "
+            "the model is that of one difference."
+        )
     return _random_effects(result.random_effects(*(pair or ())), datasets=list(result.datasets))
 
 

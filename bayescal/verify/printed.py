@@ -8,16 +8,17 @@ from bayescal import _checks
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.posterior.dirichlet import DirichletPosterior
+from bayescal.results.evaluation import Evaluation
 
 
 @public
-def printed_formula(posterior: DirichletPosterior, n_draws: int = 4000, *, rng: Any = None) -> Draws:
+def printed_formula(posterior: Evaluation | DirichletPosterior, n_draws: int = 4000, *, rng: Any = None) -> Draws:
     r"""Draw the formula that the document of the original program prints; it is not a calibration error.
 
     Parameters
     ----------
-    posterior : DirichletPosterior
-        The posterior of the Dirichlet model, as ``ev.posterior`` of an evaluation with ``model="dirichlet"``.
+    posterior : Evaluation or DirichletPosterior
+        An evaluation with ``model="dirichlet"``, or the posterior of the Dirichlet model.
     n_draws : int, default 4000
         Number of draws, at least 1.
     rng : None, int, SeedSequence or Generator
@@ -61,14 +62,15 @@ def printed_formula(posterior: DirichletPosterior, n_draws: int = 4000, *, rng: 
     >>> import bayescal as bc
     >>> cancer = bc.datasets.load_breast_cancer()
     >>> ev = bc.evaluate(cancer.y_true, cancer.y_prob["random_forest"], bins=10, model="dirichlet", rng=1)
-    >>> round(ev.ece.mean(), 3), round(bc.verify.printed_formula(ev.posterior, rng=1).mean(), 3)
+    >>> round(ev.ece.mean(), 3), round(bc.verify.printed_formula(ev, rng=1).mean(), 3)
     (0.034, 0.313)
     """
-    if not isinstance(posterior, DirichletPosterior):
+    of_bins = posterior.posterior if isinstance(posterior, Evaluation) else posterior
+    if not isinstance(of_bins, DirichletPosterior):
         raise TypeError(
-            f"`posterior` must be a posterior of the Dirichlet model, not {type(posterior).__name__}: pass "
-            "`bayescal.evaluate(y_true, y_prob, model='dirichlet').posterior`."
+            f"`posterior` must be of the Dirichlet model, not a {type(of_bins).__name__}: pass "
+            "`bayescal.evaluate(y_true, y_prob, model='dirichlet')`."
         )
-    bins = posterior.sample(_checks.whole_number("n_draws", n_draws), rng=rng)
+    bins = of_bins.sample(_checks.whole_number("n_draws", n_draws), rng=rng)
     q = bins.mass * bins.accuracy
     return Draws((q * np.abs(q - bins.confidence)).sum(axis=1), "printed formula")

@@ -101,8 +101,10 @@ def test_the_plug_in_is_named_within_the_axes(shift: float, axes, words) -> None
 
 
 def test_without_rows_there_is_only_the_prior(axes) -> None:
-    ax = plot_posterior(bc.evaluate_counts(bc.BinnedCounts.empty(5), rng=1, model="dirichlet"), axes())
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["posterior"]
+    empty = bc.evaluate_counts(bc.BinnedCounts.empty(5), rng=1, model="dirichlet")
+    ax = plot_posterior(empty, axes())
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["prior"]
+    assert [t.get_text() for t in plot_posterior(empty, Figure().subplots(), prior=True).get_yticklabels()] == ["prior"]
     assert not any("plug-in" in t.get_text() for t in ax.texts)
 
 

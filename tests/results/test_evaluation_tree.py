@@ -35,6 +35,9 @@ def test_groups(evaluation, tree):
     assert set(evaluation.to_datatree(predictive=True).children) == set(tree.children) - {"prior", "prior_predictive"}
     assert set(evaluation.to_datatree(prior=True).children) >= {"prior", "observed_data"}
     assert "log_likelihood" not in evaluation.to_datatree(prior=True).children
+    without = evaluation.to_datatree()
+    assert "prior" not in without.attrs  # ArviZ would take it for the group
+    assert without.attrs["model_prior"] == evaluation.posterior.prior
 
 
 def test_the_prior_is_that_of_empty_counts(evaluation, tree):

@@ -33,8 +33,10 @@ TARGET = np.random.default_rng(2).beta(2, 3, 150)
 MIXINS = {"Joint", "Judged", "OfEstimand"}
 
 
-def over_datasets():
+def over_datasets(**more):
     sets = {f"set {i}": (Y[i::4], {"a": P[i::4], "b": expit(2 * np.log(P[i::4] / (1 - P[i::4])))}) for i in range(4)}
+    for i, (_, each) in enumerate(sets.values()):
+        each.update({name: p[i::4] for name, p in more.items()})
     return bc.compare_over_datasets(sets, bins=3, rng=1, draws=500)
 
 
@@ -215,6 +217,7 @@ def test_wrong_options_are_refused(name, options, says):
     ("result", "says"),
     [
         (lambda: bc.cumulative.difference(Y, P).posterior(rng=1), "`result` must have `model='segments'`"),
+        (lambda: over_datasets(c=P**2), r"`pair` must name two of the 3 classifiers .*, as in `pair=\('a', 'b'\)`"),
         (lambda: bc.clinical.recalibration(Y, P, prior="jeffreys", rng=1), "must have a Normal prior"),
         (lambda: bc.shift.class_priors(Y, P, TARGET, using="probabilities", rng=1), "`using='cells'`"),
         (lambda: bc.shift.label(Y, P, TARGET, bins=3, rng=1), r"`sub_models=\['logistic_dense'\]`"),
@@ -378,9 +381,10 @@ def test_the_printed_formula_is_large_for_a_calibrated_classifier():
     for bins, expected in ((5, 0.8 * 0.33), (20, 0.95 / 3)):
         ev = bc.evaluate(rows.outcome, rows.confidence, bins=bins, model="dirichlet", rng=1)
         assert ev.ece.mean() < 0.02
-        assert bc.verify.printed_formula(ev.posterior, rng=1).mean() == pytest.approx(expected, abs=0.005)
-    with pytest.raises(TypeError, match="`posterior` must be a posterior of the Dirichlet model"):
-        bc.verify.printed_formula(made("shrinkage").posterior)
+        assert bc.verify.printed_formula(ev, rng=1).mean() == pytest.approx(expected, abs=0.005)
+    for other in (made("shrinkage"), made("shrinkage").posterior):
+        with pytest.raises(TypeError, match="must be of the Dirichlet model, not a ShrinkagePosterior"):
+            bc.verify.printed_formula(other)
 
 
 # --- chains
