@@ -97,6 +97,13 @@ def test_clusters_of_one_row_are_independent_rows():
     assert found.freedom == pytest.approx(len(right) - 1)
 
 
+def test_confidences_that_vary_within_a_bin_do_not_count_as_dependence():
+    """One bin and confidences of the other answer: residuals vary more than outcomes."""
+    right, confidence = rows()
+    found = cluster_evidence(right, 1 - confidence, np.arange(len(right)), bins=1)
+    assert found.rows == pytest.approx(len(right), rel=1e-9)
+
+
 def test_rows_that_occur_three_times_count_once():
     right, confidence = rows()
     found = cluster_evidence(np.repeat(right, 3), np.repeat(confidence, 3), np.repeat(np.arange(len(right)), 3))
