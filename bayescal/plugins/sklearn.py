@@ -88,15 +88,15 @@ def calibration_loss(
     if pos_label is not None:
         y_true, classes = np.asarray(y_true) == pos_label, None
     elif classes is None and np.asarray(y_true).dtype.kind not in "biuf":
-        found = np.unique(np.asarray(y_true))
-        classes = found.tolist() if len(found) == (np.shape(y_prob)[1] if matrix else 2) else None
-    given = {"classes": classes, "weights": sample_weight}
+        labels = np.unique(np.asarray(y_true))
+        classes = labels.tolist() if len(labels) == (np.shape(y_prob)[1] if matrix else 2) else None
+    columns = {"classes": classes, "weights": sample_weight}
     if matrix and record.name in _OF_MATRIX and options.get("target") is None and cluster is None:
-        score = _OF_MATRIX[record.name](y_true, y_prob, **given)
+        score = _OF_MATRIX[record.name](y_true, y_prob, **columns)
         return float(score.observed if observed else score.mean)
     if not matrix and options.get("target") in ("top-label", "classwise"):
         y_prob = np.column_stack([1 - np.asarray(y_prob), y_prob])
-    evaluation: Any = evaluate(y_true, y_prob, cluster=cluster, rng=rng, **given, **options)
+    evaluation: Any = evaluate(y_true, y_prob, cluster=cluster, rng=rng, **columns, **options)
     if options.get("target") == "classwise":
         if record.name != "ece":
             raise ValueError(f"`target='classwise'` has the estimand 'ece' only, not {record.name!r}.")
@@ -120,7 +120,7 @@ class _Scorer(_BaseScorer):
 
 
 @public
-def make_scorer(estimand: EstimandLike = "ece", *, observed: bool = False, rng: Any = 0, **options: Any) -> Any:
+def make_scorer(estimand: EstimandLike = "ece", *, observed: bool = False, rng: Any = 0, **options: Any) -> _BaseScorer:
     """Return a scorer for ``scoring=`` of scikit-learn, for any estimand.
 
     Parameters
