@@ -84,7 +84,7 @@ ANNOTATED = {("_presented.py", "pymc")}
 #: Files that are PyMC or compiled loops, as those of posterior/shrinkage/compiled: no other file loads them at its top.
 LOADED_WHEN_NEEDED = {
     "__init__.py", "verify/pymc_models.py", "verify/pymc_sub_models.py",
-    "_jit.py", "_compiled.py", "posterior/shrinkage/many.py",
+    "_jit.py", "_compiled.py", "posterior/shrinkage/many.py", "plugins/inspect_ai.py",
 }  # fmt: skip
 #: Folders to which the page gives one line; it names the files of the others.
 WHOLE = (*TOPICS, "verify", "plugins", "cli/commands", "posterior/shrinkage/compiled")

@@ -142,7 +142,10 @@ def _lacking(header: Mapping[str, Any], n: int) -> int:
     """Return how many samples a log lacks."""
     total = value_at(header, "results.total_samples")
     if total is None:
-        total = (value_at(header, "eval.dataset.samples") or 0) * (value_at(header, "eval.config.epochs") or 1)
+        # the ids are those that were asked for, and the number is that of the whole data set
+        ids = value_at(header, "eval.dataset.sample_ids")
+        n_ids = len(ids) if ids is not None else value_at(header, "eval.dataset.samples") or 0
+        total = n_ids * (value_at(header, "eval.config.epochs") or 1)
     return max(0, int(total) - n)
 
 

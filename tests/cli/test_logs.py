@@ -188,4 +188,7 @@ def test_options_that_do_not_go_with_a_format():
             "report", folder, "--format", "lm-eval", *option
         )
     assert "--format must be one of" in refused("report", folder, "--format", "lmeval")
+    assert "the format of its logs" in refused("report", folder, "--label", "a", "--prob", "b")
+    (archive, *_) = sorted((LOGS / "inspect_eval").iterdir())
+    assert "--format inspect" in refused("report", archive, "--label", "a", "--prob", "b")
     assert "is a folder" in refused("report", folder, folder, "--label", "a", "--prob", "b")

@@ -11,6 +11,7 @@ import pytest
 import bayescal as bc
 
 LOGS = Path(__file__).parent / "logs"
+(LAW,) = (LOGS / "lm_eval" / "small").glob("samples_law_*.jsonl")
 MODELS = ("large", "small")
 
 
@@ -73,9 +74,11 @@ def test_files_wildcards_and_lists_are_the_same_as_a_folder():
         bc.read.lm_eval(LOGS / "inspect_eval")
 
 
-def test_a_score_that_contradicts_the_choices_is_refused(tmp_path):
-    path = changed(tmp_path, lambda i, record: record | {"acc": 1 - record["acc"]} if i == 3 else None)
-    with pytest.raises(ValueError, match=r"`acc` .* 1 of 8 records .* first document 3"):
+@pytest.mark.parametrize("written", [0.0, 1.0])
+def test_a_score_that_contradicts_the_choices_is_refused(tmp_path, written):
+    path = changed(tmp_path, lambda i, record: record | {"acc": written})
+    wrong = [i for i, record in enumerate(lines(path)) if bc.read.lm_eval(LAW).correct[i] != written]
+    with pytest.raises(ValueError, match=rf"`acc` .* {len(wrong)} of 8 records .* first document {wrong[0]}"):
         bc.read.lm_eval(path)
 
 

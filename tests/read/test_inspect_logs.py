@@ -156,6 +156,11 @@ def test_incomplete_and_foreign_files(tmp_path):
         bc.read.inspect(path, **wanted)
     (remark,) = bc.read.inspect(path, **wanted, abstain="drop").remarks
     assert remark.startswith("3 samples are not in the logs, of 1 incomplete runs, first 'log.json' with status")
+    del log["results"]  # a run that stopped: its ids are those that were asked for, of a larger data set
+    log["status"], log["eval"]["dataset"]["samples"] = "error", 1000
+    path.write_text(json.dumps(log))
+    with pytest.raises(ValueError, match=r"3 samples are not in the logs, .* with status 'error'"):
+        bc.read.inspect(path, **wanted)
     path.write_text('{"a": 1}')
     with pytest.raises(ValueError, match=r"'log\.json' is not a log of Inspect"):
         bc.read.inspect(path)
