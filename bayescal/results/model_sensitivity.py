@@ -119,7 +119,8 @@ class ModelSensitivity(Choices[Choice, Any]):
         draws = [each.values for each in self._draws_by_choice.values()]
         known = [any(np.array_equal(values, earlier) for earlier in draws[:i]) for i, values in enumerate(draws)]
         distinct = [row for row, same in zip(rows, known, strict=True) if not same]
-        return " ".join(filter(None, (self._estimates(rows, distinct, prob), self._left_out(rows))))
+        compared = distinct if len(distinct) > 1 else rows
+        return " ".join(filter(None, (self._estimates(rows, distinct, prob), self._left_out(compared))))
 
     def _estimates(self, rows: list[dict[str, Any]], distinct: list[dict[str, Any]], prob: float) -> str:
         """Return the range of the estimates in words, of rows with different draws."""
@@ -130,7 +131,8 @@ class ModelSensitivity(Choices[Choice, Any]):
             return f"The posterior of the {words} is the same under all {len(rows)} {self._several}{why}."
         text = self._range(distinct, prob).rstrip()
         if repeated:
-            text += f" {repeated} more {'has' if repeated == 1 else 'have'} the same posterior of the {words} as another."
+            has = "has" if repeated == 1 else "have"
+            text += f" {repeated} more {has} the same posterior of the {words} as another."
         return text
 
     def _left_out(self, rows: list[dict[str, Any]]) -> str:
@@ -144,8 +146,9 @@ class ModelSensitivity(Choices[Choice, Any]):
         )
         which = f"largest under the {self._in_words(best)}"
         if len(near) > 1:
-            share = "all" if len(near) == len(rows) else f"{len(near)} of the"
-            which = f"within two standard errors of the largest under {share} {len(rows)} {self._several}"
+            share = f"{len(near)} of the {len(rows)}" if len(near) < len(rows) else f"all {len(rows)}"
+            share = "both" if len(near) == len(rows) == 2 else share
+            which = f"within two standard errors of the largest under {share} {self._several}"
         return (
             f"The expected log predictive density (leave-one-out) is {which}; under the {self._in_words(worst)}, it is "
             f"{lower} lower than the largest (standard error {error})."

@@ -58,7 +58,7 @@ def test_the_sentence_names_range_and_best_choice(result):
     assert "1 more has the same posterior of the ECE as another." in sentence
     assert flat["elpd_difference"] < 0
     assert flat["elpd_difference"] + 2 * flat["se_difference"] > 0  # so that none is best
-    assert "is within two standard errors of the largest under all 3 combinations of model and prior; under" in sentence
+    assert "is within two standard errors of the largest under both combinations of model and prior; under" in sentence
     assert "under the Dirichlet model, flat, it is" in sentence
 
 
@@ -73,7 +73,7 @@ def test_a_choice_that_predicts_better_by_two_standard_errors_is_named(evaluatio
 def test_a_quantity_without_the_model_is_said_to_be_the_same(evaluation):
     auc = evaluation.sensitivity(estimand="auc")
     assert auc.sentence().startswith(
-        "The posterior of the AUC is the same under all 11 combinations of model and prior: it is computed from the rows"
+        "The posterior of the AUC is the same under all 11 combinations of model and prior: it is computed from the "
     )
     p = np.linspace(0.1, 0.9, 40)
     labels = bc.evaluate(np.arange(40) % 2, np.column_stack([1 - p, p]), draws=100, rng=1)
