@@ -408,7 +408,7 @@ def test_every_attribute_and_keyword_of_the_table_exists():
             if _meant._head(keyword) not in (taken | attributes if not function else parameters(CALLABLES[function])):
                 missing.append((meant.says, code))
         for owner in meant.of.split():
-            if owner not in FUNCTIONS and owner.partition(".")[0] not in {*CLASSES, *MODULES}:
+            if owner not in FUNCTIONS and owner.partition(".")[0] not in {"bayescal", *CLASSES, *MODULES}:
                 missing.append((meant.says, owner))
     assert missing == []
 
@@ -873,3 +873,35 @@ def test_probabilities_of_two_classes_lead_to_those_of_the_event():
             if f"`{argument}[:, 1]`" not in said:
                 offenders.append((name, "event", said))
     assert offenders == []
+
+
+def test_words_about_the_model_lead_to_evaluations_and_trees():
+    """Each word leads to the call that has the thing, not to an option of the prior."""
+    ev, of = RESULTS["Evaluation"], "bayescal.evaluate(y_true, y_prob)"
+    for word, code in {
+        "prior": f"{of}.under_prior()",
+        "under_prior": f"{of}.under_prior()",
+        "loo": f"{of}.loo()",
+        "waic": f"{of}.loo()",
+        "sensitivity": f"{of}.sensitivity()",
+        "prior_predictive": f"{of}.to_datatree(prior=True, predictive=True)",
+        "plot_model_sensitivity": f"bayescal.plot({of}.sensitivity())",
+        "sample": f"bayescal.pymc_model({of})",
+    }.items():
+        with pytest.raises(AttributeError, match=re.escape(f"`{code}`.")):
+            getattr(bc, word)
+    for word, code in {
+        "prior": "`under_prior()` or `to_datatree(prior=True)`",
+        "dirichlet_model": "is written by `to_pymc()`",
+        "log_likelihood": "`to_datatree(prior=True, predictive=True)`",
+        "sample": "`to_pymc()`",
+    }.items():
+        with pytest.raises(AttributeError, match=re.escape(code)):
+            getattr(ev, word)
+    assert "plot_posterior(result, prior=True)`" in refusal(bc.plot, ev, prior=True)
+    assert "{'alpha': 'jeffreys'}" in refusal(ev.sensitivity, alpha="jeffreys")
+    assert "Here it is called 'predictive'" in refusal(ev.to_datatree, log_likelihood=True)
+    assert f"{of}.to_datatree(prior=True" in refusal(RESULTS["Comparison"].to_datatree, prior=True)
+    assert refusal(bc.plot, RESULTS["ModelSensitivity"], reference_color="red").startswith("`plot` takes no")
+    with pytest.raises(TypeError, match=r"not ModelSensitivity\. `bayescal.plot\(result\)` draws"):
+        bc.plot_forest(RESULTS["ModelSensitivity"])

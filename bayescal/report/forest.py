@@ -290,7 +290,8 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     if not isinstance(evaluations, Mapping):
         raise TypeError(
             "`evaluations` must be a GroupedEvaluation, from `evaluate(..., by=...)`, a ClasswiseEvaluation, or a "
-            f"mapping of names to evaluations, not {type(evaluations).__name__}."
+            f"mapping of names to evaluations, not {type(evaluations).__name__}. `bayescal.plot(result)` draws other "
+            "results."
         )
     if not evaluations:
         raise ValueError("`evaluations` is empty; at least one evaluation is needed.")

@@ -1,12 +1,16 @@
 """The plot of model sensitivity: intervals under several models and priors, with leave-one-out differences."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayescal import _checks, _render
-from bayescal.report.drawing import SMALL, axes_or_new, colors_by_name, is_small, palette
+from bayescal._meant import public
+from bayescal.report.drawing import SMALL, TINY, axes_or_new, colors_by_name, is_small, palette
 from bayescal.report.forest import (
+    NAME_WIDTH,
     ROOM,
     Forest,
     axis_label,
@@ -37,6 +41,7 @@ def model_forest(result: ModelSensitivity, prob: float = 0.95) -> tuple[Forest, 
     return forest(names, values, prob), [row["model"] for row in rows], differences
 
 
+@public
 def plot_model_sensitivity(
     result: ModelSensitivity, ax: "Axes | None" = None, *, prob: float = 0.95, color: Any = None
 ) -> "Axes":
@@ -56,7 +61,7 @@ def plot_model_sensitivity(
     Returns
     -------
     matplotlib Axes
-        `ax`, or the new one. Small axes have no differences.
+        `ax`, or the new one. Small axes have no differences, and their rows are named by the prior.
 
     Raises
     ------
@@ -80,7 +85,11 @@ def plot_model_sensitivity(
     small = is_small(ax, *ROOM)
     each = list(dict.fromkeys(models))
     colours = dict(zip(each, colors_by_name(color, each, palette(ax).cycle[: len(each)]), strict=True))
+    if small:
+        rows = replace(rows, names=tuple(prior for _, prior in result))
     draw_forest(ax, rows, [colours[model] for model in models], small=small)
+    if small:
+        _name_small(ax, rows.names, colours)
     target = result._first.counts.target
     if has_sign(result.estimand, rows):
         mark_zero(ax, palette(ax).grey)
@@ -95,3 +104,14 @@ def plot_model_sensitivity(
         words.append("right: log probability of left-out outcomes, minus the best, \u00b1 standard error")
     write_label(ax, rows, (axis_label(result.estimand, target), *words), small=small)
     return ax
+
+
+def _name_small(ax: "Axes", priors: Sequence[str], colours: Mapping[str, Any]) -> None:
+    """Name every row of small axes if there is room, and the models above them."""
+    if 0.8 * ax.bbox.height * 72 / ax.figure.dpi / len(priors) >= 1.15 * TINY:  # labels take room from the axes
+        ax.set_yticks(range(len(priors)), [_render.cut(each, NAME_WIDTH) for each in priors], fontsize=TINY)
+    for model, colour in colours.items():
+        ax.plot([], [], color=colour, linewidth=3, label=model)
+    ax.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(colours), frameon=False, fontsize=TINY, handlelength=1
+    )

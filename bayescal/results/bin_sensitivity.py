@@ -127,8 +127,7 @@ class BinSensitivity(Choices[Choice, Evaluation]):
             numbers.setdefault(binning, []).append(str(number))
         choices = "; ".join(f"{', '.join(each)} {binning} bins" for binning, each in numbers.items())
         ends = wording.question("", [first.counts], first.model, first.posterior.prior).split(", N = ", 1)[1]
-        words = self.estimand.words(first.counts.target)
-        return f"{first.counts.target} {words}, {choices}, N = {ends}; merged from {self.fine}"
+        return f"{self.estimand.of_target(first.counts.target)}, {choices}, N = {ends}; merged from {self.fine}"
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -26,14 +26,17 @@ if TYPE_CHECKING:
 MOST_POINTWISE = 10_000_000
 #: Relative difference of effective and counted rows that is rounding.
 ROUNDING = 1e-9
+#: What to do in place of a comparison of models and priors.
+AGAIN = "Evaluate again with another model or prior, as with `model='dirichlet'`, and compare the intervals."
 
 
 def require_equal_rows(counts: Counts, name: str) -> None:
     """Refuse counts without rows, rows with different weights or in clusters, and outcomes that may be unknown."""
     if not isinstance(counts, BinnedCounts):
+        known = "If all outcomes are known, evaluate them with `evaluate(y_true, y_prob)`."
         raise TypeError(
             f"`{name}` exists for BinnedCounts, whose rows all have an observed outcome, not for "
-            f"{type(counts).__name__}. If all outcomes are known, evaluate them with `evaluate(y_true, y_prob)`."
+            f"{type(counts).__name__}. {AGAIN if name == 'sensitivity' else known}"
         )
     if not counts.n_rows:
         raise ValueError(f"`{name}` needs rows; these counts have none.")
@@ -53,10 +56,11 @@ def require_equal_rows(counts: Counts, name: str) -> None:
 def require_exact(posterior: Any, name: str) -> PredictsOutcomes:
     """Refuse posteriors without exact predictive probabilities."""
     if not isinstance(posterior, PredictsOutcomes):
-        how = "without `pooling`" if hasattr(posterior, "pooled") else "with `evaluate(y_true, y_prob)`"
+        how = "with `evaluate(y_true, y_prob)`, if their outcomes are known"
+        how = f"Evaluate the rows {'without `pooling`' if hasattr(posterior, 'pooled') else how}."
         raise TypeError(
-            f"`{name}` exists for the shrinkage model and the Dirichlet model, not for {type(posterior).__name__}; "
-            f"evaluate the rows {how}."
+            f"`{name}` exists for the shrinkage model and the Dirichlet model, not for {type(posterior).__name__}. "
+            f"{AGAIN if name == 'sensitivity' else how}"
         )
     return posterior
 

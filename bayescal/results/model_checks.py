@@ -105,8 +105,9 @@ class ModelChecks:
         posterior: Any = require_exact(ev.posterior, "under_prior")
         if type(ev.counts) is not BinnedCounts:
             raise TypeError(
-                f"`under_prior` exists for BinnedCounts, not for {type(ev.counts).__name__}; evaluate "
-                "`BinnedCounts.empty(bins)` with `evaluate_counts`."
+                f"`under_prior` exists for BinnedCounts, not for {type(ev.counts).__name__}. The prior of the same bins "
+                "is `bayescal.evaluate_counts(bayescal.BinnedCounts.empty(result.counts.bins), "
+                f"model={ev.model!r})`, with the same options of the model."
             )
         empty = BinnedCounts.empty(ev.counts.bins, target=ev.counts.target)
         result: Self = ev._with(replace(posterior, counts=empty), counts=empty)
@@ -178,7 +179,8 @@ class ModelChecks:
             For each model, the options of each prior by its name, as in ``{"shrinkage": {"odds 4:1": {"prior_odds":
             4.0}}, "dirichlet": {"weak": {"alpha": 0.1}}}``; a model that is not mentioned has its default options. By
             default the shrinkage model has its default options, its scales halved and doubled, no pool, the sub-models
-            of independent bins alone, and prior odds of 1:4 and 4:1; the Dirichlet model has its four named priors.
+            of independent bins alone, and prior odds of 1:4 and 4:1, which change the probability of exact calibration
+            only; the Dirichlet model has its four named priors.
         estimand : str, Estimand or callable, default "ece"
             The quantity that is compared.
 

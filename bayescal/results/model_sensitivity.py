@@ -101,7 +101,7 @@ class ModelSensitivity(Choices[Choice, Any]):
         return rows
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the range of answers in words, how it compares with the width of one interval, and the best choice.
+        """Return the range of answers in words, how it compares with the width of one interval, and the best choices.
 
         Parameters
         ----------
@@ -111,20 +111,47 @@ class ModelSensitivity(Choices[Choice, Any]):
         Returns
         -------
         str
-            Smallest and largest posterior mean, the ratio of their difference to the mean width of the intervals, and
-            the choices with the largest and the smallest expected log predictive density (leave-one-out).
+            Smallest and largest posterior mean, and the ratio of their difference to the mean width of the intervals,
+            of choices with different posteriors of the estimand. Then the choice with the largest expected log
+            predictive density (leave-one-out), or how many are within two standard errors of it, and the smallest.
         """
         rows = self.table(prob)
+        draws = [each.values for each in self._draws_by_choice.values()]
+        known = [any(np.array_equal(values, earlier) for earlier in draws[:i]) for i, values in enumerate(draws)]
+        distinct = [row for row, same in zip(rows, known, strict=True) if not same]
+        compared = distinct if len(distinct) > 1 else rows
+        return " ".join(filter(None, (self._estimates(rows, distinct, prob), self._left_out(compared))))
+
+    def _estimates(self, rows: list[dict[str, Any]], distinct: list[dict[str, Any]], prob: float) -> str:
+        """Return the range of the estimates in words, of rows with different draws."""
+        words = self.estimand.words(self._first.counts.target)
+        repeated = len(rows) - len(distinct)
+        if repeated and len(distinct) == 1:
+            why = ": it is computed from the rows without the model" if "outcomes" in self.estimand.needs else ""
+            return f"The posterior of the {words} is the same under all {len(rows)} {self._several}{why}."
+        text = self._range(distinct, prob).rstrip()
+        if repeated:
+            has = "has" if repeated == 1 else "have"
+            text += f" {repeated} more {has} the same posterior of the {words} as another."
+        return text
+
+    def _left_out(self, rows: list[dict[str, Any]]) -> str:
+        """Return in words which choices predict left-out outcomes best; empty if all do equally."""
         best, worst = (choose(rows, key=lambda row: row["elpd_loo"]) for choose in (max, min))
-        text = self._range(rows, prob).rstrip()
-        if best is worst:
-            return text
+        if best["elpd_loo"] == worst["elpd_loo"]:
+            return ""
+        near = [row for row in rows if -row["elpd_difference"] <= 2 * row["se_difference"]]
         lower, error = (
             _render.number(value, LOG_DECIMALS) for value in (-worst["elpd_difference"], worst["se_difference"])
         )
+        which = f"largest under the {self._in_words(best)}"
+        if len(near) > 1:
+            share = f"{len(near)} of the {len(rows)}" if len(near) < len(rows) else f"all {len(rows)}"
+            share = "both" if len(near) == len(rows) == 2 else share
+            which = f"within two standard errors of the largest under {share} {self._several}"
         return (
-            f"{text} The expected log predictive density (leave-one-out) is largest under the {self._in_words(best)}; "
-            f"under the {self._in_words(worst)}, it is {lower} lower (standard error {error})."
+            f"The expected log predictive density (leave-one-out) is {which}; under the {self._in_words(worst)}, it is "
+            f"{lower} lower than the largest (standard error {error})."
         )
 
     @property
@@ -132,8 +159,7 @@ class ModelSensitivity(Choices[Choice, Any]):
         """Estimand, bins, rows and models, on one line."""
         counts = self._first.counts
         several = f"{len(self)} {self._several}"
-        words = f"{counts.target} {self.estimand.words(counts.target)}"
-        return f"{words}, {counts.bins}, N = {counts.n_rows}, {several}"
+        return f"{self.estimand.of_target(counts.target)}, {counts.bins}, N = {counts.n_rows}, {several}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -158,7 +184,8 @@ class ModelSensitivity(Choices[Choice, Any]):
             "model that of the average over sub-models.",
             "LOO: sum over rows of the log probability of the outcome, given its bin and all other rows; LOO "
             "difference: from the best model and prior, with the standard error over rows in parentheses.",
-            "P(cal.): probability of exact calibration at the prior odds of the row; the Dirichlet model has none.",
+            "P(cal.): probability of exact calibration at the prior odds of the row, which change no other column; "
+            "the Dirichlet model has none.",
         ]
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, self.remarks, notes, question=self.spec)
 

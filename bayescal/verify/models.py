@@ -261,8 +261,8 @@ def _over_datasets(result: Any, *, pair: tuple[str, str] | None = None) -> "pm.M
     labels = result.labels
     if pair is None and len(labels) > 2:
         raise ValueError(
-            f"`pair` must name two of the {len(labels)} classifiers {list(labels)}, as in `pair={tuple(labels[:2])!r}`: "
-            "the model is that of one difference."
+            f"`pair` must name two of the {len(labels)} classifiers {list(labels)}, as in `pair={labels[:2]!r}`: the "
+            "model is that of one difference."
         )
     return _random_effects(result.random_effects(*(pair or ())), datasets=list(result.datasets))
 

@@ -1,5 +1,7 @@
 """The plot of several models and priors."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -49,3 +51,13 @@ def test_the_record_has_the_rows_of_the_table(result):
     rows, models, differences = model_forest(result)
     assert models == ["shrinkage", "dirichlet", "dirichlet"]
     assert len(rows) == len(differences) == 3
+
+
+def test_a_small_plot_names_every_prior_and_the_models_above(result):
+    first = next(iter(result.evaluations.values()))
+    ax = bc.plot(first.sensitivity(), Figure(figsize=(3, 2.5)).subplots())
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == [prior for _, prior in first.sensitivity()]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["shrinkage", "dirichlet"]
+    labels = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert all(upper.y0 >= lower.y1 - 1 for upper, lower in pairwise(labels))

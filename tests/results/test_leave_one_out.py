@@ -155,7 +155,7 @@ def test_what_is_refused(rows):
     with pytest.raises(ValueError, match="`loo` needs independent rows; these are in 250 clusters"):
         bc.evaluate(*rows, cluster=np.arange(1000) // 4, rng=1).loo()
     grouped = bc.evaluate(*rows, by=np.arange(1000) % 3, pooling="partial", draws=50, rng=1)
-    with pytest.raises(TypeError, match="evaluate the rows without `pooling`"):
+    with pytest.raises(TypeError, match="Evaluate the rows without `pooling`"):
         grouped[0].loo()
 
 

@@ -50,12 +50,34 @@ def test_prior_odds_change_the_probability_of_calibration_only(result):
 
 def test_the_sentence_names_range_and_best_choice(result):
     rows = result.table()
-    means = [row["mean"] for row in rows]
-    width = np.mean([row["high"] - row["low"] for row in rows])
+    default, _, flat = rows
+    width = np.mean([row["high"] - row["low"] for row in (default, flat)])
     sentence = result.sentence()
-    assert sentence.startswith("For 3 combinations of model and prior, the posterior mean of the ECE lies between")
-    assert f"This range is {(max(means) - min(means)) / width:.1f} times" in sentence
-    assert "is largest under the shrinkage model, default; under the Dirichlet model, flat, it is" in sentence
+    assert sentence.startswith("For 2 combinations of model and prior, the posterior mean of the ECE lies between")
+    assert f"This range is {abs(default['mean'] - flat['mean']) / width:.1f} times" in sentence
+    assert "1 more has the same posterior of the ECE as another." in sentence
+    assert flat["elpd_difference"] < 0
+    assert flat["elpd_difference"] + 2 * flat["se_difference"] > 0  # so that none is best
+    assert "is within two standard errors of the largest under both combinations of model and prior; under" in sentence
+    assert "under the Dirichlet model, flat, it is" in sentence
+
+
+def test_a_choice_that_predicts_better_by_two_standard_errors_is_named(evaluation):
+    strong = {"shrinkage": {"default": {}}, "dirichlet": {"half": {"alpha": 300.0}}}
+    other = evaluation.sensitivity(priors=strong)
+    row = other.table()[1]
+    assert row["elpd_difference"] < -2 * row["se_difference"]
+    assert "is largest under the shrinkage model, default; under the Dirichlet model, half, it is" in other.sentence()
+
+
+def test_a_quantity_without_the_model_is_said_to_be_the_same(evaluation):
+    auc = evaluation.sensitivity(estimand="auc")
+    assert auc.sentence().startswith(
+        "The posterior of the AUC is the same under all 11 combinations of model and prior: it is computed from the "
+    )
+    p = np.linspace(0.1, 0.9, 40)
+    labels = bc.evaluate(np.arange(40) % 2, np.column_stack([1 - p, p]), draws=100, rng=1)
+    assert labels.sensitivity(estimand="auc").spec.startswith("top-label AUC, ")
 
 
 def test_exports(result):
@@ -64,7 +86,7 @@ def test_exports(result):
     assert "dirichlet, flat" in result.to_latex()
     assert "dirichlet, flat" in result.to_html()
     assert "P(cal.)" in str(result)
-    assert repr(result).startswith("ModelSensitivity(For 3 combinations")
+    assert repr(result).startswith("ModelSensitivity(For 2 combinations")
 
 
 def test_one_model_has_no_best(evaluation):
