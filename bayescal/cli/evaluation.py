@@ -93,7 +93,16 @@ def chosen_estimands(keys: list[str] | None, several: Any) -> list[Estimand] | N
         return None
     if several:
         refuse({"estimand": keys}, "with several groups or classes, whose table shows the ECE of each")
-    return [as_scalar(name.strip().replace("-", "_")) for names in keys for name in names.split(",")]
+    return [as_scalar(name) for name in named_estimands(keys)]
+
+
+def named_estimands(keys: list[str] | None) -> list[str]:
+    """Split names at commas.
+
+    >>> named_estimands(["ece,brier-score", "auc"])
+    ['ece', 'brier_score', 'auc']
+    """
+    return [name.strip().replace("-", "_") for names in keys or () for name in names.split(",")]
 
 
 def _named(estimands: list[Estimand] | None) -> dict[str, Any]:

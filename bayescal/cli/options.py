@@ -13,7 +13,7 @@ import typer
 #: Panels of the help pages.
 COLUMNS, QUESTION, MODEL, OUTPUT = "Columns of FILE", "Question", "Model", "Output"
 LOGS = "Logs of language models"
-GOAL = "Goal"
+GOAL, REQUIREMENT = "Goal", "Requirement"
 
 
 @dataclass(frozen=True)
@@ -310,6 +310,62 @@ class CountQuestionOptions(Options):
             "Number of bins, or their edges. Bins can be merged later, as 100 into 20 or 10. [dim]\\[default: 15][/]",
         ),
     ] = None
+
+
+# requirements, for continuous integration
+
+_UNMET = "If not, the exit code is 1."
+Assurance = Annotated[
+    float | None,
+    option(
+        REQUIREMENT,
+        "SHARE",
+        "Posterior probability with which the requirement is to be met. [dim]\\[default: 0.9][/]",
+        parser=number,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class GateOptions(Options):
+    """The limit of a quantity that a report must keep."""
+
+    require_below: Annotated[
+        float | None,
+        option(
+            REQUIREMENT,
+            "LIMIT",
+            f"The ECE, or the quantity of --estimand, must be below this limit, in each group, class or file. {_UNMET}",
+            parser=number,
+        ),
+    ] = None
+    require_above: Annotated[
+        float | None,
+        option(
+            REQUIREMENT,
+            "LIMIT",
+            "The same above a limit, for quantities of which larger values are better.",
+            parser=number,
+        ),
+    ] = None
+    assurance: Assurance = None
+
+
+@dataclass(frozen=True)
+class CompareGateOptions(Options):
+    """The difference by which classifiers may be worse than the first."""
+
+    require_no_worse: Annotated[
+        float | None,
+        option(
+            REQUIREMENT,
+            "ROPE",
+            "Each later classifier must be worse than the first by at most this difference, in units of the estimand; "
+            f"with --by, in the mean over data sets. {_UNMET}",
+            parser=number,
+        ),
+    ] = None
+    assurance: Assurance = None
 
 
 # the goal of a plan

@@ -49,6 +49,7 @@ OPTIONS += ("horizon", "cause", "shift", "using")
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 OPTIONS += ("correct", "confidence", "pattern", "percent", "partial", "abstained", "abstain")
 OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulations")
+OPTIONS += ("require_below", "require_above", "require_no_worse")
 #: Calls that messages suggest, and their words on the command line.
 CALLS = {
     "`y_prob[:, 1]`": "--prob with the column of class 1",

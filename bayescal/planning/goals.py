@@ -1,6 +1,5 @@
 """Goals of a plan: checks of the arguments, and the goal in words."""
 
-import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.limits import checked_limit, checked_number, within_limit
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.estimands.scores import LEAST_ROWS
 from bayescal.results.comparison import Comparison
@@ -40,9 +40,7 @@ class Goal:
 
     def met_by(self, values: np.ndarray[Any, Any]) -> float:
         """Return the share of draws on the right side of the limit."""
-        if self.kind == "above":
-            return float((values > self.size).mean())
-        return float((self.estimand.badness(values) < self.size).mean())
+        return within_limit(values, self.size, self.estimand)
 
     def limit(self, target: str) -> str:
         """Return the statement about the limit, as in "the ECE is below 0.02"."""
@@ -128,30 +126,14 @@ def _width(kind: str, value: Any, estimand: Estimand) -> float:
     low, high = estimand.bounds
     if high - low <= 1:
         return _checks.fraction(kind, value)
-    width = _number(kind, value)
+    width = checked_number(kind, value)
     if not 0 < width < high - low:
         raise ValueError(f"`width` must lie strictly between 0 and {high - low:g} for {estimand.name!r}, not {value}.")
     return width
 
 
 def _limit(kind: str, value: Any, estimand: Estimand) -> float:
-    if estimand.better is None or (kind == "above") != (estimand.better == "larger"):
-        rule = {
-            "larger": "larger values are better: use `above`",
-            "smaller": "smaller values are better: use `below`",
-            "nearest zero": "values nearer to 0 are better: use `below`, for its absolute value",
-        }.get(str(estimand.better), "no value is better, so no limit can be reached: use `width`")
-        raise ValueError(f"`{kind}` does not fit `estimand` {estimand.name!r}, of which {rule}.")
-    low, high = estimand.bounds
-    if estimand.better == "nearest zero":
-        low, high = 0.0, max(abs(low), abs(high))
-    limit = _number(kind, value)
-    if not low < limit < high:
-        hint = " Percent? Divide by 100." if high == 1 < limit <= 100 else ""
-        raise ValueError(
-            f"`{kind}` must lie strictly between {low:g} and {high:g} for {estimand.name!r}, not {value}.{hint}"
-        )
-    return limit
+    return checked_limit(kind, value, estimand, ": use `width`")
 
 
 def _difference(kind: str, value: Any, estimand: Estimand) -> float:
@@ -162,10 +144,4 @@ def _difference(kind: str, value: Any, estimand: Estimand) -> float:
     if not 0 <= float(value) < 1:
         hint = " Percent? Divide by 100." if 1 <= float(value) <= 100 else " Its sign is not needed."
         raise ValueError(f"`{kind}` must lie in [0, 1), in units of the {estimand.symbol}, not {value}.{hint}")
-    return float(value)
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise TypeError(f"`{name}` must be a finite number, not {value!r}.{_checks.of_percent(value)}")
     return float(value)

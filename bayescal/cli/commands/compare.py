@@ -1,9 +1,10 @@
 """``bayescal compare``: compares classifiers on the same rows."""
 
-from bayescal.cli.command import Command, Job
+from bayescal.cli.command import Command, Job, Result
 from bayescal.cli.options import (
     ColumnOptionsPerClassifier,
     CompareFiles,
+    CompareGateOptions,
     CompareOutputOptions,
     CompareQuestionOptions,
     LogOptions,
@@ -26,6 +27,9 @@ EXAMPLES = """\b
   bayescal compare old.parquet new.parquet --key id --label won --prob p
 [dim]two models on the same questions, in logs as the programs write them[/]
   bayescal compare results/old results/new --format lm-eval
+[dim]in continuous integration: exit code 1 unless New is worse by at most 0.01[/]
+  bayescal compare games.csv --label won --prob Old=p1 --prob New=p2 \\
+      --require-no-worse 0.01 --assurance 0.9
 [dim]two assistants that answered the same questions: whose confidence is calibrated better?[/]
   bayescal compare a.jsonl b.jsonl --key question --correct right \\
       --confidence score
@@ -38,6 +42,7 @@ def compare(
     question: CompareQuestionOptions,
     model: ModelOptions,
     logs: LogOptions,
+    gate: CompareGateOptions,
     outputs: CompareOutputOptions,
 ) -> Job:
     """Compare classifiers on the same rows: which is better calibrated, by how much, and how certain is that?
@@ -47,9 +52,13 @@ def compare(
     All classifiers are in one file, or each has its own file and --key names the column that matches the rows.
     With --by, compares over data sets: the mean difference over those in the column, and over a population of them.
     """
+    from bayescal.cli.gate import require_of_comparison
     from bayescal.cli.logs import compare_any
 
-    return Job(lambda: compare_any(files, columns, question, model, logs), outputs.given(), files, outputs.details)
+    def compared() -> Result:
+        return require_of_comparison(gate, lambda: compare_any(files, columns, question, model, logs))
+
+    return Job(compared, outputs.given(), files, outputs.details)
 
 
 COMMAND = Command(compare, EXAMPLES, "bayescal.analyses.compare.compare")

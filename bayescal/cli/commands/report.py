@@ -1,8 +1,11 @@
 """``bayescal report``: evaluates the predictions in a file."""
 
+from typing import TYPE_CHECKING
+
 from bayescal.cli.command import Command, Job
 from bayescal.cli.options import (
     ColumnOptions,
+    GateOptions,
     GroupOptions,
     LogOptions,
     ModelOptions,
@@ -10,6 +13,9 @@ from bayescal.cli.options import (
     QuestionOptions,
     ReportFiles,
 )
+
+if TYPE_CHECKING:
+    from bayescal.cli.evaluation import EvaluatedFile
 
 EXAMPLES = """\b
 [bold]Examples[/]
@@ -38,6 +44,9 @@ EXAMPLES = """\b
 [dim]discrimination and calibration in one table[/]
   bayescal report games.csv --label won --prob probability \\
       --estimand ece,auc,brier_score
+[dim]in continuous integration: exit code 1 unless P(ECE < 0.05) is at least 0.9[/]
+  bayescal report games.csv --label won --prob probability \\
+      --require-below 0.05 --assurance 0.9
 [dim]counts that bayescal count has saved[/]
   bayescal report counts.json
 """
@@ -50,6 +59,7 @@ def report(
     question: QuestionOptions,
     model: ModelOptions,
     logs: LogOptions,
+    gate: GateOptions,
     outputs: OutputOptions,
 ) -> Job:
     """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
@@ -62,11 +72,13 @@ def report(
 
     The file is read in parts and may be larger than memory.
     """
+    from bayescal.cli.gate import require_of_report
     from bayescal.cli.logs import report_files
 
-    return Job(
-        lambda: report_files(files, columns, logs, groups, question, model), outputs.given(), files, outputs.details
-    )
+    def evaluate(about: QuestionOptions) -> "EvaluatedFile":
+        return report_files(files, columns, logs, groups, about, model)
+
+    return Job(lambda: require_of_report(gate, question, evaluate), outputs.given(), files, outputs.details)
 
 
 COMMAND = Command(report, EXAMPLES, "bayescal.evaluate.evaluate")
