@@ -25,7 +25,7 @@ default_role = "py:obj"
 
 autosummary_generate = True
 # adapters are described without their programs; `make bench` installs these
-autodoc_mock_imports = [name for name in ("torch", "torchmetrics") if not installed(name)]
+autodoc_mock_imports = [name for name in ("inspect_ai", "torch", "torchmetrics") if not installed(name)]
 toc_object_entries_show_parents = "hide"  # "plot" and not "CalibrationDisplay.plot", which is cut
 autodoc_typehints = "none"  # the numpydoc sections say types in words, with shapes and ranges
 numpydoc_show_class_members = False  # the template of a class lists them

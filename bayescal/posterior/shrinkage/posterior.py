@@ -187,8 +187,8 @@ class ShrinkagePosterior:
     @property
     def _evidence_drawn(self) -> dict[str, float]:
         """Log marginal likelihoods of the sub-models as they are drawn: all give saturated bins the same prior."""
-        alike = self._log_exact + self._saturated.log_evidence
-        return {name: alike + relative for name, relative in self._evidence.items()}
+        common = self._log_exact + self._saturated.log_evidence
+        return {name: common + relative for name, relative in self._evidence.items()}
 
     @property
     def log_marginal_likelihood(self) -> float:
