@@ -44,7 +44,8 @@ class Answers:
     Raises
     ------
     ValueError
-        If the columns have different lengths or a confidence is outside [0, 1].
+        If the columns have different lengths, `correct` has other values than 0 and 1, or a confidence is outside
+        [0, 1].
 
     Examples
     --------
@@ -71,7 +72,7 @@ class Answers:
         for name in COLUMNS:
             column = getattr(self, name)
             values = defaults.get(name, self.question) if column is None else np.asarray(column)
-            object.__setattr__(self, name, values.astype(bool) if name == "correct" else values)
+            object.__setattr__(self, name, _outcomes(values) if name == "correct" else values)
         _checks.same_length(COLUMNS, [len(getattr(self, name)) for name in COLUMNS])
         if n:
             object.__setattr__(self, "confidence", _checks.probabilities("confidence", self.confidence.astype(float)))
@@ -153,6 +154,18 @@ class Answers:
         missing = f", {self.dropped} left out" * bool(self.dropped) + f", {self.wrong} missing" * bool(self.wrong)
         n_questions = len(set(self.question.tolist()))
         return f"Answers({len(self)} answers to {n_questions} questions, {words}; {self.correct.sum()} right{missing})"
+
+
+def _outcomes(values: Array) -> Array:
+    """Return outcomes as booleans; refuse other values than 0 and 1, true and false."""
+    bad = ~np.isin(values, (0, 1))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(
+            f"`correct` must hold true and false, or 1 and 0; {int(bad.sum())} of {len(values)} values are others, "
+            f"first {quoted(values.tolist()[i])} at index {i}."
+        )
+    return values.astype(bool)
 
 
 #: Columns of `Answers`.
