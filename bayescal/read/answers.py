@@ -44,8 +44,7 @@ class Answers:
     Raises
     ------
     ValueError
-        If the columns have different lengths, `correct` has other values than 0 and 1, or a confidence is outside
-        [0, 1].
+        If the columns have different lengths, `correct` holds something else, or a confidence is outside [0, 1].
 
     Examples
     --------
@@ -72,7 +71,7 @@ class Answers:
         for name in COLUMNS:
             column = getattr(self, name)
             values = defaults.get(name, self.question) if column is None else np.asarray(column)
-            object.__setattr__(self, name, _outcomes(values) if name == "correct" else values)
+            object.__setattr__(self, name, _as_right(values) if name == "correct" else values)
         _checks.same_length(COLUMNS, [len(getattr(self, name)) for name in COLUMNS])
         if n:
             object.__setattr__(self, "confidence", _checks.probabilities("confidence", self.confidence.astype(float)))
@@ -156,14 +155,15 @@ class Answers:
         return f"Answers({len(self)} answers to {n_questions} questions, {words}; {self.correct.sum()} right{missing})"
 
 
-def _outcomes(values: Array) -> Array:
-    """Return outcomes as booleans; refuse other values than 0 and 1, true and false."""
-    bad = ~np.isin(values, (0, 1))
-    if bad.any():
-        i = int(np.argmax(bad))
+def _as_right(values: Array) -> Array:
+    """Return booleans; refuse what is neither that nor 0 and 1."""
+    invalid = ~np.isin(values, (0, 1)) if values.dtype.kind in "biuf" else np.ones(len(values), bool)
+    if invalid.any():
+        i = int(np.argmax(invalid))
         raise ValueError(
-            f"`correct` must hold true and false, or 1 and 0; {int(bad.sum())} of {len(values)} values are others, "
-            f"first {quoted(values.tolist()[i])} at index {i}."
+            f"`correct` must be true or false, or 1 or 0; {int(invalid.sum())} of {len(values)} values are not, first "
+            f"{quoted(values[i].item() if hasattr(values[i], 'item') else values[i])} at index {i}. For grades in "
+            "words pass `grades == 'C'`."
         )
     return values.astype(bool)
 
