@@ -95,7 +95,7 @@ def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None)
     try:
         return read(files, subject=by, **arguments)
     except (ValueError, TypeError) as problem:
-        raise type(problem)(translated(problem)) from problem
+        raise (TypeError if isinstance(problem, TypeError) else ValueError)(translated(problem)) from problem
 
 
 def _single(name: str, value: Any) -> str:
@@ -148,7 +148,7 @@ def _evaluate_several(files: Sequence[Path], options: ColumnOptions, *records: O
     try:
         evaluation: Any = evaluate(**keywords | rows | per_row | {"classes": parts[0].classes, "by": groups})
     except (ValueError, TypeError) as problem:
-        raise type(problem)(f"in the rows of {len(files)} files, one after the other: {problem}") from problem
+        raise ValueError(f"in the rows of {len(files)} files, one after the other: {translated(problem)}") from problem
     parameters = {"files": [file.name for file in files], "rows": len(rows["y_true"]), **given_in(options)}
     parameters |= {"by": by or "file", **settings(evaluation.overall.counts, keywords, keywords["bins"])}
     return EvaluatedFile(evaluation, parameters)

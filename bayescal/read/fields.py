@@ -46,13 +46,13 @@ def log_files(paths: Any, patterns: Sequence[str], what: str) -> list[Path]:
 def json_records(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a file of JSON lines; a `ValueError` names the first line that is not one."""
     records = []
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
                 record = json.loads(line)
-            except ValueError:
+            except ValueError:  # no JSON, or no UTF-8
                 record = None
             if not isinstance(record, dict):
                 raise ValueError(f"'{path.name}' must hold one JSON object per line; line {number} is none.")

@@ -123,7 +123,7 @@ def test_grades_of_abstention_in_json_lines(tmp_path):
     assert dropped["parameters"]["rows"] == 5
     grouped, _ = document(tmp_path, "report", path, *columns, "--abstain", "wrong", "--by", "topic", "--cluster", "id")
     assert means_of(grouped).keys() == {"x", "y"}
-    assert "is given once" in refused("compare", path, "--correct", "a", "--correct", "b", "--abstain", "drop")
+    assert "--correct is given once" in refused("compare", path, *columns, "--correct", "b", "--abstain", "drop")
     other = answers_file(tmp_path, "b.jsonl", 3)
     told = refused("compare", path, other, *columns, "--abstained", "N")
     assert "--abstain must say" in told
@@ -160,6 +160,8 @@ def test_several_files_are_groups(tmp_path):
     assert means_of(of_command) == pytest.approx({name: result[name].ece.mean() for name in parts}, abs=1e-12)
     by_site, _ = document(tmp_path, "report", *files, *columns, "--by", "site")
     assert means_of(by_site).keys() == {"u", "v"}
+    (tmp_path / "south.csv").write_text("label,p,site\n1,0.5,u\n0,7,v\n")
+    assert "1 of 42 values" in refused("report", *files, *columns)
     (tmp_path / "south.csv").write_text("label,q\n1,0.5\n")
     assert "'south.csv' has no column 'p'" in refused("report", *files, *columns)
 

@@ -15,6 +15,8 @@ def test_defaults_and_what_it_prints():
     assert list(A.rows()) == ["y_true", "y_prob", "target"]
     with pytest.raises(ValueError, match="`confidence`"):
         bc.read.Answers([1, 0], [0.9, 1.8])
+    with pytest.raises(ValueError, match=r"`correct` .* 1 of 3 values are not, first 0\.5 at index 1"):
+        bc.read.Answers([1, 0.5, 0], [0.9, 0.8, 0.7])
     with pytest.raises(ValueError, match="length"):
         bc.read.Answers([1, 0], [0.9])
 
