@@ -110,10 +110,12 @@ def posterior_shapes(
     if prior and not isinstance(evaluation, Evaluation):
         raise TypeError("`prior=True` draws the prior of one Evaluation; choose a class, as in `evaluation[label]`.")
     has_null = isinstance(evaluation, ClasswiseEvaluation) or evaluation.null_bin_draws is not None
-    beside = isinstance(evaluation, Evaluation) and prior and evaluation.counts.n_rows > 0
+    beside = None
+    if isinstance(evaluation, Evaluation) and prior and evaluation.counts.n_rows:
+        beside = density_of(evaluation.under_prior().ece, prob)
     return PosteriorShapes(
         posterior=density_of(evaluation.ece, prob),
-        prior=density_of(evaluation.under_prior().ece, prob) if beside else None,
+        prior=beside,
         null=density_of(evaluation.null, prob) if has_null else None,
         plug_in=evaluation.plug_in,
     )

@@ -105,8 +105,8 @@ class ModelChecks:
         posterior: Any = require_exact(ev.posterior, "under_prior")
         if type(ev.counts) is not BinnedCounts:
             raise TypeError(
-                f"`under_prior` exists for BinnedCounts, not for {type(ev.counts).__name__}. The prior of the same bins "
-                "is `bayescal.evaluate_counts(bayescal.BinnedCounts.empty(result.counts.bins), "
+                f"`under_prior` exists for BinnedCounts, not for {type(ev.counts).__name__}. The prior of its bins is "
+                "`bayescal.evaluate_counts(bayescal.BinnedCounts.empty(result.counts.bins), "
                 f"model={ev.model!r})`, with the same options of the model."
             )
         empty = BinnedCounts.empty(ev.counts.bins, target=ev.counts.target)
