@@ -48,6 +48,8 @@ def report_files(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions
     """Evaluate one file, several files, or logs; `records` state groups, target, bins, model, draws and seed."""
     if logs.given():
         return _evaluate_logs(files, columns, logs, *records)
+    if folders := [file for file in files if file.is_dir()]:
+        raise ValueError(f"'{folders[0]}' is a folder; name its files, or the format of its logs: --format.")
     if len(files) == 1:
         return evaluate_file(files[0], columns, *records)
     return _evaluate_several(files, columns, *records)
@@ -125,8 +127,6 @@ def _evaluate_logs(files: Sequence[Path], columns: ColumnOptions, logs: LogOptio
 
 def _evaluate_several(files: Sequence[Path], options: ColumnOptions, *records: Options) -> EvaluatedFile:
     """Evaluate the rows of several files; each file is a group, unless a column names them."""
-    if folders := [file for file in files if file.is_dir()]:
-        raise ValueError(f"'{folders[0]}' is a folder; name its files, or the format of its logs: --format.")
     columns, keywords = columns_of(options), keywords_of(evaluate, *records) | {"logits": options.logits}
     by = keywords.pop("by")
     columns.refuse_as_groups(by)

@@ -40,7 +40,7 @@ def evaluated(frame, **options):
     [
         ("below", 0.08, "ece", "P(ECE < 0.08)", lambda draws: draws < 0.08),
         ("below", 0.03, "signed-error", "P(|signed error| < 0.03)", lambda draws: abs(draws) < 0.03),
-        ("above", 0.7, "auc", "P(AUC > 0.7)", lambda draws: draws > 0.7),
+        ("above", 0.8, "auc", "P(AUC > 0.8)", lambda draws: draws > 0.8),
     ],
 )
 def test_the_probability_is_that_of_the_draws_and_decides(run, file, frame, option, limit, estimand, words, side):
