@@ -103,7 +103,7 @@ def require_of_report(
         raise ValueError(f"--{name.replace('_', '-')} is about one quantity; --estimand names {len(names)}.")
     limit = checked_limit(name, value, record)
     report = evaluate(replace(question, estimand=None))
-    evaluation = report.evaluation
+    evaluation: Any = report.evaluation
     several = not isinstance(evaluation, Evaluation)
     if question.estimand and not several:
         parameters = {**report.parameters, "estimand": [record.name]}

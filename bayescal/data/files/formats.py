@@ -11,6 +11,7 @@ from bayescal._checks import quoted
 from bayescal._files import existing_file
 from bayescal.data.files.json_lines import JsonLines
 from bayescal.data.files.records import BOM
+from bayescal.data.files.shapes import MUST_BE, refuse_binary, rewriting
 from bayescal.data.files.source import (
     FileError,
     Source,
@@ -24,21 +25,6 @@ from bayescal.data.files.text import Delimited
 
 #: Number of bytes from which the format is detected.
 HEAD_BYTES = 65536
-
-#: First bytes of other formats, for messages.
-OTHER_FORMATS = {
-    b"PK": "a zip archive (an Excel workbook?)",
-    b"\x93NUMPY": "a NumPy array",
-    b"\x89HDF": "an HDF5 or netCDF file",
-    b"CDF": "a netCDF file",
-    b"ARROW1": "an Arrow (Feather) file",
-    b"SQLite format": "an SQLite database",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd",
-    b"BZh": "compressed with bzip2",
-    b"\xfd7zXZ": "compressed with xz",
-    b"\xff\xfe": "UTF-16 text, not UTF-8",
-    b"\xfe\xff": "UTF-16 text, not UTF-8",
-}
 
 
 class Parquet(Source):
@@ -129,20 +115,10 @@ def _open_text(path: Path, head: bytes, zipped: bool) -> "Source":
     body = head.removeprefix(BOM).lstrip()
     if not body:
         raise FileError(f"'{path.name}' is empty ({len(head)} bytes).")
-    other = next((name for magic, name in OTHER_FORMATS.items() if head.startswith(magic) and b"\0" in head), None)
-    if other and path.suffix == ".eval":
-        other = "a log of Inspect, which `bayescal.read.inspect` and `bayescal report --format inspect` read"
-        raise FileError(f"'{path.name}' is {other}.")
-    if other or b"\0" in head:
-        raise FileError(
-            f"'{path.name}' is {other or 'a binary file that is not Parquet'}; "
-            "it must be Parquet, or CSV, TSV or JSON lines in UTF-8."
-        )
-    if re.match(rb"\[\s*\{", body):
-        raise FileError(
-            f"'{path.name}' is one JSON array, not JSON lines: write one object per line "
-            "(pandas: `to_json(path, orient='records', lines=True)`)."
-        )
+    refuse_binary(path, head)
+    if re.match(rb"\[\s*[\[{]", body):
+        reading = "pandas.read_json(path, precise_float=True)"
+        raise FileError(f"'{path.name}' is one JSON array, not JSON lines; {MUST_BE} {rewriting(path, reading)}")
     if not body.startswith(b"{"):
         return Delimited(path, zipped)
     if head.startswith(BOM):

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from bayescal._checks import did_you_mean, quoted
 from bayescal.data.files.records import NotStrictJsonError, count_json_lines, is_json_object
-from bayescal.data.files.source import NAMES_SHOWN, FileError, first_line, identifier, is_or_are, listed, literal
+from bayescal.data.files.shapes import LARGEST_JSON, shape_of_json
+from bayescal.data.files.source import NAMES_SHOWN, FileError, Kind, first_line, identifier, is_or_are, listed, literal
 from bayescal.data.files.text import Text
 
 #: Maximum number of bytes of a line that a message shows.
@@ -86,8 +87,25 @@ class JsonLines(Text):
         named = listed([f"{column}.{field}" for field in fields])
         return f"It holds objects or lists; name what is within it: {named}." if fields else ""
 
+    def _refuse_shape(self) -> None:
+        """Raise an error if the file is one JSON object with a table of several rows."""
+        with self._bytes() as file:
+            text = file.read(LARGEST_JSON + 1)
+        if shape := shape_of_json(self.path, text):
+            raise FileError(f"'{self.path.name}' must hold one JSON object per line. {shape}")
+
+    def _refuse(self, column: str, kind: Kind) -> NoReturn:
+        self._refuse_shape()
+        super()._refuse(column, kind)
+
+    def _refuse_nested(self, column: str) -> None:
+        if self._within(column):
+            self._refuse_shape()
+        super()._refuse_nested(column)
+
     def _refuse_absent(self, column: str) -> None:
         """Raise an error that lists the fields of the longest beginning of a path that occurs."""
+        self._refuse_shape()
         if (dotted := _INDEX.sub(r".\1", column).removeprefix("$.")) != column and self.has(dotted):
             raise FileError(f"'{self.path.name}' has no column {quoted(column)}. Write {quoted(dotted)}.")
         words = column.split(".")
@@ -206,6 +224,7 @@ class JsonLines(Text):
             if not is_json_object(line):
                 bad, first = bad + 1, first if bad else (number, line)
         if bad:
+            self._refuse_shape()
             raise FileError(
                 f"'{self.path.name}' must hold one JSON object per line; {bad} of {count} lines {is_or_are(bad)} not, "
                 f"first in line {first[0]}: {first[1][:SHOWN_BYTES].decode(errors='replace')!r}."

@@ -273,7 +273,9 @@ class Source(ABC):
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
         rule = "must hold numbers or true/false" if kind == "label" else "must hold numbers"
         also = f" ({empty} of them empty)" if empty else ""
-        if kind == "label" and count == n:
+        if other := self._other_text(shown or "", bool(commas) and kind != "label"):
+            repair = other
+        elif kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
             more = (
                 ": first the label of outcome 0 (no event), then that of outcome 1."
@@ -282,13 +284,15 @@ class Source(ABC):
                 "`prob_prefix='p_'`."
             )
             repair = f"String labels ({labels}) need `classes=` to say what they mean{more}"
-        elif kind != "label" and commas:
-            repair = "Decimal commas? Write a point."
         elif kind != "label":
             repair = _checks.of_percentages(shown) or self._within(column) or repair
         verb = f"does not{also}", f"do not{also}"
         written = "no value" if shown is None else quoted(shown)
         raise InvalidRows(Finding(rule=rule, verb=verb, value=shown, shown=written, hint=repair, **fields))
+
+    def _other_text(self, shown: str, decimal_commas: bool) -> str:
+        """Say how to read a file with decimal commas, or with a comment as its first invalid value; may be empty."""
+        return "Decimal commas? Write a point." if decimal_commas else ""
 
     def _refuse_positive(self, column: str) -> NoReturn:
         """Raise an error about logarithms of probabilities that are above 0."""

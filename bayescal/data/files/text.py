@@ -20,6 +20,7 @@ from bayescal.data.files.records import (
     line_endings,
     line_of,
 )
+from bayescal.data.files.shapes import COMMENTS, reading_text, rewriting, shape_of_text
 from bayescal.data.files.source import (
     FileError,
     Source,
@@ -202,6 +203,29 @@ class Delimited(Text):
             f"quote='\"', escape='\"', comment='', columns={{{columns}}}, "
             "null_padding=false, ignore_errors=false, hive_partitioning=false)"
         )
+
+    def _require(self, columns: Iterable[str]) -> None:
+        if any(column not in self._place_of for column in columns):
+            shape = shape_of_text(self.path, self._first_lines(), lambda text: delimiter_of(text.encode(), True))
+            if shape:
+                raise FileError(f"'{self.path.name}' does not begin with the names of its columns. {shape}")
+        super()._require(columns)
+
+    def _first_lines(self) -> list[str]:
+        """Return the first lines; the last of them may be incomplete only if it is the only one."""
+        with self._bytes() as file:
+            head = file.read(HEAD_BYTES)
+        lines = head.decode("utf-8-sig", errors="replace").splitlines()
+        return lines[:-1] if len(head) == HEAD_BYTES and len(lines) > 1 else lines
+
+    def _other_text(self, shown: str, decimal_commas: bool) -> str:
+        if decimal_commas:
+            reading = reading_text(self._delimiter, self._first_lines())
+            return f"Decimal commas? {rewriting(self.path, reading)}"
+        if shown.startswith(COMMENTS):
+            reading = reading_text(self._delimiter, self._first_lines(), [f"comment={shown[0]!r}"])
+            return f"A comment? {rewriting(self.path, reading)}"
+        return ""
 
     @property
     def columns_sentence(self) -> str:

@@ -134,7 +134,7 @@ BAD = {
     "JSON: not an object": ('{"label":1,"p":0.5}\n\n[1]\n3\n', r"2 of 3 lines are not, first in line 3: '\[1\]'"),
     "JSON: broken off": ('{"label":1,"p":0.5}\n{"label":\n', r"1 of 2 lines is not, first in line 2"),
     "JSON: one object over lines": ('{"label":1,\n"p":0.5}\n', r"2 of 2 lines are not, first in line 1"),
-    "JSON: an array": ('[{"label":1,"p":0.5}]', r"one JSON array, not JSON lines.*lines=True"),
+    "JSON: an array": ('[{"label":1,"p":0.5}]', r"one JSON array, not JSON lines.*`pandas.read_json\(path"),
     "JSON: two objects a line": ('{"label":1,"p":0.5}{"label":1,"p":0.5}\n', r"1 of 1 lines is not, first in line 1"),
     "JSON: a byte order mark": ('\ufeff{"label":1,"p":0.5}\n', r"byte order mark"),
     "JSON: broken late": (
