@@ -20,7 +20,7 @@ GROUPS = {name: [name] for name in NAMES}
 DISTRIBUTIONS = {"lazy_loader": "lazy-loader", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
 #: pyarrow is imported only for pyarrow frames, xarray only for annotations, scikit-learn only when it calls, and an
 #: adapter imports its program.
-OPTIONAL = {"pyarrow", "sklearn", "torch", "torchmetrics", "xarray"}
+OPTIONAL = {"inspect_ai", "pyarrow", "sklearn", "torch", "torchmetrics", "xarray"}
 
 pytestmark = pytest.mark.skipif(not PINS.exists(), reason="the requirement files are not part of a source distribution")
 
