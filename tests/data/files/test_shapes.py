@@ -9,6 +9,7 @@ import re
 import sqlite3
 import zipfile
 from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -122,7 +123,9 @@ def run_the_line(path, told, **columns):
     """Run the line of code of a refusal, and read the file that it writes."""
     (line, written) = re.search(r"`(.*\.(?:to|write)_csv\('([^']*)'.*)`", told).groups()
     assert written != path.name
-    exec(line, {"pandas": pd, "polars": pl, "numpy": np, "xarray": xr, "sqlite3": sqlite3, "path": path})
+    with closing(sqlite3.connect(path)) as database:  # the line leaves its connection open
+        opened = SimpleNamespace(connect=lambda _: database)
+        exec(line, {"pandas": pd, "polars": pl, "numpy": np, "xarray": xr, "sqlite3": opened, "path": path})
     read_with_the_numbers(path.with_name(written), **columns)
 
 
