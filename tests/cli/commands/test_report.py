@@ -31,7 +31,7 @@ TINY = ["--label", "label", "--prob", "p"]
         ([*TINY, "--sub-models", "label_noise", "--model", "dirichlet"], "--model dirichlet takes no 'sub_models'"),
         (
             [*TINY, "--binning", "equal"],
-            "--binning must be one of ['equal-width', 'equal-mass', 'equal-effective-mass'], not 'equal'.",
+            "--binning must be one of ['equal-width', 'equal-mass', 'equal-effective-mass', 'values'], not 'equal'.",
         ),
         ([*TINY, "--draws", "1"], "--draws must be an integer >= 2, not 1."),
         ([*TINY, "--bins", "many"], "--bins must be a whole number, or edges like 0,0.25,0.5,1; not 'many'."),
