@@ -89,7 +89,9 @@ def refused():
                 lambda: bc.count_file(file, label="y", prob="p"),
                 lambda: bc.count_file(bc.datasets.path("wine"), label="label", prob="naive_bayes_0"),
             ],
+            "inspect_ai": [lambda: bc.plugins.inspect_ai],
             "sklearn": [lambda: bc.plugins.sklearn],
+            "torchmetrics": [lambda: bc.plugins.torchmetrics],
             "pymc": [
                 lambda: bc.verify.agreement(bc.dirichlet_posterior(ev.counts)),
                 lambda: bc.pymc_model(ev),
