@@ -27,7 +27,7 @@ def test_every_way_to_name_the_columns(tmp_path, columns, arrays, report, read_j
     report(tmp_path / "x.csv", *columns, "--json", tmp_path / "x.json")
     found = bayescal.evaluate(label, z if arrays.get("logits") else p, rng=1, **arrays)
     written = read_json(tmp_path / "x.json")
-    assert written["table"] == found.table()
+    assert written["table"] == found.to_dict()["table"]
     assert written["spec"] == found.spec
 
 
@@ -35,7 +35,7 @@ def test_class_names_in_the_names_of_columns(tmp_path, report, read_json):
     (tmp_path / "x.csv").write_text("pet,p_dog,p_cat\n" + "dog,0.7,0.3\ncat,0.2,0.8\ndog,0.4,0.6\n" * 5)
     report(tmp_path / "x.csv", "--label", "pet", "--prob-prefix", "p_", "--json", tmp_path / "x.json")
     matrix = [[0.7, 0.3], [0.2, 0.8], [0.4, 0.6]] * 5
-    assert read_json(tmp_path / "x.json")["table"] == bayescal.evaluate([0, 1, 0] * 5, matrix, rng=1).table()
+    assert read_json(tmp_path / "x.json")["table"] == bayescal.evaluate([0, 1, 0] * 5, matrix, rng=1).to_dict()["table"]
 
 
 def test_an_empty_prefix(tmp_path, report, refused):

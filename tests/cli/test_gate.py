@@ -71,7 +71,7 @@ def test_files_are_written_if_a_requirement_is_not_met(run, file, frame, tmp_pat
         "met": False,
         "probabilities": [{"label": "", "probability": probability}],
     }
-    assert written["table"] == evaluated(frame).table()
+    assert written["table"] == evaluated(frame).to_dict()["table"]
     assert (
         "requirement"
         not in (run("report", file, *ROW, "--json", tmp_path / "y.json"), read_json(tmp_path / "y.json"))[1]

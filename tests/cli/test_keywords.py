@@ -22,7 +22,7 @@ def test_options_reach_evaluate(tmp_path, report, read_json):
         target="classwise",
     )
     written = read_json(out)
-    assert written["table"] == found.table()
+    assert written["table"] == found.to_dict()["table"]
     assert [c["label"] for c in written["classes"]] == list(range(10))
     assert [b["n"] for b in written["classes"][4]["bins"]] == found[4].counts.n.tolist()
     asked = written["parameters"]
@@ -39,7 +39,7 @@ def test_chosen_sub_models_reach_evaluate(tmp_path, report, read_json):
         known = {"target": target, "draws": 200, "rng": 1, "sub_models": names}
         found = bayescal.evaluate(digits.y_true, digits.y_prob["random_forest"], **known)
         written = read_json(out)
-        assert written["table"] == found.table()
+        assert written["table"] == found.to_dict()["table"]
         assert written["parameters"]["sub_models"] == names
         assert "prior with sub_models=['noise', 'logistic_dense']" in written["spec"]
 
