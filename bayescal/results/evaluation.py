@@ -397,7 +397,8 @@ class Evaluation(ModelChecks, _presented.Presented):
         Returns
         -------
         list of dict
-            Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows, null_mean also for the accuracy.
+            Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows, null_mean also for
+            the accuracy.
         """
         return [self.row(estimand, prob) for estimand in self._chosen(estimands)]
 
