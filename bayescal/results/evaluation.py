@@ -397,7 +397,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         Returns
         -------
         list of dict
-            Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows, null_mean also for
+            Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows, and null_mean for
             the accuracy.
         """
         return [self.row(estimand, prob) for estimand in self._chosen(estimands)]

@@ -256,7 +256,7 @@ def test_rows_for_a_width_of_the_brier_score():
 
 def test_a_call_with_rows_is_told_that_counts_are_needed():
     with pytest.raises(
-        TypeError, match=r"2 positional arguments .*It takes the counts of a pilot, as in `labels_needed"
+        TypeError, match=r"2 positional arguments .*It takes the counts of a pilot, as in `planning.labels_needed"
     ):
         labels_needed([0, 1], [0.2, 0.3], width=0.1)
 

@@ -115,7 +115,9 @@ WITHOUT = {
 def results():
     """Names of all results that have no subclass, or are results themselves."""
     for module in pkgutil.walk_packages(bc.__path__, "bayescal."):
-        if not module.name.startswith(("bayescal.verify", "bayescal.__main__", "bayescal.posterior")):
+        if not module.name.startswith(
+            ("bayescal.verify", "bayescal.__main__", "bayescal.plugins.", "bayescal.posterior")
+        ):
             importlib.import_module(module.name)
     waiting, found = [Presented], set()
     while waiting:

@@ -89,7 +89,7 @@ def model_of(name):
 
 def classes():
     """Results, and the posteriors of the package."""
-    skipped = ("bayescal.verify", "bayescal.__main__", "bayescal.cli", "bayescal.app")
+    skipped = ("bayescal.verify", "bayescal.__main__", "bayescal.cli", "bayescal.app", "bayescal.plugins.")
     for module in pkgutil.walk_packages(bc.__path__, "bayescal."):
         if not module.name.startswith(skipped):
             importlib.import_module(module.name)
