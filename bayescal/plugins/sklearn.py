@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _packages
+from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.evaluate import evaluate
@@ -76,7 +77,7 @@ def calibration_loss(
     Raises
     ------
     ValueError, TypeError
-        As for `evaluate`, or if the estimand has no better direction.
+        As for `evaluate`, if the estimand has no better direction, or if `y_true` does not contain `pos_label`.
 
     Examples
     --------
@@ -86,6 +87,12 @@ def calibration_loss(
     """
     record, matrix = as_scalar(estimand), np.ndim(y_prob) == 2
     if pos_label is not None:
+        labels = np.unique(np.asarray(y_true))
+        if pos_label not in labels:
+            raise ValueError(
+                f"`pos_label` must be a label of `y_true`, such as {quoted(labels[0].item())}, not "
+                f"{quoted(pos_label)}. If no row has this label, pass `classes=(other, pos_label)` instead."
+            )
         y_true, classes = np.asarray(y_true) == pos_label, None
     elif classes is None and np.asarray(y_true).dtype.kind not in "biuf":
         labels = np.unique(np.asarray(y_true))

@@ -170,3 +170,10 @@ def test_scikit_learn_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(ModuleNotFoundError, match="need scikit-learn, which is not installed: `pip install"):
         bc.plugins.sklearn.neg_ece_scorer  # noqa: B018
+
+
+def test_a_label_that_no_row_has_is_refused():
+    """A misspelt label would make every outcome 0."""
+    with pytest.raises(ValueError, match=r"`pos_label` must be a label of `y_true`, such as 'no', not 'yse'"):
+        scorers.calibration_loss(["no", "yes", "yes"], [0.2, 0.4, 0.9], pos_label="yse")
+    assert scorers.calibration_loss(["no", "no"], [0.2, 0.4], classes=("no", "yes")) > 0
