@@ -33,6 +33,11 @@ bayescal report FILE --label COLUMN --prob COLUMN --plot OUT.png
 bayescal report FILE --label COLUMN --prob-prefix PREFIX --plot OUT.png
 bayescal compare FILE --label COLUMN --prob COLUMN --prob COLUMN
 """
+YOUR_OWN_LOGS = """\
+bayescal report FOLDER --format lm-eval
+bayescal compare FOLDER FOLDER_OF_ANOTHER_MODEL --format lm-eval
+bayescal report FOLDER --format inspect --abstain drop
+"""
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ def _your_own(screen: "Console") -> None:
     for title, code in (
         ("In Python", YOUR_OWN_PYTHON),
         ("In the shell (Parquet, CSV, TSV or JSON lines)", YOUR_OWN_SHELL),
+        ("In the shell, for logs of language models", YOUR_OWN_LOGS),
         (
             "In the shell, for these two classifiers",
             f"bayescal report {file} --label label --prob-prefix naive_bayes_\n"

@@ -1,11 +1,13 @@
 """The demonstration: two classifiers, their comparison, and what it suggests."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import bayescal
 from bayescal import datasets
-from bayescal.cli.tour import in_plain_words
+from bayescal.cli.tour import YOUR_OWN_LOGS, in_plain_words
 
 
 def _cancer():
@@ -54,3 +56,24 @@ def test_plain_words_say_how_far_and_which_way():
     said = in_plain_words({"One": near, "Two": worse})
     assert f"One: off by {near.ece.mean():.3f} on average" in said
     assert f"Two: off by {worse.ece.mean():.3f} on average, nearly always underconfident" in said  # 63 % are benign
+
+
+@pytest.mark.slow
+def test_what_demo_suggests_for_logs_works(tmp_path, monkeypatch, run):
+    import shlex
+
+    logs = Path(__file__).parents[1] / "read" / "logs"
+    folders = {
+        "lm-eval": {"FOLDER": logs / "lm_eval" / "small", "FOLDER_OF_ANOTHER_MODEL": logs / "lm_eval" / "large"},
+        "inspect": {"FOLDER": logs / "inspect_json"},
+    }
+    commands = [shlex.split(line) for line in YOUR_OWN_LOGS.splitlines()]
+    assert [command[1] for command in commands] == ["report", "compare", "report"]
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        places = folders[command[command.index("--format") + 1]]
+        # the logs of Inspect have several scores
+        more = ["--correct", "match", "--partial", "wrong"] if "inspect" in command else []
+        done = run(*[str(places.get(word, word)) for word in command[1:]], *more)
+        assert done.exit_code == 0, done.stderr
+        assert "ECE" in done.stdout
