@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal._checks import did_you_mean
+from bayescal._invalid import quoted
 from bayescal.analyses.compare import compare
 from bayescal.analyses.groups import checked_pooling
 from bayescal.cli.columns import columns_of, file_names, group_column
@@ -110,6 +111,11 @@ def _single(name: str, value: Any) -> str:
 def _evaluate_logs(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions, *records: Options) -> EvaluatedFile:
     keywords = keywords_of(evaluate, *records)
     answers = read_answers(list(files), columns, logs, keywords.pop("by"))
+    if len(answers.models) > 1:
+        raise ValueError(
+            f"the logs are of {len(answers.models)} models, {quoted(list(answers.models[:4]))}; name the files of one "
+            "of them, or compare them: bayescal compare."
+        )
     for remark in answers.remarks:
         say("Note", "yellow", remark)
     rows = answers.rows()

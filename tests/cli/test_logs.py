@@ -97,6 +97,22 @@ def test_models_in_one_folder_are_compared(tmp_path):
     assert "--by must be subject" in refused("compare", LOGS / "inspect_eval", *options, "--by", "topic")
 
 
+def test_models_in_one_folder_have_no_report_of_their_own():
+    told = refused(
+        "report",
+        LOGS / "inspect_eval",
+        "--format",
+        "inspect",
+        "--correct",
+        "match",
+        "--abstain",
+        "drop",
+        "--partial",
+        "wrong",
+    )
+    assert "of 2 models, ['mockllm/small', 'mockllm/large']; name the files of one of them, or compare them" in told
+
+
 def test_questions_that_one_model_did_not_answer(tmp_path):
     options = [*VERBAL, "--abstain", "drop"]
     done = run("compare", LOGS / "inspect_eval", *options)
