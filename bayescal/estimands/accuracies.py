@@ -88,9 +88,9 @@ def _centred(counts: Counts, right: float) -> Floats:
 def correlation_of_accuracies(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
     r"""Correlation of the accuracies of several classifiers on the same rows, from joint counts of pairs.
 
-    With equal weights it is that of two sums of a Dirichlet distribution (`joint_accuracies`),
-    :math:`(p_{11} - p_1 p_2) / \sqrt{p_1 (1 - p_1) p_2 (1 - p_2)}` with posterior means p. Otherwise rows enter with
-    their squared weights, or sums over clusters. Two names of one classifier have correlation 1.
+    With equal weights it is that of two sums of the Dirichlet posterior of the four joint outcomes, with the prior
+    parameters 1/4: :math:`(p_{11} - p_1 p_2) / \sqrt{p_1 (1 - p_1) p_2 (1 - p_2)}` with posterior means p. Otherwise rows
+    enter with their squared weights, or sums over clusters. Two names of one classifier have correlation 1.
     """
     result = np.eye(len(counts))
     for (i, j), pair in pairs.items():
@@ -127,34 +127,11 @@ def _products(first: Floats, second: Floats) -> Floats:
     return np.stack([first * first, second * second, first * second])
 
 
-def joint_accuracies(
-    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, *, rng: Any = None
-) -> Floats | None:
-    """Draw the accuracies of two classifiers on the same rows jointly, shape (n_draws, 2).
-
-    The shares of rows that both classifiers, only the first, only the second or none predict correctly have a Dirichlet
-    posterior with prior parameters 1/4, so that each accuracy has a Beta posterior with the prior Beta(1/2, 1/2). The
-    result is None for other numbers of classifiers, for rows with weights or in clusters and for two names of one
-    classifier: their accuracies take the ranks of correlated Normal draws (`correlation_of_accuracies`).
-    """
-    for each in counts:
-        _require_predictions(each)
-    if len(counts) != 2:
-        return None
-    (pair,) = pairs.values()
-    if pair.clusters is not None or pair.first.weighted or same_classifier(pair):
-        return None
-    rows = np.bincount(2 * pair.cells[:, 1] + pair.cells[:, 3], pair.n, 4)
-    _, second, first, both = _checks.generator(rng).dirichlet(rows + OF_FOUR, n_draws).T
-    return np.stack([both + first, both + second], axis=1)
-
-
 @estimand(
     "accuracy",
     better="larger",
     needs=frozenset({"predictions"}),
     plug_in=_observed,
-    joint=joint_accuracies,
     correlation=correlation_of_accuracies,
     citation="Brown, Cai and DasGupta (2001), Statistical Science 16, 101-133",
     formula=r"P(z = 1)",
