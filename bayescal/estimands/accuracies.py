@@ -89,8 +89,8 @@ def correlation_of_accuracies(counts: Sequence[Counts], pairs: Mapping[tuple[int
     r"""Correlation of the accuracies of several classifiers on the same rows, from joint counts of pairs.
 
     With equal weights it is that of two sums of the Dirichlet posterior of the four joint outcomes, with the prior
-    parameters 1/4: :math:`(p_{11} - p_1 p_2) / \sqrt{p_1 (1 - p_1) p_2 (1 - p_2)}` with posterior means p. Otherwise rows
-    enter with their squared weights, or sums over clusters. Two names of one classifier have correlation 1.
+    parameters 1/4: :math:`(p_{11} - p_1 p_2) / \sqrt{p_1 (1 - p_1) p_2 (1 - p_2)}` with posterior means p. Otherwise
+    rows enter with their squared weights, or sums over clusters. Two names of one classifier have correlation 1.
     """
     result = np.eye(len(counts))
     for (i, j), pair in pairs.items():
