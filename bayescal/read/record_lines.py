@@ -1,5 +1,6 @@
 """Logs of other programs: JSON lines, of which the caller names the fields."""
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +46,8 @@ def json_lines(
     cluster : str, optional
         Path of the cluster. By default the answers to one question are a cluster.
     classes : sequence of two, optional
-        Grades of wrong and of right answers. By default I, no, false and 0 are wrong, and C, yes, true and 1 right.
+        Grades of wrong and of right answers, compared as text; others are refused. By default I, no, false and 0 are
+        wrong, and C, yes, true and 1 right.
     pattern, percent, partial, abstained, abstain
         As for `inspect`.
     logprob : bool, default False
@@ -90,11 +92,10 @@ def json_lines(
                 f"`{name}` must be a field of every line; {len(lacking)} of {len(values)} lines have no "
                 f"{quoted(steps)}, first {places[i]}.{near} Its keys are {quoted(list(records[i][2]))}."
             )
+    no_answer = (abstained,) if isinstance(abstained, str) else tuple(abstained)
     grades = [value_at(each, correct) for *_, each in records]
     if classes is not None:
-        wrong, right = _pair(classes)
-        translated = {wrong: 0, right: 1}
-        grades = [translated.get(each, each) for each in grades]
+        grades = _graded_by(_pair(classes), grades, no_answer, places)
     certain = [read_confidence(value_at(each, confidence)) for *_, each in records]
     seen: dict[str, int] = {}
     epochs, questions = [], []
@@ -104,7 +105,7 @@ def json_lines(
         questions.append(key if question else f"{stem}/{number}")
         epochs.append(seen[key])
     columns: dict[str, list[Any]] = {
-        "correct": graded(grades, partial, (abstained,) if isinstance(abstained, str) else tuple(abstained), places),
+        "correct": graded(grades, partial, no_answer, places),
         "confidence": [math.exp(value) if logprob else value for value in certain],
         "subject": [stem if subject is None else str(value_at(each, subject)) for stem, _, each in records],
         "question": questions,
@@ -114,6 +115,25 @@ def json_lines(
     if cluster is not None:
         columns["cluster"] = [str(value_at(each, cluster)) for *_, each in records]
     return settled(columns, abstain, [stem for stem, *_ in records])
+
+
+def _graded_by(
+    classes: tuple[Any, Any], grades: Sequence[Any], abstained: Sequence[Any], places: Sequence[str]
+) -> list[Any]:
+    """Return 0 and 1 for the grades of wrong and of right answers, compared as text; refuse other grades."""
+    numbers = {_text(each): number for number, each in enumerate(classes)}
+    missing = [each is None or each in abstained for each in grades]
+    other = [i for i, each in enumerate(grades) if not missing[i] and _text(each) not in numbers]
+    if other:
+        raise ValueError(
+            f"grades must be one of `classes`, {quoted(list(classes))}; {len(other)} of {len(grades)} are not, first "
+            f"{quoted(grades[other[0]])} of {places[other[0]]}."
+        )
+    return [None if no else numbers[_text(each)] for each, no in zip(grades, missing, strict=True)]
+
+
+def _text(grade: Any) -> str:
+    return grade if isinstance(grade, str) else json.dumps(grade, default=str)
 
 
 def _pair(classes: Sequence[Any]) -> tuple[Any, Any]:

@@ -59,3 +59,22 @@ def test_fields_that_no_line_has(tmp_path):
         bc.read.json_lines(path, correct="grad", confidence="sure")
     with pytest.raises(ValueError, match=r"`subject` .* 4 of 4 lines have no 'topik'"):
         bc.read.json_lines(path, correct="grade", confidence="sure", subject="topik")
+
+
+@pytest.mark.parametrize("grade", ["C", "yes", 1, True, ["ja"], "Ja"])
+def test_grades_that_are_not_among_the_classes_are_refused(tmp_path, grade):
+    """Words that are grades by default, too; a list has no hash."""
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps({"ok": "ja", "p": 0.5}) + "\n" + json.dumps({"ok": grade, "p": 0.5}) + "\n")
+    with pytest.raises(ValueError, match=r"one of `classes`, \['nein', 'ja'\]; 1 of 2 are not, first .* of line 2 of"):
+        bc.read.json_lines(path, correct="ok", confidence="p", classes=["nein", "ja"])
+
+
+@pytest.mark.parametrize(
+    ("classes", "grades"), [((0, 1), [1, 0]), (("0", "1"), [1, 0]), (("false", "true"), [True, False])]
+)
+def test_classes_are_compared_as_text(tmp_path, classes, grades):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps({"ok": grade, "p": 0.5}) + "\n" for grade in grades))
+    answers = bc.read.json_lines(path, correct="ok", confidence="p", classes=classes)
+    assert answers.correct.tolist() == [True, False]
