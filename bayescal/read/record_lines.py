@@ -1,6 +1,5 @@
 """Logs of other programs: JSON lines, of which the caller names the fields."""
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -133,7 +132,8 @@ def _graded_by(
 
 
 def _text(grade: Any) -> str:
-    return grade if isinstance(grade, str) else json.dumps(grade, default=str)
+    """Return a grade as text; true and false as in JSON."""
+    return str(grade).lower() if isinstance(grade, bool) else str(grade)
 
 
 def _pair(classes: Sequence[Any]) -> tuple[Any, Any]:

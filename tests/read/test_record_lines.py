@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 import bayescal as bc
@@ -71,7 +72,7 @@ def test_grades_that_are_not_among_the_classes_are_refused(tmp_path, grade):
 
 
 @pytest.mark.parametrize(
-    ("classes", "grades"), [((0, 1), [1, 0]), (("0", "1"), [1, 0]), (("false", "true"), [True, False])]
+    ("classes", "grades"), [(np.arange(2), [1, 0]), (("0", "1"), [1, 0]), (("false", "true"), [True, False])]
 )
 def test_classes_are_compared_as_text(tmp_path, classes, grades):
     path = tmp_path / "answers.jsonl"
