@@ -1,14 +1,14 @@
 """Adapter for Inspect (inspect_ai): the metric `calibration`, for scorers whose scores have a confidence."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from bayescal._packages import require
 from bayescal.evaluate import evaluate
-from bayescal.read.fields import STATED, graded, stated, value_at
+from bayescal.read.answers import settled
+from bayescal.read.fields import STATED, graded, require_abstain, stated, value_at
 
 try:
     from inspect_ai.scorer import SampleScore, metric
@@ -17,6 +17,8 @@ except ModuleNotFoundError:
     raise
 
 __all__ = ["calibration"]
+#: Names of the values that describe the posterior.
+POSTERIOR = ("ece", "ece_low", "ece_high", "ece_if_calibrated", "p_calibrated")
 
 
 @metric(name="calibration", scores="unreduced")
@@ -54,7 +56,7 @@ def calibration(
     Raises
     ------
     ValueError
-        By the metric: if grades have another form, a confidence is outside [0, 1], or answers are missing and
+        If `abstain` is another word. By the metric: if grades have another form, a confidence is outside [0, 1], or answers are missing and
         ``abstain="refuse"``.
 
     Examples
@@ -64,40 +66,29 @@ def calibration(
     >>> @scorer(metrics=[accuracy(), calibration()])
     ... def graded(): ...
     """
+    require_abstain(abstain)
     read = stated(pattern, percent)
 
     def calibration_of(scores: list[SampleScore]) -> dict[str, float]:
-        grades = np.array(_grades(scores, partial))
-        values = np.array([read(_value(each, confidence)) for each in scores], dtype=float)
-        sample = np.array([str(each.sample_id) for each in scores])
-        missing = np.isnan(grades) | np.isnan(values)
-        if missing.any() and abstain == "refuse":
-            first = str(sample[int(np.argmax(missing))])
-            raise ValueError(
-                f"`abstain='refuse'`: {int(missing.sum())} of {len(scores)} answers have no grade or no confidence, "
-                f"first that to sample {first!r}."
-            )
-        if abstain == "wrong" and ((grades == 1) & np.isnan(values)).any():
-            raise ValueError("`abstain='wrong'` would count right answers without a confidence as wrong.")
-        if abstain == "drop":
-            grades, values, sample = grades[~missing], values[~missing], sample[~missing]
-        numbers = {"n_answers": float(len(grades)), "missing": float(missing.sum())}
-        if not len(grades):
-            return (
-                dict.fromkeys(("ece", "ece_low", "ece_high", "ece_if_calibrated", "p_calibrated"), math.nan) | numbers
-            )
-        repeated = len(np.unique(sample)) < len(sample)
-        ev: Any = evaluate(
-            np.nan_to_num(grades) == 1,
-            np.nan_to_num(values),
-            target="confidence",
-            cluster=sample if repeated else None,
-            bins=bins,
-            rng=1,
-        )
-        low, high = ev.ece.interval()
-        posterior = {"ece": ev.ece.mean(), "ece_low": low, "ece_high": high, "ece_if_calibrated": ev.null.mean()}
-        return {name: float(value) for name, value in (posterior | {"p_calibrated": ev.p_calibrated}).items()} | numbers
+        columns: dict[str, list[Any]] = {
+            "correct": _grades(scores, partial),
+            "confidence": [read(_value(each, confidence)) for each in scores],
+            "question": [str(each.sample_id) for each in scores],
+        }
+        missing = [
+            math.isnan(a) or math.isnan(b) for a, b in zip(columns["correct"], columns["confidence"], strict=True)
+        ]
+        if all(missing) and (abstain == "drop" or not scores):
+            return dict.fromkeys(POSTERIOR, math.nan) | {"n_answers": 0.0, "missing": float(len(scores))}
+        seen: Counter[str] = Counter()
+        for each in columns["question"]:
+            seen[each] += 1
+            columns.setdefault("epoch", []).append(seen[each])
+        constant = {"subject": "all", "model": "model"}
+        answers = settled(columns | {name: [value] * len(scores) for name, value in constant.items()}, abstain, ["log"])
+        ev: Any = evaluate(**answers.rows(by=None), bins=bins, rng=1)
+        values = (ev.ece.mean(), *ev.ece.interval(), ev.null.mean(), ev.p_calibrated, len(answers), sum(missing))
+        return dict(zip((*POSTERIOR, "n_answers", "missing"), map(float, values), strict=True))
 
     return calibration_of
 

@@ -78,7 +78,10 @@ def test_without_answers_and_with_missing_ones():
     scores = [SampleScore(score=Score(value="N"), sample_id="a"), SampleScore(score=Score(value="C"), sample_id="b")]
     numbers = calibration()(scores)
     assert (numbers["n_answers"], numbers["missing"]) == (0, 2)
-    with pytest.raises(ValueError, match=r"2 of 2 answers have no grade or no confidence, first that to sample 'a'"):
+    with pytest.raises(ValueError, match=r"of 2 answers, 1 has no grade \(first question 'a'\) and 1 has no conf"):
         calibration(abstain="refuse")(scores)
     with pytest.raises(ValueError, match="right answers without a confidence"):
         calibration(abstain="wrong")(scores)
+    assert calibration(abstain="wrong")([])["n_answers"] == 0
+    with pytest.raises(ValueError, match="`abstain` must be one of"):
+        calibration(abstain="dropp")
