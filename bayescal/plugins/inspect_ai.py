@@ -56,8 +56,8 @@ def calibration(
     Raises
     ------
     ValueError
-        If `abstain` is another word. By the metric: if grades have another form, a confidence is outside [0, 1], or answers are missing and
-        ``abstain="refuse"``.
+        If `abstain` is another word. By the metric: if grades have another form, a confidence is outside [0, 1], or
+        answers are missing and ``abstain="refuse"``.
 
     Examples
     --------
