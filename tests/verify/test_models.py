@@ -535,3 +535,13 @@ def test_chains_of_bins_with_effective_numbers(name):
     assert found.agrees, found.verdict
     wrong = bc.shrinkage_posterior(posterior.counts, sub_models=["logistic"], intercept_sd=0.05)
     assert not bc.verify.agreement_with_reference(wrong, found.reference, rng=1).agrees
+
+
+@pytest.mark.measuring
+@pytest.mark.parametrize("name", ["survival", "covariate shift"])
+def test_chains_of_the_average_of_all_sub_models(name):
+    """The same for the default model as a whole."""
+    found = bc.verify.agreement(made(name), draws=4000, rng=1)
+    assert found.agrees, found.verdict
+    wrong = bc.shrinkage_posterior(made(name).posterior.counts, intercept_sd=0.02, log_slope_sd=0.02)
+    assert not bc.verify.agreement_with_reference(wrong, found.reference, rng=1).agrees
