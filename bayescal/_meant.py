@@ -7,7 +7,7 @@ refused them, so that a correct call costs no more than one call of a function.
 import functools
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from types import FunctionType, UnionType
 from typing import Any, NoReturn
@@ -226,6 +226,15 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     return "" if module == _lazy.PACKAGE else f" Its functions are {', '.join(functions)}."
 
 
+def _of_parts(result: Any, name: str) -> str:
+    """Name the attribute of the first part of a result that holds several."""
+    labels: Sequence[Any] = next((getattr(result, each) for each in ("labels", "names") if each in dir(result)), ())
+    if not len(labels) or not hasattr(type(result), "__getitem__") or name not in dir(part := result[labels[0]]):
+        return ""
+    call = "()" if callable(getattr(type(part), name, None)) else ""
+    return f" Each of its parts has it, as in `result[{labels[0]!r}].{name}{call}`."
+
+
 def no_attribute(result: Any, name: str) -> NoReturn:
     """Raise an `AttributeError` that names the attribute that may be meant; the `__getattr__` of public classes.
 
@@ -240,7 +249,7 @@ def no_attribute(result: Any, name: str) -> NoReturn:
         known, rows = set(dir(result)), _rows(name, owners)
         hint = _of_rows([each for each in rows if each.of], known, owners, kind)
         hint = hint or (kind._instead(result, name) if hasattr(kind, "_instead") else "")
-        hint = hint or _of_rows(rows, known, owners, kind) or similar(name, known)
+        hint = hint or _of_rows(rows, known, owners, kind) or _of_parts(result, name) or similar(name, known)
     raise AttributeError(f"{kind.__name__!r} has no attribute {name!r}.{hint}")
 
 

@@ -528,6 +528,21 @@ def test_every_answer_about_an_attribute_is_right(tmp_path, monkeypatch):
     assert sorted(offenders) == []
 
 
+def test_attributes_of_the_parts_lead_to_the_parts():
+    """Whatever an evaluation has, a result of several evaluations answers with a path to it that exists."""
+    offenders, named = [], set()
+    for which, result in RESULTS.items():
+        for name in sorted(set(dir(RESULTS["Evaluation"])) - set(dir(result))):
+            with pytest.raises(AttributeError) as caught:
+                getattr(result, name)
+            for path in re.findall(r"as in `result(\[.*?\]\.\w+)", str(caught.value)):
+                named.add(which)
+                eval(f"result{path}", {"result": result})  # raises if it does not exist
+                offenders += [] if path.endswith(f".{name}") else [(which, name, path)]
+    assert offenders == []
+    assert {"Comparison", "GroupedEvaluation"} <= named
+
+
 def test_attributes_of_other_programs_have_an_answer():
     """Nothing of what users of other programs try is answered by names of similar spelling, or not at all."""
     offenders = []
