@@ -11,13 +11,13 @@ from bayescal._invalid import quoted
 
 #: Keys of a row that hold the name of its quantity; the other keys of an index are labels.
 NAMING = ("quantity", "statistic", "part")
-#: Columns whose names follow that of the quantity if rows are named after labels only.
+#: Columns that are named after their quantity, as in ece_low, if the key of a row is a label.
 _OF_QUANTITY = re.compile(
     r"mean|value|sd|low|high|plug_in|null_mean|observed|adapted|(p_(left|rope|right)|population|spread)\w*"
 )
-#: Columns that describe the rows of a label if each row is one of several quantities.
+#: Columns of the label itself, such as its number of rows, if a label has several rows.
 _OF_LABEL = {"rows", "threshold"}
-#: Ends of names; those of other columns are the columns.
+#: Suffixes that replace the names of columns; other columns keep their name.
 _ENDS = {"mean": "", "value": "", "null_mean": "if_calibrated"}
 
 

@@ -115,7 +115,7 @@ class Presented:
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make sentences safe to print, whatever names they contain; tables and remarks are, in their sheet."""
+        """Escape control characters in sentences; the sheet does this for tables and remarks."""
         super().__init_subclass__(**options)
         for name in ("sentence", "verdict"):
             if isinstance(sentence := vars(cls).get(name), FunctionType):
@@ -307,7 +307,8 @@ class Presented:
         - Groups, classes and horizons: ``north/ece``, and the numbers of all rows (``ece``), or ``classwise_ece`` and
           ``marginal_error``.
         - Comparisons: ``a_minus_b/ece``, with ``_p_left`` (a is better), ``_p_rope`` and ``_p_right`` (b is better), in
-          the order in which the classifiers were given; and ``a/ece``, ``a/p_best``, ``a/rank``.
+          the order in which the classifiers were given; and ``a/ece``, ``a/p_best``, ``a/rank``. ``_mcse`` after one
+          of these names is its Monte Carlo standard error.
         - Choices of bins and models: ``equal-width/15/ece``, ``shrinkage/default/ece``.
         - `NetBenefit`: ``model/0.1/net_benefit``; `ClinicalSummary`: ``model/net_benefit_at_0.1``; `LossRatio`:
           ``0.1/loss_ratio``; `Recalibration`: ``intercept``, ``slope``; cumulative statistics: ``kuiper``,
@@ -439,7 +440,12 @@ class Presented:
         Returns
         -------
         dict
-            Of dicts, lists, text, floats, integers, booleans and None, which stands for missing numbers.
+            The document: dicts, lists, strings, numbers, booleans and None (a missing number).
+
+        Raises
+        ------
+        TypeError
+            If the result does not have an option.
 
         Examples
         --------

@@ -23,7 +23,7 @@ ASSURANCE = 0.9
 
 @dataclass(frozen=True)
 class Required(Result):
-    """A result of which a statement must have at least some probability, for each of several labels."""
+    """A result with a requirement: for each label, a statement must have at least a given posterior probability."""
 
     result: Result
     statement: str  # such as "P(ECE < 0.05)"
@@ -52,10 +52,12 @@ class Required(Result):
         rule += f" for each of {n} {self.kinds}"
         if not unmet:
             return f"{rule}; the smallest is {self._shown(smallest)}, for {_checks.quoted(smallest)}."
-        return f"{rule}; it is smaller for {len(unmet)}, first for {_checks.quoted(unmet[0])}: {self._shown(unmet[0])}."
+        verb = "have" if len(unmet) > 1 else "has"
+        first = f"{_checks.quoted(unmet[0])} with {self._shown(unmet[0])}"
+        return f"{rule}; {len(unmet)} of {n} {verb} a smaller probability, first {first}."
 
     def _shown(self, label: str) -> str:
-        """Write a probability with so many digits that it is on its side of the assurance."""
+        """Write a probability with enough digits to show whether it is below the assurance."""
         probability = self.probabilities[label]
         texts = (f"{probability:.{digits}g}" for digits in range(3, 18))
         return next(text for text in texts if (float(text) < self.assurance) == (probability < self.assurance))
@@ -89,7 +91,7 @@ def require_of_report(
 ) -> Result:
     """Evaluate, and state whether each group, class or file has a quantity on the better side of a limit.
 
-    The table of groups and classes is that of the ECE, whatever quantity is required.
+    The table of groups and classes shows the ECE, also if another quantity is required.
     """
     limits = {name: value for name, value in gate.given().items() if name.startswith("require")}
     assurance = _assurance(gate, limits, "--require-below or --require-above")

@@ -85,6 +85,9 @@ def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None)
     arguments = {"filter_name" if key == "filter" else key: options[key] for key in taken if key in options}
     if name == JSON_LINES:
         if not (grade and confidence):
+            if options and not (grade or confidence):
+                words = f"--{next(iter(options)).replace('_', '-')} belongs to logs of language models"
+                raise ValueError(f"{words}, which need --correct and --confidence, or --format lm-eval or inspect.")
             raise ValueError(
                 "--correct and --confidence go together: whether the prediction was right, and how confident it was."
             )
@@ -133,6 +136,11 @@ def _evaluate_logs(files: Sequence[Path], columns: ColumnOptions, logs: LogOptio
 
 def _evaluate_several(files: Sequence[Path], options: ColumnOptions, *records: Options) -> EvaluatedFile:
     """Evaluate the rows of several files; each file is a group, unless a column names them."""
+    paths = [file.resolve() for file in files]
+    if (
+        twice := next((file for file, path in zip(files, paths, strict=True) if paths.count(path) > 1), None)
+    ) is not None:
+        raise ValueError(f"FILE must be different files; '{twice}' is named {paths.count(twice.resolve())} times.")
     columns, keywords = columns_of(options), keywords_of(evaluate, *records) | {"logits": options.logits}
     by = keywords.pop("by")
     columns.refuse_as_groups(by)

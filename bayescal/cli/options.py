@@ -1,6 +1,6 @@
 """Options of the commands: type, help text and panel of the help page. Records hold options that belong together.
 
-Options that only one command has are in ``clinical_options``, ``cumulative_options`` and ``verify_options``.
+Options of a topic are in its file ``options.py``, as in ``bayescal/clinical/options.py``.
 """
 
 from collections.abc import Mapping
@@ -85,7 +85,11 @@ ReportFile = Annotated[Path, argument(f"{FILE} Or counts that `bayescal count` s
 CountFiles = Annotated[list[Path], argument(f"{FILE} The rows of several files are counted together.")]
 MergeFiles = Annotated[list[Path], argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
 CompareFiles = Annotated[
-    list[Path], argument(f"{FILE} Several files hold one classifier each; --key matches their rows.")
+    list[Path],
+    argument(
+        f"{FILE} Several files hold one classifier each; --key matches their rows. Folders and logs of language "
+        "models: --format."
+    ),
 ]
 
 # columns
@@ -203,20 +207,26 @@ class LogOptions(Options):
             "NAME",
             "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, which "
             "is the default with the options below. --correct is then the score, --confidence a path, --by the path of "
-            "the subject; each subject is a group, and each question a cluster.",
+            "the subject; each subject is a group. With lm-eval and inspect, the answers to a question in several "
+            "epochs are a cluster; with json-lines, --cluster names it.",
         ),
     ] = None
     filter: Annotated[str | None, option(LOGS, "NAME", "With lm-eval: the filter of the answers.")] = None
     pattern: Annotated[
         str | None,
-        option(LOGS, "REGEX", "The confidence in a text; its first group is the number. By default 'Confidence: 90%'."),
+        option(
+            LOGS,
+            "REGEX",
+            "The confidence in a text; its first group is the number. Default: the number after the word 'confidence', "
+            "as in 'Confidence: 90%'.",
+        ),
     ] = None
     percent: Annotated[
         bool,
         typer.Option("--percent", rich_help_panel=LOGS, help="Confidences without a percent sign are percentages."),
     ] = False
     partial: Annotated[
-        str | None, option(LOGS, "NAME", "What partial credit counts as: refuse (default), wrong or right.")
+        str | None, option(LOGS, "NAME", "How partial credit counts: refuse (default), wrong or right.")
     ] = None
     abstained: Annotated[
         list[str] | None, option(LOGS, "GRADE", "Grade of an answer that abstains; N by default. Repeat for several.")
@@ -226,8 +236,8 @@ class LogOptions(Options):
         option(
             LOGS,
             "NAME",
-            "What to do with missing answers, which abstain or have no confidence: refuse (default), drop or wrong. A "
-            "note counts them.",
+            "Treatment of missing answers (no grade or no confidence): refuse (default), drop or wrong. `compare` with "
+            "drop also leaves out questions that not all models answered. A note counts them.",
         ),
     ] = None
 
@@ -320,7 +330,7 @@ Assurance = Annotated[
     option(
         REQUIREMENT,
         "SHARE",
-        "Posterior probability with which the requirement is to be met. [dim]\\[default: 0.9][/]",
+        "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]",
         parser=number,
     ),
 ]
@@ -344,7 +354,7 @@ class GateOptions(Options):
         option(
             REQUIREMENT,
             "LIMIT",
-            "The same above a limit, for quantities of which larger values are better.",
+            "As --require-below, for quantities whose larger values are better: they must be above this limit.",
             parser=number,
         ),
     ] = None
@@ -383,7 +393,7 @@ class GoalOptions(Options):
     above: Annotated[
         float | None,
         option(
-            GOAL, "LIMIT", "The same above a limit, for quantities of which larger values are better.", parser=number
+            GOAL, "LIMIT", "As --below, for quantities whose larger values are better: above this limit.", parser=number
         ),
     ] = None
     estimand: Annotated[
@@ -414,7 +424,9 @@ SEED = "Seed of the random numbers; the same seed gives the same results."
 class ModelOptions(Options):
     """The posterior and its draws."""
 
-    model: Annotated[str | None, option(MODEL, "NAME", "Model of the posterior.")] = None
+    model: Annotated[str | None, option(MODEL, "NAME", "Model of the posterior: shrinkage (default) or dirichlet.")] = (
+        None
+    )
     sub_models: SubModels = None
     draws: Annotated[int | None, option(MODEL, "NUMBER", "Number of independent posterior draws.")] = None
     seed: Annotated[int, option(MODEL, "NUMBER", SEED, min=0)] = 1

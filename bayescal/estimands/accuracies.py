@@ -41,8 +41,7 @@ def _require_predictions(counts: Counts) -> None:
         raise ValueError(
             "the accuracy needs rows whose outcome is whether a prediction is right, as under the targets 'top-label' "
             f"and 'confidence'; the target of these counts is {counts.target!r}. Probabilities of an event have an "
-            "accuracy only with a threshold from which on the event is predicted, and counts do not determine it, "
-            "because the threshold need not be the edge of a bin. `net_benefit` takes thresholds."
+            "accuracy only with a decision threshold; `net_benefit` takes thresholds."
         )
 
 
@@ -142,12 +141,12 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draw the accuracy: the share of predictions that are right.
 
     It exists under the targets ``top-label`` and ``confidence``, whose outcome is whether a prediction is right.
-    Usually it is asked of an evaluation, as in ``evaluate(y, p).accuracy``.
+    `Evaluation.accuracy` calls this function.
 
     Parameters
     ----------
     bin_draws : BinDraws
-        Draws of the bins, which determine the order of the draws.
+        Posterior draws of the bins; the draws of the accuracy get their ranks.
     counts : BinnedCounts
         The counts.
     rng : None, int, SeedSequence or Generator
@@ -201,8 +200,8 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     >>> import bayescal as bc
     >>> evaluation = bc.evaluate([1, 0, 1], [0.9, 0.6, 0.7], target="confidence", rng=1)
-    >>> round(evaluation.accuracy.mean(), 1), round(evaluation.plug_in_of("accuracy"), 2)
-    (0.6, 0.67)
+    >>> round(evaluation.accuracy.mean(), 2), round(evaluation.plug_in_of("accuracy"), 2)
+    (0.63, 0.67)
     """
     _require_predictions(counts)
     parts = bin_draws.mass * bin_draws.accuracy

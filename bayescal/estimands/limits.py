@@ -22,7 +22,7 @@ def checked_limit(name: str, value: Any, estimand: Estimand, instead: str = "") 
             "smaller": f"smaller values are better: use `{prefix}below`",
             "nearest zero": f"values nearer to 0 are better: use `{prefix}below`, for its absolute value",
         }.get(str(estimand.better), f"no value is better, so no limit can be reached{instead}")
-        raise ValueError(f"`{name}` does not fit `estimand` {estimand.name!r}, of which {rule}.")
+        raise ValueError(f"`{name}` does not fit `estimand` {estimand.name!r}: {rule}.")
     low, high = estimand.bounds
     if estimand.better == "nearest zero":
         low, high = 0.0, max(abs(low), abs(high))

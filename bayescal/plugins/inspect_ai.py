@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
 from typing import Any
 
 from bayescal._packages import require
@@ -21,7 +22,12 @@ __all__ = ["calibration"]
 POSTERIOR = ("ece", "ece_low", "ece_high", "ece_if_calibrated", "p_calibrated")
 
 
-@metric(name="calibration", scores="unreduced")
+def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a metric of Inspect, whose decorator drops docstring and signature."""
+    return update_wrapper(metric(name=function.__name__, scores="unreduced")(function), function)
+
+
+@_documented
 def calibration(
     confidence: str = "metadata.confidence",
     pattern: str = STATED,
@@ -32,7 +38,8 @@ def calibration(
 ) -> Callable[[list[SampleScore]], dict[str, float]]:
     """Return a metric of Inspect: the posterior of the ECE of stated confidences.
 
-    Answers to one sample in several epochs depend on each other: samples are the clusters of `bayescal.evaluate`.
+    The evaluation is ``bayescal.evaluate(..., target="confidence", rng=1)``. Answers to one sample in several epochs
+    depend on each other: samples are its clusters.
 
     Parameters
     ----------
@@ -42,8 +49,8 @@ def calibration(
     pattern, percent, partial
         As for `bayescal.read.inspect`.
     abstain : {"drop", "wrong", "refuse"}, default "drop"
-        What to do with answers that have the grade N or no confidence; ``missing`` counts them. Scores that are NaN are
-        not passed to metrics.
+        Treatment of answers that have the grade N or no confidence; unlike `bayescal.read.inspect`, the default leaves
+        them out. ``missing`` counts them, except scores that are NaN, which Inspect does not pass to metrics.
     bins : int, default 15
         Number of bins of equal width.
 
@@ -61,10 +68,15 @@ def calibration(
 
     Examples
     --------
-    >>> from inspect_ai.scorer import accuracy, scorer
+    Of 40 answers with the confidence 0.9, half are right. In a scorer, the metric stands beside others, as in
+    ``@scorer(metrics=[accuracy(), calibration()])``.
+
+    >>> from inspect_ai.scorer import SampleScore, Score
     >>> from bayescal.plugins.inspect_ai import calibration
-    >>> @scorer(metrics=[accuracy(), calibration()])
-    ... def graded(): ...
+    >>> scores = [Score(value="CI"[i % 2], metadata={"confidence": 0.9}) for i in range(40)]
+    >>> values = calibration()([SampleScore(score=score, sample_id=i) for i, score in enumerate(scores)])
+    >>> round(values["ece"], 2), values["n_answers"]
+    (0.36, 40.0)
     """
     require_abstain(abstain)
     read = stated(pattern, percent)

@@ -1,6 +1,7 @@
 """Adapter for lm-evaluation-harness: functions that the YAML files of tasks name.
 
-The ECE of a task, in place of the Brier score, which has the same values per question::
+The ECE of a task. The metric ``brier_score`` passes the right choice and the probabilities of all choices, which `ece`
+needs::
 
     metric_list:
       - metric: acc
@@ -42,7 +43,7 @@ GOLD = ("gold", "label", "answer", "target", "answerKey")
 
 @public
 def calibration(gold: int | Sequence[int], log_likelihoods: Any) -> dict[str, Any]:
-    """Return the values of one question under the names of all metrics, for a `process_results` of one's own.
+    """Return the values of one question under the names of all metrics, for a custom `process_results`.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     if len(set(choices.values())) != 1:
         raise ValueError(
             f"one of {', '.join(GOLD)} must hold the number of the right choice, from 0 to {len(logs) - 1}, or its "
-            f"letter; the document has {quoted(dict(doc))}. Write a function that returns "
+            f"letter; the keys of the document are {quoted(list(doc))}. Write a function that returns "
             "`bayescal.plugins.lm_eval.calibration(gold, log_likelihoods)`."
         )
     return calibration(next(iter(choices.values())), logs)
@@ -113,7 +114,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
 
 @public
 def ece(items: Iterable[Any]) -> float:
-    """Return the posterior mean of the ECE.
+    r"""Return the posterior mean of the ECE.
 
     Parameters
     ----------
@@ -124,12 +125,14 @@ def ece(items: Iterable[Any]) -> float:
     Returns
     -------
     float
-        The posterior mean, in [0, 1].
+        The posterior mean, in [0, 1], of :math:`\sum_b m_b |a_b - c_b|` [1]_: mass, accuracy and mean confidence of 15
+        bins of equal width.
 
     Raises
     ------
     ValueError
-        If the values have another form.
+        If `items` is empty, or a question has fewer than two choices, a positive log-likelihood, or probabilities that
+        do not sum to 1.
 
     Examples
     --------
@@ -137,30 +140,103 @@ def ece(items: Iterable[Any]) -> float:
     >>> items = [(i % 2, [0.7, 0.3]) for i in range(40)]
     >>> round(ece(items), 2)
     0.13
+
+    References
+    ----------
+    .. [1] M. P. Naeini, G. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
+       binning", AAAI.
     """
     return float(_evaluation(items).ece.mean())
 
 
 @public
 def ece_low(items: Iterable[Any]) -> float:
-    """Return the lower end of the 95 % credible interval of the ECE; `items` as for `ece`."""
+    """Return the lower end of the 95 % credible interval of the ECE.
+
+    Parameters
+    ----------
+    items : iterable
+        As for `ece`.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        As for `ece`.
+
+    Examples
+    --------
+    >>> from bayescal.plugins.lm_eval import ece_low
+    >>> round(ece_low([(i % 2, [0.7, 0.3]) for i in range(40)]), 2)
+    0.0
+    """
     return float(_evaluation(items).ece.interval()[0])
 
 
 @public
 def ece_high(items: Iterable[Any]) -> float:
-    """Return the upper end of the 95 % credible interval of the ECE; `items` as for `ece`."""
+    """Return the upper end of the 95 % credible interval of the ECE.
+
+    Parameters
+    ----------
+    items : iterable
+        As for `ece`.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        As for `ece`.
+
+    Examples
+    --------
+    >>> from bayescal.plugins.lm_eval import ece_high
+    >>> round(ece_high([(i % 2, [0.7, 0.3]) for i in range(40)]), 2)
+    0.29
+    """
     return float(_evaluation(items).ece.interval()[1])
 
 
 @public
 def ece_if_calibrated(items: Iterable[Any]) -> float:
-    """Return the mean of the plug-in ECE of a calibrated model with the same confidences; `items` as for `ece`."""
+    """Return the mean of the plug-in ECE of a calibrated model with the same confidences.
+
+    Parameters
+    ----------
+    items : iterable
+        As for `ece`.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        As for `ece`.
+
+    Examples
+    --------
+    >>> from bayescal.plugins.lm_eval import ece_if_calibrated
+    >>> round(ece_if_calibrated([(i % 2, [0.7, 0.3]) for i in range(40)]), 2)
+    0.06
+    """
     return float(_evaluation(items).null.mean())
 
 
 def _evaluation(items: Iterable[Any]) -> Evaluation:
     rows = [_row(*each) for each in items]
+    if not rows:
+        raise ValueError("`items` must hold at least one question; it is empty.")
     right, confidence = zip(*rows, strict=True)
     return cast(Evaluation, evaluate(np.array(right, dtype=bool), np.array(confidence), target="confidence", rng=1))
 

@@ -41,7 +41,7 @@ def calibration_loss(
     rng: Any = 0,
     **options: Any,
 ) -> float:
-    r"""Return one number per evaluation of which smaller is better, as scikit-learn's scorers need it.
+    r"""Return the calibration error or score of probabilities as a loss: smaller is better.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def make_scorer(estimand: EstimandLike = "ece", *, observed: bool = False, rng: 
         pickled.
     observed : bool, default False
         Whether the score is the observed (plug-in) value instead of the posterior mean.
-    rng : int, default 0
+    rng : int, SeedSequence or Generator, default 0
         Seed of the draws. Candidates on the same rows have the same random numbers.
     **options
         As for `calibration_loss`: ``target=``, ``bins=``, ``pos_label=`` and others.

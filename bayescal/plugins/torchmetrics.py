@@ -40,7 +40,7 @@ __all__ = ["CalibrationPosterior"]
 
 #: The target of `evaluate` for each task.
 TASKS = {"binary": "event", "multiclass": "top-label"}
-#: What `compute` returns; the last one for the shrinkage model only.
+#: Keys of the result of `compute`; `p_calibrated` exists for the shrinkage model only.
 NAMES = ("ece", "ece_low", "ece_high", "ece_if_calibrated", "p_calibrated")
 #: Types of floats with edges of their own; others are converted to float32, which holds their values exactly.
 DTYPES = {torch.float16: np.float16, torch.float32: np.float32, torch.float64: np.float64}
@@ -50,9 +50,9 @@ NO_FLOAT64 = {"mps"}
 
 @public
 class CalibrationPosterior(Metric):
-    r"""Posterior of the Expected Calibration Error (ECE) as a torchmetrics metric, in memory that does not grow.
+    r"""Posterior of the Expected Calibration Error (ECE) as a torchmetrics metric, with a state of constant size.
 
-    The state holds the sums of `BinnedCounts`: 1488 bytes for 15 bins, whatever the number of rows.
+    The state holds the sums of `BinnedCounts`: 1488 bytes for 15 bins, for any number of rows.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class CalibrationPosterior(Metric):
     logits : bool, default False
         Whether `preds` holds logits. Unlike the metrics of torchmetrics, this one does not guess it from the values.
     ignore_index : int, optional
-        Rows with this `target` are left out, whatever their `preds`.
+        Rows with this `target` are left out; their `preds` are not checked.
     validate_args : bool, default True
         Whether `update` checks values and names the first that is invalid, for which the device is synchronised once
         per update. If False, invalid rows are counted on the device, and `compute`, `counts` and `evaluation` raise if
@@ -89,16 +89,16 @@ class CalibrationPosterior(Metric):
     -----
     A bin contains its lower edge, as for `evaluate`. Probabilities of types float16, float32 and float64 are compared
     with edges in their own type. Those of type bfloat16 are converted to float32, which is exact, as `evaluate`
-    requires: bfloat16 rounds 0.7 to 0.6992, which is below the edge 7/10. Logits with two bytes are converted to
+    requires: bfloat16 rounds 0.7 to 0.6992, which is below an edge at 0.7. Logits with two bytes are converted to
     float32 before softmax or sigmoid. Probabilities outside [0, 1] by at most 1e-6 are clipped. Rows of a matrix must
     sum to 1 within 1e-3, with two bytes within 0.02, and are never divided by their sum.
 
-    Columns are counted on their device, and sums are float64 and int64 whatever the type of the metric. States are
-    summed over processes: numbers of rows are exact, and other sums differ in the last digits from those of one pass.
-    Call `compute`, `counts` and `evaluation` in every process, because each of them gathers the states.
+    Columns are counted on their device, and sums are float64 and int64, also after ``metric.to(torch.bfloat16)``.
+    States are summed over processes: numbers of rows are exact, and other sums differ in the last digits from those of
+    one pass. Call `compute`, `counts` and `evaluation` in every process, because each of them gathers the states.
 
-    The area under the ROC curve would need finer bins: use ``n_bins=1000`` and `BinnedCounts.coarsen`, which needs 97
-    kB. `forward` evaluates each batch, which takes much longer than `update`.
+    The area under the ROC curve needs finer bins: use ``n_bins=1000`` (a state of 96 kB), and merge them with
+    `BinnedCounts.coarsen`. `forward` evaluates each batch, which takes much longer than `update`.
 
     ``BinaryCalibrationError`` and ``MulticlassCalibrationError`` of torchmetrics keep all rows, and their edges are
     those of ``torch.linspace``, some of which are rounded otherwise than k / M.
@@ -165,7 +165,7 @@ class CalibrationPosterior(Metric):
         self.add_state("sums", torch.zeros(5, 2, size, dtype=torch.float64), dist_reduce_fx="sum")
         # rows with infinite log loss and outcome 0, outcome 1; invalid; logits <= 0; like probabilities
         self.add_state("marks", torch.zeros(5, dtype=torch.int64), dist_reduce_fx="sum")
-        # which rows are counted how: `MetricCollection` shares the states of metrics whose states are equal
+        # the rule by which rows are counted: `MetricCollection` shares the states of metrics whose states are equal
         counted = (
             self.task,
             self.logits,

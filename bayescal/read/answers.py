@@ -14,7 +14,7 @@ from bayescal._meant import public
 
 Array = NDArray[Any]
 
-#: What to do with answers that are missing: without a grade, or without a confidence.
+#: Treatments of missing answers (without a grade or a confidence).
 ABSTAIN = ("refuse", "drop", "wrong")
 
 
@@ -44,7 +44,7 @@ class Answers:
     Raises
     ------
     ValueError
-        If the columns have different lengths, `correct` holds something else, or a confidence is outside [0, 1].
+        If the columns have different lengths, `correct` is not boolean, 0 or 1, or a confidence is outside [0, 1].
 
     Examples
     --------
@@ -96,7 +96,21 @@ class Answers:
         return tuple(dict.fromkeys(self.subject.tolist()))
 
     def by_model(self) -> "dict[str, Answers]":
-        """Return the answers of each model; missing answers are counted in the whole only."""
+        """Return the answers of each model.
+
+        Returns
+        -------
+        dict of str to Answers
+            In the order of the rows. With several models, `dropped` and `wrong` are 0, because they are counted for all
+            models together.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> answers = bc.read.Answers([1, 0], [0.9, 0.8], question=["q", "q"], model=["a", "b"])
+        >>> {name: each.accuracy for name, each in answers.by_model().items()}
+        {'a': 1.0, 'b': 0.0}
+        """
         if len(self.models) == 1:
             return {self.models[0]: self}
         return {name: self._rows(np.flatnonzero(self.model == name)) for name in self.models}
@@ -150,20 +164,22 @@ class Answers:
     def __repr__(self) -> str:
         numbers = [(len(set(getattr(self, name).tolist())), name) for name in ("subject", "model", "epoch")]
         words = ", ".join(f"{n} {name}{'s' if n != 1 else ''}" for n, name in numbers)
-        missing = f", {self.dropped} left out" * bool(self.dropped) + f", {self.wrong} missing" * bool(self.wrong)
+        missing = f", {self.dropped} left out" * bool(
+            self.dropped
+        ) + f", {self.wrong} missing and counted as wrong" * bool(self.wrong)
         n_questions = len(set(self.question.tolist()))
         return f"Answers({len(self)} answers to {n_questions} questions, {words}; {self.correct.sum()} right{missing})"
 
 
 def _as_right(values: Array) -> Array:
-    """Return booleans; refuse what is neither that nor 0 and 1."""
+    """Return booleans; refuse values other than booleans, 0 and 1."""
     invalid = ~np.isin(values, (0, 1)) if values.dtype.kind in "biuf" else np.ones(len(values), bool)
     if invalid.any():
         i = int(np.argmax(invalid))
         raise ValueError(
             f"`correct` must be true or false, or 1 or 0; {int(invalid.sum())} of {len(values)} values are not, first "
             f"{quoted(values[i].item() if hasattr(values[i], 'item') else values[i])} at index {i}. For grades in "
-            "words pass `grades == 'C'`."
+            "words pass `[grade == 'C' for grade in grades]`."
         )
     return values.astype(bool)
 
@@ -219,9 +235,10 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
         places[name] = dict(zip(keys, range(len(keys)), strict=True))
         if len(places[name]) < len(keys):
             _refuse_twice(name, keys)
-    common = [key for key in next(iter(places.values())) if all(key in of for of in places.values())]
+    common = [key for key in next(iter(places.values())) if all(key in rows for rows in places.values())]
     left_out = {
-        name: [key for key in of if any(key not in others for others in places.values())] for name, of in places.items()
+        name: [key for key in rows if any(key not in others for others in places.values())]
+        for name, rows in places.items()
     }
     if any(left_out.values()):
         words = "; ".join(
@@ -235,7 +252,7 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
         warnings.warn(
             f"Questions that not all models answered are left out: {words}.", skip_file_prefixes=_checks.PACKAGE
         )
-    orders = {name: np.array([of[key] for key in common]) for name, of in places.items()}
+    orders = {name: np.array([rows[key] for key in common]) for name, rows in places.items()}
     columns = {name: {key: getattr(each, name)[orders[key]] for key, each in named.items()} for name in COLUMNS[:2]}
     arguments = {"y_true": columns["correct"], "y_prob": columns["confidence"], "target": "confidence"}
     (first, each) = next(iter(named.items()))
@@ -272,11 +289,11 @@ def settled(columns: Mapping[str, Iterable[Any]], abstain: str, files: Sequence[
     if len(set(keys)) < len(keys):
         first: dict[Any, int] = {}
         twice = [i for i, key in enumerate(keys) if first.setdefault(key, i) != i]
-        of = keys[twice[0]]
+        repeated = keys[twice[0]]
         raise ValueError(
             f"each question must have one answer per model and epoch; {len(twice)} of {len(keys)} answers are to a "
-            f"question that has one already, first {_place(*of[1:])} of model {quoted(of[0])}: in "
-            f"{quoted(files[first[of]])} and in {quoted(files[twice[0]])}. Read each run once."
+            f"question that has one already, first {_place(*repeated[1:])} of model {quoted(repeated[0])}: in "
+            f"{quoted(files[first[repeated]])} and in {quoted(files[twice[0]])}. Read each run once."
         )
     ungraded, unstated = np.isnan(grade), np.isnan(confidence)
     missing = ungraded | unstated
@@ -294,8 +311,9 @@ def settled(columns: Mapping[str, Iterable[Any]], abstain: str, files: Sequence[
                 f"`abstain='wrong'` would count {int(right.sum())} right answers without a confidence as wrong, first "
                 f"to {_place(*keys[int(np.argmax(right))][1:])}. Pass `abstain='drop'`."
             )
-        done = "are left out" if abstain == "drop" else "count as wrong, with confidence 0 if none is stated"
-        remarks = [f"Of {len(grade)} answers, {words}; they {done}."]
+        one = count == 1
+        treatment = "left out" if abstain == "drop" else "counted as wrong, with confidence 0 if none is stated"
+        remarks = [f"Of {len(grade)} answers, {words}; {'it is' if one else 'they are'} {treatment}."]
         if abstain == "drop":
             if missing.all():
                 raise ValueError(f"no answer is left: of {len(grade)} answers, {words}.")

@@ -33,10 +33,12 @@ def log_files(paths: Any, patterns: Sequence[str], what: str) -> list[Path]:
             inside = sorted(file for pattern in patterns for file in path.rglob(pattern))
         elif glob.has_magic(str(path)) and not path.exists():
             inside = [Path(file) for file in sorted(glob.glob(str(path), recursive=True)) if Path(file).is_file()]
+            if not inside:
+                raise FileNotFoundError(f"no file matches '{path}'.")
         else:
             inside = [existing_file(path)]
         if not inside:
-            raise FileNotFoundError(f"'{path}' holds no {what}: no file is called {' or '.join(patterns)}.")
+            raise FileNotFoundError(f"'{path}' contains no {what} ({' or '.join(patterns)}).")
         files += inside
     if not files:
         raise ValueError(f"`paths` must name at least one file of {what}; it is empty.")
@@ -52,10 +54,10 @@ def json_records(path: Path) -> list[dict[str, Any]]:
                 continue
             try:
                 record = json.loads(line)
-            except ValueError:  # no JSON, or no UTF-8
+            except ValueError:  # not JSON, or not UTF-8
                 record = None
             if not isinstance(record, dict):
-                raise ValueError(f"'{path.name}' must hold one JSON object per line; line {number} is none.")
+                raise ValueError(f"'{path.name}' must hold one JSON object per line; line {number} is not one.")
             records.append(record)
     if not records:
         raise ValueError(f"'{path.name}' is empty.")
@@ -113,7 +115,7 @@ def stated(pattern: str, percent: bool) -> Callable[[Any], float]:
 def graded(values: Sequence[Any], partial: str, abstained: Sequence[Any], places: Sequence[str]) -> list[float]:
     """Return 1 for right, 0 for wrong and NaN for no answer; refuse other grades.
 
-    Grades are numbers, booleans, or words as C, I, P, N, yes and no; `abstained` are those of no answer.
+    Grades are numbers, booleans, or words such as C, I, P, N, yes and no; `abstained` are those of no answer.
     """
     _checks.one_of("partial", partial, ("refuse", "right", "wrong"))
     grades = [_grade(each, abstained) for each in values]

@@ -92,7 +92,7 @@ def lm_eval(
     -----
     For choices with log-likelihoods :math:`l_1, \dots, l_K` the confidence is :math:`\max_k e^{l_k} / \sum_j e^{l_j}`:
     the probability of a choice, given that the model writes one of the choices. With ``score="acc_norm"`` it is the
-    same of :math:`l_k / n_k`, where :math:`n_k` is the number of characters of choice k. These are no probabilities of
+    same of :math:`l_k / n_k`, where :math:`n_k` is the number of characters of choice k. These are not probabilities of
     the model, but they decide the answer that ``acc_norm`` scores.
 
     Examples
@@ -213,7 +213,7 @@ def _of_choices(records: Sequence[Record], score: str, delimiter: str, name: str
         i = int(np.argmin(sizes))
         raise ValueError(
             f"`paths` must hold questions with at least two choices; document {records[i].get('doc_id')} of '{name}' "
-            f"has {sizes[i]} log-likelihoods. A single log-likelihood is that of the right text, which is no "
+            f"has {sizes[i]} log-likelihoods. A single log-likelihood is that of the right text, which is not a "
             "confidence in an answer."
         )
     values, starts = np.concatenate(likelihoods), np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -240,8 +240,8 @@ def _of_choices(records: Sequence[Record], score: str, delimiter: str, name: str
             f"'{name}' must state `{score}` or the right choice; {int(unknown.sum())} of {len(records)} records have "
             f"neither, first document {records[i].get('doc_id')}, with the target {quoted(records[i].get('target'))}."
         )
-    settled_right = np.where(np.isnan(right), written, right)
-    return np.where(bad, math.nan, settled_right), np.where(bad, math.nan, confidence), int(np.isnan(right).sum())
+    right_or_logged = np.where(np.isnan(right), written, right)
+    return np.where(bad, math.nan, right_or_logged), np.where(bad, math.nan, confidence), int(np.isnan(right).sum())
 
 
 def _require_agreement(

@@ -44,7 +44,7 @@ def inspect(
         Logs, folders that contain them at any depth, or wildcards.
     scorer : str, optional
         The score that says whether an answer is right, or ``"name.key"`` for a score with several values. It is needed
-        if there are several scores. Right are the grades C, yes, true and 1; wrong are I, no, false and 0.
+        if there are several scores. The grades C, yes, true and 1 are right; I, no, false and 0 are wrong.
     confidence : str, optional
         Path of the confidence in a sample, with dots: ``"scores.NAME.value"``, ``"scores.NAME.metadata.KEY"``,
         ``"metadata.KEY"``, or ``"output.completion"`` for the text of the answer. By default the only one of these
@@ -193,7 +193,8 @@ def _place_of_confidence(samples: Sequence[Mapping[str, Any]], scorer: str, read
         raise ValueError(f"`confidence` must say where the confidence is; there are several: {places}.")
     raise ValueError(
         "`confidence` must say where the confidence is: no sample has a number in `metadata.confidence`, a score "
-        "called 'confidence', or a text as 'Confidence: 90%'. Pass a path, such as 'metadata.said', or a `pattern`."
+        "called 'confidence', or a text such as 'Confidence: 90%'. Pass a path, such as "
+        "'metadata.stated_confidence', or a `pattern`."
     )
 
 

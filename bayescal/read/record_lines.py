@@ -1,4 +1,4 @@
-"""Logs of other programs: JSON lines, of which the caller names the fields."""
+"""Logs of other programs: JSON lines whose fields the caller names."""
 
 import math
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def json_lines(
     abstained: str | Sequence[Any] = "N",
     abstain: str = "refuse",
 ) -> Answers:
-    r"""Read answers from JSON lines of any program: one object per answer, with fields that are named by paths.
+    r"""Read answers from JSON lines of any program: one object per answer, paths name its fields.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def json_lines(
     grades = [value_at(each, correct) for *_, each in records]
     if classes is not None:
         grades = _graded_by(_pair(classes), grades, no_answer, places)
-    certain = [read_confidence(value_at(each, confidence)) for *_, each in records]
+    confidences = [read_confidence(value_at(each, confidence)) for *_, each in records]
     seen: dict[str, int] = {}
     epochs, questions = [], []
     for (stem, number, each), place in zip(records, places, strict=True):
@@ -105,7 +105,7 @@ def json_lines(
         epochs.append(seen[key])
     columns: dict[str, list[Any]] = {
         "correct": graded(grades, partial, no_answer, places),
-        "confidence": [math.exp(value) if logprob else value for value in certain],
+        "confidence": [math.exp(value) if logprob else value for value in confidences],
         "subject": [stem if subject is None else str(value_at(each, subject)) for stem, _, each in records],
         "question": questions,
         "epoch": epochs,

@@ -82,9 +82,9 @@ def test_each_group_must_meet_the_requirement_and_the_first_that_does_not_is_nam
     groups = evaluated(frame, by=frame["site"].to_list())
     probabilities = {site: (groups[site].ece.values < 0.15).mean() for site in SITES}
     assert probabilities["south"] < 0.9 < min(probabilities["north"], probabilities["west"])
-    said = "P(ECE < 0.15) must be at least 0.9 for each of 3 groups; it is smaller for 1, first for 'south': "
+    said = "P(ECE < 0.15) must be at least 0.9 for each of 3 groups; 1 of 3 has a smaller probability, first 'south' "
     unmet = run("report", file, *ROW, "--by", "site", "--require-below", 0.15)
-    assert (unmet.exit_code, unmet.stderr) == (1, f"Not met: {said}{probabilities['south']:.3g}.\n")
+    assert (unmet.exit_code, unmet.stderr) == (1, f"Not met: {said}with {probabilities['south']:.3g}.\n")
     met = run("report", file, *ROW, "--by", "site", "--require-below", 0.9)
     assert met.exit_code == 0
     assert "Met: P(ECE < 0.9) must be at least 0.9 for each of 3 groups; the smallest is 1, for 'north'." in met.stdout
@@ -92,7 +92,15 @@ def test_each_group_must_meet_the_requirement_and_the_first_that_does_not_is_nam
         frame.filter(pl.col("site") == site).write_csv(tmp_path / f"{site}.csv")
     files = run("report", *(tmp_path / f"{site}.csv" for site in SITES[:2]), *ROW, "--require-below", 0.15)
     assert files.exit_code == 1
-    assert "for each of 2 groups; it is smaller for 1, first for 'south'" in files.stderr
+    assert "for each of 2 groups; 1 of 2 has a smaller probability, first 'south'" in files.stderr
+
+
+def test_a_file_that_is_named_twice_is_refused(run, file):
+    """Its rows would count twice."""
+    for again in (file, file.parent / "." / file.name):
+        refused = run("report", file, again, *ROW, "--require-below", 0.9)
+        assert refused.exit_code == 2
+        assert "is named 2 times" in " ".join(refused.stderr.split())
 
 
 def test_groups_and_classes_may_require_another_quantity_than_that_of_their_table(run, file, frame, tmp_path):
@@ -115,7 +123,7 @@ def test_groups_and_classes_may_require_another_quantity_than_that_of_their_tabl
     )
     unmet = run(*classes, "--require-below", 0.01)
     assert unmet.exit_code == 1
-    assert "for each of 3 classes; it is smaller for 3, first for '0': " in unmet.stderr
+    assert "for each of 3 classes; 3 of 3 have a smaller probability, first '0' with " in unmet.stderr
 
 
 def test_no_worse_compares_each_later_classifier_with_the_first(run, file, frame):
@@ -154,7 +162,7 @@ def test_no_worse_of_larger_values_and_over_data_sets(run, file, frame):
         ("report", ["--require-below", "5"], "--require-below must lie strictly between 0 and 1 for 'ece', not 5.0."),
         ("report", ["--require-below", "nan"], "--require-below must be a finite number, not nan."),
         ("report", ["--require-below", "5%"], "'5%' is not a number. Write 0.05."),
-        ("report", ["--require-above", "0.05"], "of which smaller values are better: use --require-below."),
+        ("report", ["--require-above", "0.05"], "smaller values are better: use --require-below."),
         ("report", ["--require-below", "0.8", "--estimand", "auc"], "larger values are better: use --require-above."),
         ("report", ["--require-below", "0.1", "--require-above", "0.2"], "cannot be used together"),
         ("report", ["--require-below", "0.1", "--estimand", "ece,auc"], "is about one quantity; --estimand names 2."),

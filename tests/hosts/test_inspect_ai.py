@@ -1,6 +1,8 @@
 """The adapter for inspect_ai, and fresh logs of it, in inspect_ai itself."""
 
+import doctest
 import importlib.util
+import inspect
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,12 @@ def test_the_entry_point_names_the_metric():
     from inspect_ai.scorer._metric import metric_create
 
     assert callable(metric_create("bayescal/calibration", abstain="drop"))
+
+
+def test_the_example_and_the_signature():
+    found = doctest.DocTestFinder().find(calibration, "calibration", globs={})
+    assert [doctest.DocTestRunner().run(each) for each in found] == [(0, 5)]
+    assert list(inspect.signature(calibration).parameters)[:2] == ["confidence", "pattern"]
 
 
 def test_without_answers_and_with_missing_ones():

@@ -56,7 +56,7 @@ def test_paths():
 def test_lines_that_are_no_objects(tmp_path):
     path = tmp_path / "samples_a.jsonl"
     path.write_text('{"a": 1}\n\n[2]\n')
-    with pytest.raises(ValueError, match="line 3 is none"):
+    with pytest.raises(ValueError, match="line 3 is not one"):
         json_records(path)
     path.write_text("")
     with pytest.raises(ValueError, match="is empty"):

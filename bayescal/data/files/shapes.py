@@ -1,6 +1,6 @@
-"""Files that hold a table in another shape: what they are, and the line of pandas or polars that reads them.
+"""Tables in unsupported shapes: their description, and a line of pandas or polars that converts them.
 
-A line ends by writing CSV, which is read. Nothing here reads a table: files of these shapes are refused.
+Each line writes CSV, which the package reads. This module reads no table.
 """
 
 import json
@@ -12,11 +12,11 @@ from typing import Any
 
 from bayescal.data.files.source import FileError
 
-#: First bytes of other formats, what a file is that begins with them, and the line that reads it.
+#: First bytes of unsupported formats, the name of the format, and a line that reads it.
 FORMATS = {
     b"\x93NUMPY": ("a NumPy array", "pandas.DataFrame(numpy.load(path))"),
-    b"\x89HDF": ("an HDF5 or netCDF file", "xarray.open_dataset(path).to_dataframe()"),
-    b"CDF": ("a netCDF file", "xarray.open_dataset(path).to_dataframe()"),
+    b"\x89HDF": ("an HDF5 or netCDF file", "xarray.open_dataset(path).to_dataframe().reset_index()"),
+    b"CDF": ("a netCDF file", "xarray.open_dataset(path).to_dataframe().reset_index()"),
     b"ARROW1": ("an Arrow (Feather) file", "polars.read_ipc(path)"),
     b"\xff\xff\xff\xff": ("an Arrow stream", "polars.read_ipc_stream(path)"),
     b"Obj\x01": ("an Avro file", "polars.read_avro(path)"),
@@ -29,7 +29,7 @@ FORMATS = {
     b"\xfe\xff": ("UTF-16 text, not UTF-8", "pandas.read_csv(path, encoding='utf-16')"),
 }
 PICKLE = re.compile(rb"\x80[\x02-\x05]")
-#: Beginnings of names in zip archives of other formats, what they are, and the line that reads them.
+#: Prefixes of member names in zip archives, the name of the format, and a line that reads it.
 ARCHIVES = {
     ("xl/",): ("an Excel workbook", "pandas.read_excel(path)"),
     ("content.xml",): ("an OpenDocument file", "pandas.read_excel(path)"),
@@ -114,7 +114,7 @@ def shape_of_json(path: Path, text: bytes) -> str:
 
 
 def _form_of_json(value: Any) -> tuple[str, str]:
-    """Return the form of a table in JSON, as pandas calls it, and the line that reads it; empty if it is none."""
+    """Return the form of a table in JSON, as pandas calls it, and the line that reads it; empty strings if none."""
     if isinstance(value, list):
         return "array, not one object per line", f"pandas.read_json(path, {EXACT})"
     if not isinstance(value, dict) or not value:
@@ -149,18 +149,18 @@ def shape_of_text(path: Path, lines: Sequence[str], delimiter_of: Callable[[str]
     blanks = delimiter not in rest[0] and 1 < len(rest[0].split()) <= len(rest[1].split()) <= len(rest[0].split()) + 1
     separator = None if blanks else delimiter
     if declared:
-        whats = [f"begins with the line {lines[0]!r} for Excel"]
+        traits = [f"begins with the line {lines[0]!r} for Excel"]
     else:
-        whats = [f"begins with {comments} comment line{'s' * (comments > 1)}"] * bool(comments)
-    whats += ["has blanks between its fields"] * blanks
-    if not whats:
+        traits = [f"begins with {comments} comment line{'s' * (comments > 1)}"] * bool(comments)
+    traits += ["has blanks between its fields"] * blanks
+    if not traits:
         return ""
     arguments = [f"skiprows={skipped}"] * bool(skipped)
     if _are_numbers(rest[0].split(separator)):  # the last comment line may name the columns
         names = lines[comments - 1].lstrip("#% ").split(separator) if comments else []
-        known = len(names) == len(rest[0].split(separator))
-        arguments.append(f"names={[name.strip() for name in names]}" if known else "header=None")
-    return f"It {' and '.join(whats)}. {rewriting(path, reading_text(separator, rest, arguments))}"
+        complete = len(names) == len(rest[0].split(separator))
+        arguments.append(f"names={[name.strip() for name in names]}" if complete else "header=None")
+    return f"It {' and '.join(traits)}. {rewriting(path, reading_text(separator, rest, arguments))}"
 
 
 def _are_numbers(fields: Iterable[str]) -> bool:
