@@ -1,5 +1,6 @@
 """Logs of language models, and several files of predictions -> the evaluation or comparison of them."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -43,14 +44,16 @@ FORMATS: dict[str, tuple[Callable[..., Answers], str, tuple[str, ...]]] = {
     "json-lines": (json_lines, "correct", ("pattern", "percent", "partial", "abstained", "abstain")),
 }
 JSON_LINES = "json-lines"
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".gz", ".xlsx")
+#: A remedy of `matched`, and that of the command line.
+LEAVE_OUT = ("Pass `unmatched='drop'` to leave them out.", "Pass --abstain drop to leave them and missing answers out.")
 
 
 def report_files(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions, *records: Options) -> EvaluatedFile:
     """Evaluate one file, several files, or logs; `records` state groups, target, bins, model, draws and seed."""
     if logs.given():
         return _evaluate_logs(files, columns, logs, *records)
-    if folders := [file for file in files if file.is_dir()]:
-        raise ValueError(f"'{folders[0]}' is a folder; name its files, or the format of its logs: --format.")
+    _refuse_logs(files, columns)
     if len(files) == 1:
         return evaluate_file(files[0], columns, *records)
     return _evaluate_several(files, columns, *records)
@@ -66,7 +69,33 @@ def compare_any(
     """Compare classifiers in files, or language models in logs."""
     if logs.given():
         return _compare_logs(files, columns, question, model, logs)
+    _refuse_logs(files, columns)
     return compare_files(files, columns, question, model)
+
+
+def _refuse_logs(files: Sequence[Path], columns: Options) -> None:
+    """Refuse folders and logs without a format, unless the columns of a log are named one by one."""
+    for file in files:
+        if file.is_dir():
+            raise ValueError(
+                f"'{file}' is a folder; name its files, or the format of its logs: --format lm-eval, inspect or "
+                "json-lines."
+            )
+        if not columns.given().keys() & {"label", "prob", "prob_prefix"} and (name := _format_of(file)):
+            raise ValueError(f"'{file.name}' is a log; add --format {name}.")
+
+
+def _format_of(file: Path) -> str:
+    """Return the format of a log that its name or its first bytes show; empty if neither does."""
+    if file.suffix == ".eval":
+        return "inspect"
+    if not file.is_file() or file.suffix not in (".json", ".jsonl"):
+        return ""
+    with file.open("rb") as opened:
+        head = opened.read(100_000)
+    if b'"doc_id"' in head and b'"filtered_resps"' in head:
+        return "lm-eval"
+    return "inspect" if re.match(rb'\s*\{\s*"version".{,200}"eval"\s*:\s*\{', head, re.DOTALL) else ""
 
 
 def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None) -> Answers:
@@ -80,6 +109,12 @@ def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None)
     read, score, taken = FORMATS[name]
     options = logs.given()
     refuse({key: 0 for key in options if key not in (*taken, "format")}, f"with --format {name}")
+    tables = [file for file in (files if isinstance(files, list) else [files]) if file.suffix in TABLES]
+    if name == JSON_LINES and tables:
+        words = ", ".join(f"--{key}" for key in options)
+        raise ValueError(
+            f"{words} belong to logs of language models; '{tables[0].name}' is a table. Change its columns instead."
+        )
     named = columns.given()
     grade, confidence = named.pop("correct", None), named.pop("confidence", None)
     arguments = {"filter_name" if key == "filter" else key: options[key] for key in taken if key in options}
@@ -185,7 +220,13 @@ def _compare_logs(
     by = keywords.pop("by")
     if by not in (None, "subject"):
         raise ValueError(f"--by must be subject for logs, the subject of each question, not {by!r}.")
-    keywords.pop("target")
+    target = keywords.pop("target")
+    if target not in (None, "confidence"):
+        raise ValueError(f"--target must be confidence for logs, not {target}.")
+    if logs.format in (None, JSON_LINES) and not columns.key:
+        raise ValueError(
+            "JSON lines of several models need --key, the path of the question, which matches their lines."
+        )
     named: dict[str, Answers] = {}
     for file, name in zip(files, file_names(files), strict=True):
         answers = read_answers(file, columns, logs, None)
@@ -195,7 +236,10 @@ def _compare_logs(
             named[_name(each, name, named, logs)] = of_model
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows = matched(named, by=by, unmatched="drop" if logs.abstain == "drop" else "refuse")
+        try:
+            rows = matched(named, by=by, unmatched="drop" if logs.abstain == "drop" else "refuse")
+        except ValueError as problem:
+            raise ValueError(str(problem).replace(*LEAVE_OUT)) from problem
     notes = [str(warning.message) for warning in caught]
     for note in notes:
         say("Note", "yellow", note)

@@ -139,9 +139,11 @@ def test_grades_of_abstention_in_json_lines(tmp_path):
     assert dropped["parameters"]["rows"] == 5
     grouped, _ = document(tmp_path, "report", path, *columns, "--abstain", "wrong", "--by", "topic", "--cluster", "id")
     assert means_of(grouped).keys() == {"x", "y"}
-    assert "--correct is given once" in refused("compare", path, *columns, "--correct", "b", "--abstain", "drop")
+    assert "--correct is given once" in refused(
+        "compare", path, *columns, "--correct", "b", "--abstain", "drop", "--key", "id"
+    )
     other = answers_file(tmp_path, "b.jsonl", 3)
-    told = refused("compare", path, other, *columns, "--abstained", "N")
+    told = refused("compare", path, other, *columns, "--abstained", "N", "--key", "id")
     assert "--abstain must say" in told
 
 
@@ -210,3 +212,48 @@ def test_options_that_do_not_go_with_a_format():
     (archive, *_) = sorted((LOGS / "inspect_eval").iterdir())
     assert "--format inspect" in refused("report", archive, "--label", "a", "--prob", "b")
     assert "is a folder" in refused("report", folder, folder, "--label", "a", "--prob", "b")
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_logs_without_a_format_name_it(tmp_path, command):
+    """Whatever columns of a log are named as correctness and confidence, the command names the format instead."""
+    samples = sorted((LOGS / "lm_eval" / "small").glob("samples_*.jsonl"))[:2]
+    evals = sorted((LOGS / "inspect_eval").glob("*.eval"))[:2]
+    named = ["--correct", "acc", "--confidence", "filtered_resps.0.0"]
+    for files, name, options in (
+        (samples, "lm-eval", []),
+        (samples, "lm-eval", named),
+        (evals, "inspect", []),
+        (evals, "inspect", ["--correct", "match", "--confidence", "answer"]),
+    ):
+        assert f"is a log; add --format {name}." in refused(command, *files, *options)
+    said = " ".join(refused(command, LOGS / "lm_eval" / "small", LOGS / "lm_eval" / "large", *named).split())
+    assert "is a folder" in said
+    assert "--format lm-eval, inspect or json-lines" in said
+
+
+def test_options_of_logs_are_refused_for_tables(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("y,p\n" + "1,90\n0,80\n" * 20)
+    for more in (["--correct", "y", "--confidence", "p"], ["--label", "y", "--prob", "p"]):
+        assert "belong" in refused("report", table, *more, "--percent")
+
+
+def test_lines_of_several_models_are_matched_by_a_question(tmp_path):
+    """Without --key, lines would be matched by their number."""
+    options = ["--correct", "ok", "--confidence", "p", "--percent"]
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for file, order in zip(files, (range(40), reversed(range(40))), strict=True):
+        file.write_text("".join(json.dumps({"id": i, "ok": i % 3 > 0, "p": 50 + i}) + "\n" for i in order))
+    assert "need --key" in refused("compare", *files, *options)
+    written, _ = document(tmp_path, "compare", *files, *options, "--key", "id", *FAST)
+    files[1].write_text(files[0].read_text())
+    again, _ = document(tmp_path, "compare", *files, *options, "--key", "id", *FAST)
+    assert written == again
+    with files[1].open("a") as file:
+        file.write(json.dumps({"id": 99, "ok": True, "p": 70}) + "\n")
+    said = " ".join(refused("compare", *files, *options, "--key", "id").split())
+    assert "Pass --abstain drop" in said
+    assert "unmatched" not in said
+    assert run("compare", *files, *options, "--key", "id", "--abstain", "drop", *FAST).exit_code == 0
+    assert "--target must be confidence" in refused("compare", *files, *options, "--key", "id", "--target", "event")

@@ -141,7 +141,7 @@ def test_labels_that_are_words_and_predictions_that_are_outcomes(tmp_path, file)
     words_file = tmp_path / "words.csv"
     words_file.write_text("died,risk\n" + "\n".join(f"{'yes' if i % 3 else 'no'},0.{i % 9 + 1}" for i in range(40)))
     done = run(words_file, "--prob", "risk")
-    assert "first the label of outcome 0 (no event)" in " ".join(done.stderr.split())
+    assert "first the label of outcome 0 (no event, or a wrong answer)" in " ".join(done.stderr.split())
     assert "prob-prefix" not in done.stderr
     same = run(file, "--prob", "died")
     assert same.exit_code == 2

@@ -278,7 +278,8 @@ class Source(ABC):
         elif kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
             more = (
-                ": first the label of outcome 0 (no event), then that of outcome 1."
+                ": first the label of outcome 0 (no event, or a wrong answer), then that of outcome 1. A column of "
+                "predicted labels is not an outcome."
                 if len(words) == 2
                 else ". More than two labels need one column of probabilities per label, such as p_cat and p_dog, and "
                 "`prob_prefix='p_'`."
