@@ -148,7 +148,8 @@ def _single(name: str, value: Any) -> str:
 
 def _evaluate_logs(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions, *records: Options) -> EvaluatedFile:
     keywords = keywords_of(evaluate, *records)
-    answers = read_answers(list(files), columns, logs, keywords.pop("by"))
+    subject = keywords.pop("by")
+    answers = read_answers(list(files), columns, logs, subject)
     if len(answers.models) > 1:
         raise ValueError(
             f"the logs are of {len(answers.models)} models, {quoted(list(answers.models[:4]))}; name the files of one "
@@ -159,7 +160,7 @@ def _evaluate_logs(files: Sequence[Path], columns: ColumnOptions, logs: LogOptio
     rows = answers.rows()
     estimands = chosen_estimands(keywords.pop("estimand", None), "by" in rows)
     checked_pooling(keywords["pooling"], groups="by" in rows, model=keywords["model"])
-    by = {"by": group_column("subject", rows["by"], keywords)} if "by" in rows else {}
+    by = {"by": group_column(subject or "subject", rows["by"], keywords)} if "by" in rows else {}
     if keywords["target"] not in (None, "confidence"):
         raise ValueError(f"--target must be confidence for logs, not {keywords['target']}.")
     evaluation = evaluate(**keywords | rows | by)
@@ -217,19 +218,19 @@ def _compare_logs(
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
     estimand.badness(np.zeros(1))
-    by = keywords.pop("by")
-    if by not in (None, "subject"):
+    by, lines = keywords.pop("by"), logs.format in (None, JSON_LINES)
+    if by not in (None, "subject") and not lines:
         raise ValueError(f"--by must be subject for logs, the subject of each question, not {by!r}.")
     target = keywords.pop("target")
     if target not in (None, "confidence"):
         raise ValueError(f"--target must be confidence for logs, not {target}.")
-    if logs.format in (None, JSON_LINES) and not columns.key:
+    if lines and not columns.key:
         raise ValueError(
             "JSON lines of several models need --key, the path of the question, which matches their lines."
         )
     named: dict[str, Answers] = {}
     for file, name in zip(files, file_names(files), strict=True):
-        answers = read_answers(file, columns, logs, None)
+        answers = read_answers(file, columns, logs, by if lines else None)
         for remark in answers.remarks:
             say("Note", "yellow", f"'{file.name}': {remark}")
         for each, of_model in answers.by_model().items():
@@ -237,14 +238,14 @@ def _compare_logs(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            rows = matched(named, by=by, unmatched="drop" if logs.abstain == "drop" else "refuse")
+            rows = matched(named, by=by and "subject", unmatched="drop" if logs.abstain == "drop" else "refuse")
         except ValueError as problem:
             raise ValueError(str(problem).replace(*LEAVE_OUT)) from problem
     notes = [str(warning.message) for warning in caught]
     for note in notes:
         say("Note", "yellow", note)
     if by is not None:
-        rows["by"] = group_column("subject", rows["by"], keywords)
+        rows["by"] = group_column(by, rows["by"], keywords)
     comparison = compare(**keywords | rows)
     comparison.draws(estimand)
     over = isinstance(comparison, ComparisonOverDatasets)

@@ -243,10 +243,16 @@ def test_lines_of_several_models_are_matched_by_a_question(tmp_path):
     """Without --key, lines would be matched by their number."""
     options = ["--correct", "ok", "--confidence", "p", "--percent"]
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    by = ["--by", "topic", "--key", "id", *FAST]
     for file, order in zip(files, (range(40), reversed(range(40))), strict=True):
-        file.write_text("".join(json.dumps({"id": i, "ok": i % 3 > 0, "p": 50 + i}) + "\n" for i in order))
+        file.write_text(
+            "".join(json.dumps({"id": i, "ok": i % 3 > 0, "p": 50 + i, "topic": i % 4}) + "\n" for i in order)
+        )
     assert "need --key" in refused("compare", *files, *options)
     written, _ = document(tmp_path, "compare", *files, *options, "--key", "id", *FAST)
+    over, _ = document(tmp_path, "compare", *files, *options, *by)
+    assert over["parameters"]["by"] == "topic"
+    assert [str(each["name"]) for each in over["datasets"]] == list("0123")
     files[1].write_text(files[0].read_text())
     again, _ = document(tmp_path, "compare", *files, *options, "--key", "id", *FAST)
     assert written == again
