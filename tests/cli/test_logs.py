@@ -252,7 +252,7 @@ def test_lines_of_several_models_are_matched_by_a_question(tmp_path):
     written, _ = document(tmp_path, "compare", *files, *options, "--key", "id", *FAST)
     over, _ = document(tmp_path, "compare", *files, *options, *by)
     assert over["parameters"]["by"] == "topic"
-    assert [str(each["name"]) for each in over["datasets"]] == list("0123")
+    assert [each["name"] for each in over["datasets"]] == [f"topic {i}" for i in range(4)]
     files[1].write_text(files[0].read_text())
     again, _ = document(tmp_path, "compare", *files, *options, "--key", "id", *FAST)
     assert written == again
