@@ -52,6 +52,7 @@ help:
 
 demo: .venv/ready
 	$(RUN) bayescal demo
+	$(RUN) bayescal report tests/read/logs/lm_eval/small --format lm-eval
 
 # types on one core while loops are compiled on the other; SLOW=1 adds the tests of `make slow`
 test: .venv/ready

@@ -502,7 +502,7 @@ class Evaluation(ModelChecks, _presented.Presented):
 
     def _of_values(self, decimals: int) -> _render.Sheet | None:
         """Return the table of bins if there are a few, one per stated value."""
-        counts, ends = self.counts, Draws(self.bin_draws.accuracy).interval(0.95)
+        counts, accuracy = self.counts, Draws(self.bin_draws.accuracy)
         if counts.bins.kind != VALUES or len(counts.bins) > MOST_SHOWN:
             return None
         stated, happened = wording.axis_words(counts.target)
@@ -511,11 +511,11 @@ class Evaluation(ModelChecks, _presented.Presented):
             for value, numbers, shares in zip(
                 counts.mean_confidence,
                 zip(*(getattr(counts, name) for name in self._bin_rows.values()), strict=True),
-                zip(self._observed_accuracy, *ends, strict=True),
+                zip(accuracy.mean(), *accuracy.interval(0.95), self._observed_accuracy, strict=True),
                 strict=True,
             )
         ]
-        header = (stated, *self._bin_rows, f"observed {happened}", "2.5 %", "97.5 %")
+        header = (stated, *self._bin_rows, happened, "2.5 %", "97.5 %", "observed")
         return _render.Sheet("", "", header, [row for row, kept in zip(rows, counts.occupied, strict=True) if kept])
 
     @property
