@@ -11,6 +11,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from bayescal._arrays import Floats
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SMALL, SUB_MODELS, ShrinkagePrior
@@ -63,6 +64,16 @@ class BinRows(NamedTuple):
         """Mean confidences, kept away from 0 and 1 for the likelihood."""
         return np.clip(self.confidence, FLOOR, 1 - FLOOR)
 
+    def drifted(self, intercept: Tensor, log_slope: Tensor) -> Tensor:
+        """Log-odds of the confidences after a drift."""
+        x = _logit(np.clip(self.inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
+        return _logit(self.inside) + intercept + pt.expm1(log_slope) * x
+
+    def given(self, log_odds: Tensor) -> Tensor:
+        """Log-likelihood of the outcomes of each bin, whose gradient exists for all log-odds."""
+        ways = gammaln(self.n + 1) - gammaln(self.k + 1) - gammaln(self.n - self.k + 1)
+        return ways - self.k * pt.softplus(-log_odds) - (self.n - self.k) * pt.softplus(log_odds)
+
     def log_likelihood(self, accuracy: Tensor) -> Tensor:
         """Log-likelihood of the outcomes of each bin."""
         return pm.Binomial.logp(self.k, self.n, pt.clip(accuracy, FLOOR, 1 - FLOOR))
@@ -78,9 +89,9 @@ class SubModelGraph(NamedTuple):
 
 
 class Centre(NamedTuple):
-    """Centres of the accuracies: h in the likelihood, and the accuracy of a bin that is not off."""
+    """Centres of the accuracies: their log-odds in the likelihood, and the accuracy of a bin that is not off."""
 
-    h: Tensor
+    log_odds: Tensor
     accuracy: Tensor
 
 
@@ -131,14 +142,13 @@ def _independent(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -
 
 def _centres(rows: BinRows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool, Centre]:
     """Write the centres without drift and, if needed, with it."""
-    centres = {False: Centre(pt.as_tensor(rows.inside), pt.as_tensor(rows.confidence))}
+    centres = {False: Centre(pt.as_tensor(_logit(rows.inside)), pt.as_tensor(rows.confidence))}
     if True in drifts:
         intercept = pm.Normal("intercept", mu=0, sigma=prior.intercept_sd)
         log_slope = pm.Normal("log_slope", mu=0, sigma=prior.log_slope_sd)
         pm.Deterministic("slope", pt.exp(log_slope))
-        x = _logit(np.clip(rows.inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
-        h = pt.sigmoid(_logit(rows.inside) + intercept + pt.expm1(log_slope) * x)
-        centres[True] = Centre(h, h)
+        log_odds = rows.drifted(intercept, log_slope)
+        centres[True] = Centre(log_odds, pt.sigmoid(log_odds))
     return centres
 
 
@@ -147,7 +157,7 @@ def _residuals(rows: BinRows, prior: ShrinkagePrior, kinds: set[str]) -> dict[st
     n, k = rows.n, rows.k
 
     def none(centre: Centre) -> SubModelGraph:
-        return SubModelGraph(pt.sum(pm.Binomial.logp(k, n, centre.h)), centre.accuracy, pt.zeros(len(n)), {})
+        return SubModelGraph(pt.sum(rows.given(centre.log_odds)), centre.accuracy, pt.zeros(len(n)), {})
 
     if kinds == {"none"}:
         return {"none": none}
@@ -156,7 +166,7 @@ def _residuals(rows: BinRows, prior: ShrinkagePrior, kinds: set[str]) -> dict[st
     def if_off(centre: Centre, tau: Tensor) -> tuple[Tensor, Tensor]:
         """Log-likelihood and accuracy of each bin that is off."""
         kappa = pt.minimum(tau**-2 - 1, LARGEST_KAPPA)
-        alpha, beta = kappa * centre.h, kappa * (1 - centre.h)
+        alpha, beta = (kappa * pt.sigmoid(sign * centre.log_odds) for sign in (1, -1))
         return pm.BetaBinomial.logp(k, n, alpha, beta), pt.betaincinv(alpha + k, beta + (n - k), u_accuracy)
 
     if "dense" in kinds:
@@ -170,7 +180,7 @@ def _residuals(rows: BinRows, prior: ShrinkagePrior, kinds: set[str]) -> dict[st
         tau_of_bin = pm.Beta("tau_of_bin", alpha=prior.sparse_shape, beta=1, dims=DIM)
 
     def sparse(centre: Centre) -> SubModelGraph:
-        on = pm.Binomial.logp(k, n, centre.h)
+        on = rows.given(centre.log_odds)
         off, accuracy_if_off = if_off(centre, tau_of_bin)
         log_likelihood, is_off, rho = _some_bins_off(on, off, np.array(prior.rho))
         accuracy = pt.switch(is_off, accuracy_if_off, centre.accuracy)
@@ -271,10 +281,8 @@ def _small_errors(rows: BinRows) -> SubModelGraph:
     intercept = pm.Normal("small_intercept", mu=0, sigma=SMALL_DRIFT_SD)
     log_slope = pm.Normal("small_log_slope", mu=0, sigma=SMALL_DRIFT_SD)
     tau = pm.TruncatedNormal("small_tau", mu=0, sigma=SMALL_TAU_SCALE, lower=0, upper=1)
-    x = _logit(np.clip(rows.inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
-    h = pt.sigmoid(_logit(rows.inside) + intercept + pt.expm1(log_slope) * x)
-    kappa = pt.minimum(tau**-2 - 1, LARGEST_KAPPA)
-    alpha, beta = kappa * h, kappa * (1 - h)
+    kappa, log_odds = pt.minimum(tau**-2 - 1, LARGEST_KAPPA), rows.drifted(intercept, log_slope)
+    alpha, beta = (kappa * pt.sigmoid(sign * log_odds) for sign in (1, -1))
     accuracy = pt.betaincinv(alpha + rows.k, beta + (rows.n - rows.k), pm.Uniform("u_small_accuracy", dims=DIM))
     log_likelihood = pt.sum(pm.BetaBinomial.logp(rows.k, rows.n, alpha, beta))
     parameters = {"intercept": intercept, "slope": pt.exp(log_slope), "tau": tau}

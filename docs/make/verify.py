@@ -1,8 +1,8 @@
 """Check the samplers: `make verify`. Compares closed forms with PyMC, runs simulation-based calibration of every
 sampler and of wrong samplers, and measures the power of these checks. Writes the numbers, the picture and the tables of
 docs/explanation/how_we_know.md; the exit status is 0 only if everything agrees. With --quick, a part of each check runs
-and nothing is written; with --only TEXT, the rows whose name contains the text run and replace those stored; with
---redraw, page and picture are made from the stored numbers.
+and nothing is written; with --only TEXT or --part NAME, the rows whose name contains the text, or of this part, run and
+replace those stored; with --redraw, page and picture are made from the stored numbers.
 """
 
 import argparse
@@ -59,6 +59,8 @@ SHOWN_FACTOR = 1.1
 #: Rows that are not made from a list of cases.
 EXACT_ROW = "exact calibration: masses"
 TRUNCATED_ROWS = ("truncated likelihood: bins", "truncated likelihood: mean ECE")
+#: Parts that may run alone.
+PARTS = ("agreement", "sbc", "controls")
 #: Parts of the stored numbers whose rows may run alone, and what identifies a row of each.
 KEYS = {
     "agreement": ("model", "data"),
@@ -81,6 +83,7 @@ class Settings:
     workers: int = 2
     quick: bool = False
     only: str = ""
+    part: str = ""
 
     def chosen(self, *names: str) -> bool:
         """Whether a row runs: one of its names contains the text of ``--only``."""
@@ -419,20 +422,19 @@ def in_short(row: Row) -> str:
 
 
 def checked(settings: Settings) -> dict[str, list[Row]]:
-    """Run the checks, the fastest first."""
-    console.rule("closed form against PyMC")
-    compared = [*agreements(settings), *truncated_likelihood(settings)]
-    console.rule("simulation-based calibration")
-    calibrated, shown = simulation_based_calibration(settings)
-    console.rule("samplers that are wrong on purpose")
-    wrong, right = positive_controls(settings)
-    return {
-        "agreement": compared,
-        "sbc": calibrated,
-        "wrong_samplers": wrong,
-        "right_samplers": right,
-        "ranks": [{"sampler": name, "histograms": of} for name, of in shown.items()],
-    }
+    """Run the checks, the fastest first, or one part of them."""
+    parts: dict[str, list[Row]] = {}
+    if settings.part in ("", "agreement"):
+        console.rule("closed form against PyMC")
+        parts["agreement"] = [*agreements(settings), *truncated_likelihood(settings)]
+    if settings.part in ("", "sbc"):
+        console.rule("simulation-based calibration")
+        parts["sbc"], shown = simulation_based_calibration(settings)
+        parts["ranks"] = [{"sampler": name, "histograms": of} for name, of in shown.items()]
+    if settings.part in ("", "controls"):
+        console.rule("samplers that are wrong on purpose")
+        parts["wrong_samplers"], parts["right_samplers"] = positive_controls(settings)
+    return parts
 
 
 def replaced(stored: dict[str, Any], parts: dict[str, list[Row]]) -> dict[str, Any]:
@@ -601,14 +603,15 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", metavar="TEXT", help="rows whose name contains the text; others as stored"
     )
+    parser.add_argument("--part", default="", choices=PARTS, help="rows of this part; others as stored")
     parser.add_argument("--redraw", action="store_true", help="run nothing; page and picture from the stored numbers")
     parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1), help="processes")
     asked = parser.parse_args()
     few = {"draws": 4000, "runs": 100, "quick": True} if asked.quick else {}
-    settings = Settings(workers=asked.workers, only=asked.only, **few)
-    if asked.redraw or asked.only:
+    settings = Settings(workers=asked.workers, only=asked.only, part=asked.part, **few)
+    if asked.redraw or asked.only or asked.part:
         numbers = json.loads(NUMBERS.read_text(encoding="utf-8"))
-        parts = checked(settings) if asked.only else {}
+        parts = {} if asked.redraw else checked(settings)
         if asked.only and not any(parts.values()):
             parser.error(f"--only {asked.only!r}: no row, simulator or wrong sampler has this in its name")
         numbers = replaced(numbers, parts)

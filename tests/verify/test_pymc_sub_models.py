@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from pymc.blocking import DictToArrayBijection
 from scipy import stats
 from scipy.special import betaincinv, betaln, expit, gammaln, logit, logsumexp, softmax
 
@@ -447,3 +448,22 @@ def test_without_rows_the_models_are_the_prior(scattered):
     for _, at in scattered(model, 3):
         np.testing.assert_allclose(at["p_sub_model"], expected)
     assert list(dirichlet_model(BinnedCounts.empty(3)).coords["occupied_bin"]) == []
+
+
+@pytest.mark.parametrize("sub_model", ["logistic", "logistic_dense", "logistic_sparse", "small_errors"])
+def test_gradients_exist_where_a_drift_moves_bins_to_0_or_1(sub_model):
+    """1 minus the probability is 0 in floating point there, and chains that pass by would diverge."""
+    counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.001, 0.4, 0.9, 0.999], bins=4)
+    model = shrinkage_model(counts, sub_model)
+    value = model.logp_dlogp_function(ravel_inputs=True, mode="FAST_COMPILE")
+    value.set_extra_values({})
+    start = DictToArrayBijection.map(model.initial_point()).data
+    names = [name for name, at in model.initial_point().items() for _ in range(at.size)]
+    drift = [i for i, name in enumerate(names) if name.endswith(("intercept", "log_slope"))]
+    assert len(drift) == 2
+    for intercept, log_slope in itertools.product((-30.0, 0.0, 30.0), (0.0, 2.5, 4.0)):
+        at = start.copy()
+        at[drift] = intercept, log_slope
+        density, gradient = value(at)
+        assert np.isfinite(density)
+        assert np.isfinite(gradient).all()

@@ -98,13 +98,14 @@ def accuracies(rows: ShiftedBins, prior: ShrinkagePrior) -> Any:
     log_slope = pm.Normal("log_slope", 0.0, prior.log_slope_sd)
     tau = pm.TruncatedNormal("tau", mu=0.0, sigma=prior.dense_scale, lower=0.0, upper=1.0)
     kappa, eta = pt.minimum(tau**-2 - 1, LARGEST_KAPPA), intercept + pt.exp(log_slope) * x
-    h = pm.math.sigmoid(eta)
-    scale = pt.sqrt((kappa + rows.source.n) * h * (1 - h)) ** -1
+    # written with the log-odds of h and of the accuracies, because 1 - h would be 0 far from the rows
+    alpha, beta = (kappa * pm.math.sigmoid(sign * eta) for sign in (1, -1))
+    log_scale = (pt.softplus(eta) + pt.softplus(-eta) - pt.log(kappa + rows.source.n)) / 2
     z = pm.Normal("z", dims="bin")
-    logit = eta + scale * z
+    logit = eta + pt.exp(log_scale) * z
     accuracy = pm.Deterministic("accuracy", pm.math.sigmoid(logit), dims="bin")
-    density = pm.logp(pm.Beta.dist(kappa * h, kappa * (1 - h)), accuracy)
-    density += pt.log(accuracy) + pt.log1p(-accuracy) + pt.log(scale)
+    density = log_scale - alpha * pt.softplus(-logit) - beta * pt.softplus(logit)
+    density += pt.gammaln(kappa) - pt.gammaln(alpha) - pt.gammaln(beta)
     pm.Potential("prior", (density - pm.logp(pm.Normal.dist(), z)).sum())
     return accuracy
 
