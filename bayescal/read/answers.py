@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,11 @@ class Answers:
     remarks: Sequence[str] = ()
     #: Fingerprint of the content of each question; None where it is unknown.
     _content: Array | None = field(default=None, init=False)
+    #: For messages of functions that take columns.
+    _instead_of_rows: ClassVar[str] = (
+        "Answers. They are evaluated by `bayescal.evaluate(**answers.rows())`, and those of several models compared by "
+        "`bayescal.compare(**bayescal.read.matched({'a': answers, 'b': others}))`."
+    )
 
     def __post_init__(self) -> None:
         n = len(self.correct)

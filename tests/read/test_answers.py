@@ -111,3 +111,40 @@ def test_epochs_are_part_of_the_key():
 def test_what_is_neither_true_nor_false_is_refused(correct, n, i):
     with pytest.raises(ValueError, match=rf"true or false, or 1 or 0; {n} of 2 values are not, first .* at index {i}"):
         bc.read.Answers(correct, [0.9, 0.8])
+
+
+EVALUATED, COMPARED = (
+    "`bayescal.evaluate(**answers.rows())`",
+    "`bayescal.compare(**bayescal.read.matched({'a': answers, ",
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: bc.evaluate(A), EVALUATED),
+        (lambda: bc.evaluate(A, A), EVALUATED),
+        (lambda: bc.plot(A), EVALUATED),
+        (lambda: bc.compare(A, B), COMPARED),
+        (lambda: bc.compare({"a": A, "b": B}), COMPARED),
+        (lambda: A.evaluate(), EVALUATED),
+        (lambda: A.ece, EVALUATED),
+        (lambda: A.compare(B), COMPARED),
+        (lambda: A.to_frame(), "`pandas.DataFrame({'question': answers.question, 'correct': answers.correct})`"),
+        (lambda: A.corect, "Did you mean 'correct'"),
+        (lambda: bc.read.inspect("x", score="match"), "Here it is called 'scorer'"),
+        (lambda: bc.read.inspect("x", correct="match"), "Here it is called 'scorer'"),
+        (lambda: bc.read.lm_eval("x", metric="acc"), "Here it is called 'score'"),
+        (lambda: bc.read.lm_eval("x", by="doc.topic"), "Here it is called 'subject'"),
+        (lambda: bc.read.lm_eval("x", filter="strict"), "Here it is called 'filter_name'"),
+        (lambda: bc.read.json_lines("x", score="a", confidence="b"), "Here it is called 'correct'"),
+        (lambda: bc.read.json_lines("x", correct="a", prob="b"), "Here it is called 'confidence'"),
+        (lambda: bc.read.json_lines("x", correct="a", confidence="b", key="c"), "Here it is called 'question'"),
+        (lambda: bc.read.matched([A, B], subject="x"), "Here it is called 'by'"),
+        (lambda: bc.read.matched([A, B], abstain="drop"), "Here it is called 'unmatched'"),
+    ],
+)
+def test_first_guesses_lead_to_what_there_is(call, said):
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        call()
+    assert said in str(caught.value)
