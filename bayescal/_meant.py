@@ -506,10 +506,10 @@ def _refused(
     return TypeError(f"{message}. Call it as `{call})`.{counted}{more}")
 
 
-def _of_other_rows(function: Callable[..., Any], given: Sequence[Any]) -> str:
+def _of_other_rows(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
     """Return what to do with an argument, or a value of a dict, whose class has its own way to functions of columns."""
     folder = function.__module__.rpartition(".")[0]
-    held = [each for value in given for each in (value.values() if isinstance(value, dict) else [value])]
+    held = [each for value in arguments for each in (value.values() if isinstance(value, dict) else [value])]
     kinds = [type(each) for each in held if hasattr(type(each), "_instead_of_rows")]
     return kinds[0]._instead_of_rows if kinds and kinds[0].__module__.rpartition(".")[0] != folder else ""
 

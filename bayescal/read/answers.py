@@ -367,7 +367,7 @@ def settled(
     abstain: str,
     files: Sequence[str],
     *,
-    said: Sequence[Any] = (),
+    statements: Sequence[Any] = (),
     lacking: str = "no grade",
     remarks: Sequence[str] = (),
     content: Iterable[Any] | None = None,
@@ -375,7 +375,7 @@ def settled(
     """Return the answers that logs hold, after treating those that are missing as `abstain` says.
 
     `columns` are those of `Answers`, with numbers for `correct`: NaN stands for no grade; a NaN among the confidences
-    for no confidence. For messages, `files` names the file of each row, `said` holds the values that should state
+    for no confidence. For messages, `files` names the file of each row, `statements` holds the values that should state
     confidences, and `lacking` says what rows without a grade lack. `content` identifies the questions.
     """
     data = {name: np.asarray(list(values)) for name, values in columns.items()}
@@ -388,7 +388,7 @@ def settled(
     missing = ungraded | unstated
     count, remarks = int(missing.sum()), list(remarks)
     if count:
-        words = _missing_words({lacking: ungraded, "no confidence": unstated & ~ungraded}, data, said)
+        words = _missing_words({lacking: ungraded, "no confidence": unstated & ~ungraded}, data, statements)
         if abstain == "refuse":
             raise ValueError(
                 f"`abstain` must say what becomes of missing answers: of {len(grade)} answers, {words}. Pass "
@@ -425,13 +425,13 @@ def settled(
     return Answers(**answers)._with_content(of_rows)
 
 
-def _missing_words(kinds: Mapping[str, Array], data: Mapping[str, Array], said: Sequence[Any]) -> str:
+def _missing_words(kinds: Mapping[str, Array], data: Mapping[str, Array], statements: Sequence[Any]) -> str:
     """Say how many answers lack a grade and a confidence, and what the first text without a confidence is."""
     words = []
     for what, bad in kinds.items():
         if bad.any():
             i = int(np.argmax(bad))
-            texts = said if what == "no confidence" else ()
+            texts = statements if what == "no confidence" else ()
             text = next((each for each, no in zip(texts, bad.tolist(), strict=False) if no and each is not None), None)
             place = _place(data["question"][i], int(data["epoch"][i]))
             shown = "" if text is None else f"; the first text without a number is {quoted(text)}"

@@ -58,8 +58,7 @@ def log_files(paths: Any, patterns: Sequence[str], what: str, skipped: str = "")
     if not isinstance(paths, Iterable):
         raise TypeError(f"`paths` must be a file, a folder, a wildcard or a list of them, not {type(paths).__name__}.")
     files: dict[Path, bool] = {}
-    for each in paths:
-        path = Path(each)
+    for path in map(Path, paths):
         named = not path.is_dir()
         if glob.has_magic(str(path)) and not path.exists():
             named = False
@@ -70,8 +69,8 @@ def log_files(paths: Any, patterns: Sequence[str], what: str, skipped: str = "")
             matching = [existing_file(path) if named else path]
         inside = [
             file
-            for found in matching
-            for file in (sorted(f for p in patterns for f in found.rglob(p)) if found.is_dir() else [found])
+            for each in matching
+            for file in (sorted(f for p in patterns for f in each.rglob(p)) if each.is_dir() else [each])
             if named or not (skipped and file.match(skipped))
         ]
         if not inside:
@@ -119,8 +118,8 @@ def value_at(record: Any, steps: str) -> Any:
         value = record.get(first)
         if not dot:
             return value
-        if (found := value_at(value, rest)) is not None:
-            return found
+        if (inside := value_at(value, rest)) is not None:
+            return inside
         step, dot, rest = rest.partition(".")
         first += f".{step}"
     return None

@@ -110,7 +110,7 @@ def lm_eval(
     columns: dict[str, list[Any]] = {name: [] for name in ("correct", "confidence", "subject", "question", "model")}
     columns |= {"cluster": []} if cluster is not None else {}
     files: list[str] = []
-    said: list[Any] = []
+    statements: list[Any] = []
     content: list[str | None] = []
     other_filter: list[tuple[str, str]] = []
     unread = 0
@@ -130,11 +130,11 @@ def lm_eval(
                 )
             right, certain, unchecked = _of_choices(records, score or "acc", _delimiter(run, task), path.name)
             unread += unchecked
-            said.extend([None] * len(records))
+            statements.extend([None] * len(records))
         else:
             key = _metric(records, score, path.name)
             texts = [value_at(each, confidence or _only_response(each, path)) for each in records]
-            said.extend(texts)
+            statements.extend(texts)
             certain = np.array(read_confidence.column(texts, places))
             invalid = [value_at(each, "filtered_resps.0") == "[invalid]" for each in records]
             grades = graded([each.get(key) for each in records], None, (), places, "Name another `score`.")
@@ -167,7 +167,7 @@ def lm_eval(
             "unchecked."
         )
     lacking = "no answer that the filter found"
-    return settled(columns, abstain, files, said=said, lacking=lacking, remarks=remarks, content=content)
+    return settled(columns, abstain, files, statements=statements, lacking=lacking, remarks=remarks, content=content)
 
 
 def _content(record: Record) -> str | None:

@@ -145,14 +145,14 @@ def inspect(
     name, steps = _score(samples, scorer)
     columns["correct"] = graded([value_at(each, steps) for each in samples], partial, no_answer, places)
     place = confidence or _place_of_confidence(samples, name, read_confidence)
-    said = [value_at(each, place) for each in samples]
-    columns["confidence"] = read_confidence.column(said, places)
+    statements = [value_at(each, place) for each in samples]
+    columns["confidence"] = read_confidence.column(statements, places)
     if all(map(math.isnan, columns["confidence"])):
         raise ValueError(
             f"`confidence` must lead to numbers or to text that states one; no sample has one at {place!r}. "
             f"{_what_is_at(samples[0], place)} `pattern` finds a number in a text."
         )
-    return settled(columns, abstain, files, said=said, remarks=remarks, content=map(_content, samples))
+    return settled(columns, abstain, files, statements=statements, remarks=remarks, content=map(_content, samples))
 
 
 def _everywhere(name: str, samples: Sequence[Mapping[str, Any]], path: str, places: Sequence[str]) -> list[Any]:

@@ -132,7 +132,7 @@ def json_lines(
     for key in zip(columns["model"], columns["question"], strict=True):
         seen[key] += 1
         columns["epoch"].append(seen[key])
-    return settled(columns, abstain, of_line, said=values["confidence"])
+    return settled(columns, abstain, of_line, statements=values["confidence"])
 
 
 def _no_answer(abstained: str | Sequence[Any] | None, classes: Sequence[Any] | None) -> tuple[Any, ...]:
