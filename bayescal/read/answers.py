@@ -46,7 +46,8 @@ class Answers:
     Raises
     ------
     ValueError
-        If the columns have different lengths, `correct` is not boolean, 0 or 1, or a confidence is outside [0, 1].
+        If the columns have different lengths, `correct` is not boolean, 0 or 1, a confidence is outside [0, 1], a label
+        is missing, or a model has two answers to the same question in the same epoch.
 
     Examples
     --------
@@ -239,8 +240,8 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
 
     Parameters
     ----------
-    answers : Answers, or mapping of name to Answers
-        Answers of at least two models. Rows are matched by question and epoch, in any order.
+    answers : Answers, mapping of name to Answers, or sequence of Answers
+        Answers of at least two models, which a mapping names. Rows are matched by question and epoch, in any order.
     by : {None, "subject"}, optional
         With "subject", models are compared over subjects, as data sets; see `bayescal.compare`.
     unmatched : {"refuse", "drop"}, default "refuse"
@@ -256,8 +257,8 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
     Raises
     ------
     ValueError
-        If there are fewer than two models, a model has two answers to the same question in the same epoch, or questions
-        do not match.
+        If there are fewer than two models, questions do not match, or the clusters, the subjects (with `by`) or the
+        contents of matched questions differ. Logs of lm-evaluation-harness and of Inspect hold contents.
 
     Examples
     --------

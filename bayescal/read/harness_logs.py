@@ -55,20 +55,21 @@ def lm_eval(
         which divides each log-likelihood by the number of characters of its choice before the softmax. For generated
         answers, by default the only metric of the log.
     filter_name : str, optional
-        The filter of the answers. It is needed if the log contains the results of several filters, which are other
-        readings of the same answers.
+        The filter of the answers. It is needed if a file contains the results of several filters, which are other
+        readings of the same answers. A single filter of another name is used, too, with a remark.
     confidence : str, optional
         For generated answers, path of the confidence in a record, with dots, as in ``"doc.confidence"``. By default the
-        generated text, ``"resps.0.0"``.
+        generated text, ``"resps.0.0"``; it is needed if there are several responses to a question.
     pattern : str, optional
         Regular expression for the confidence in a text; its first group is the number, and the last match counts. By
-        default as in "Confidence: 90%". A number before a percent sign is divided by 100.
+        default as in "Confidence: 90%". A number before a percent sign is divided by 100. A number that is part of
+        something else, as in 9/10, 0,9 or 80-90, is no confidence.
     percent : bool, default False
-        Whether confidences without a percent sign are percentages too.
+        Whether confidences without a percent sign are percentages too; those between 0 and 1 are then refused.
     subject : str, optional
         Path of the subject in a record, as in ``"doc.subject"``. By default the task.
     cluster : str, optional
-        Path of the cluster, as in ``"doc.passage"``: questions about one text depend on each other.
+        Path of the cluster within its task, as in ``"doc.passage"``: questions about one text depend on each other.
     abstain : {"refuse", "drop", "wrong"}, default "refuse"
         What to do with missing answers: those whose filter found none, or that state no confidence. ``drop`` leaves
         them out, ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them.

@@ -50,7 +50,7 @@ def inspect(
     Parameters
     ----------
     paths : str, path or sequence of them
-        Logs, folders that contain them at any depth, or wildcards.
+        Logs, folders that contain them at any depth, or wildcards. JSON files beside the logs are left out.
     scorer : str, optional
         The score that says whether an answer is right, or ``"name.key"`` for a score with several values. It is needed
         if there are several scores. The grades C, yes, true and 1 are right; I, no, false and 0 are wrong.
@@ -61,19 +61,21 @@ def inspect(
         ``confidence``, or the text.
     pattern : str, optional
         Regular expression for the confidence in a text; its first group is the number, and the last match counts. By
-        default as in "Confidence: 90%". A number before a percent sign is divided by 100.
+        default as in "Confidence: 90%". A number before a percent sign is divided by 100. A number that is part of
+        something else, as in 9/10, 0,9 or 80-90, is no confidence.
     percent : bool, default False
-        Whether confidences without a percent sign are percentages too.
+        Whether confidences without a percent sign are percentages too; those between 0 and 1 are then refused.
     partial : {"refuse", "wrong", "right"}, default "refuse"
         What partial credit, the grade P or a number between 0 and 1, counts as.
     abstained : str or sequence, default "N"
         Grades of answers in which the model gave no answer. Scores that are NaN, and samples without this score, are
         missing too.
     subject : str, optional
-        Path of the subject in a sample, as in ``"metadata.subject"``. By default the task.
+        Path of the subject in a sample, as in ``"metadata.subject"``. By default the task, with its arguments if a model
+        ran it with several.
     cluster : str, optional
-        Path of the cluster, as in ``"metadata.passage"``: questions about one text depend on each other. By default the
-        answers to one question are a cluster.
+        Path of the cluster within its task, as in ``"metadata.passage"``: questions about one text depend on each other.
+        By default the answers to one question are a cluster.
     abstain : {"refuse", "drop", "wrong"}, default "refuse"
         What to do with missing answers: those without a grade, or without a confidence. ``drop`` leaves them out;
         ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them. The accuracy of
