@@ -215,6 +215,16 @@ def existing_file(path: str | Path) -> Path:
     return path
 
 
+def file_names(files: Sequence[Path]) -> list[str]:
+    """Return names that differ: stems of the files, their full names, names with the folder, or paths."""
+    stems = [Path(file.name.removesuffix(".gz")).stem for file in files]
+    within = [f"{file.resolve().parent.name}/{stem}" for file, stem in zip(files, stems, strict=True)]
+    for names in (stems, [file.name for file in files], within):
+        if len(set(names)) == len(names):
+            return names
+    return [str(file) for file in files]
+
+
 def _require_utf8(path: Path) -> None:
     """Raise if a file name is not UTF-8, because messages cannot show it and engines cannot open it."""
     name = str(path.absolute())

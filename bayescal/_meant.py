@@ -458,6 +458,8 @@ def _refused(
     function: Callable[..., Any], problem: TypeError, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> TypeError | None:
     """Return the error about a call that Python or a model refused, with what may be meant; None for other errors."""
+    if instead := _of_other_rows(function, [*args, *keywords.values()]):
+        return TypeError(f"`{_public_name(function, args)}` takes no {instead}")
     several = isinstance(problem, SeveralClassifiersError) and bool(problem.message)
     named = isinstance(problem, UnknownKeywordError) and problem.word in keywords
     if not (several or named or _is_from_call(function, problem)):
@@ -502,6 +504,14 @@ def _refused(
         counted = f" For counts, use `{name}.from_counts(counts)`."
     more = f" {CALLS[name]}" if name in CALLS else ""
     return TypeError(f"{message}. Call it as `{call})`.{counted}{more}")
+
+
+def _of_other_rows(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
+    """Return what to do with an argument, or a value of a dict, whose class has its own way to functions of columns."""
+    folder = function.__module__.rpartition(".")[0]
+    held = [each for value in arguments for each in (value.values() if isinstance(value, dict) else [value])]
+    kinds = [type(each) for each in held if hasattr(type(each), "_instead_of_rows")]
+    return kinds[0]._instead_of_rows if kinds and kinds[0].__module__.rpartition(".")[0] != folder else ""
 
 
 def _for_counts(function: Callable[..., Any]) -> str:

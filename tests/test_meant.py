@@ -118,7 +118,7 @@ READER = {
     "confidence": P, "alpha": 0.05, "matrices": {"a": MATRIX, "b": MATRIX[::-1]}, "models": MODELS, "counts": COUNTS,
     "time": TIMES, "event": Y, "risk": P, "monitor": MONITOR, "result": RESULTS["Evaluation"], "logits": MATRIX,
     "first": "a", "second": "b", "model": "a", "horizon": 5, "label": 1, "summary": RESULTS["ClinicalSummary"],
-    "pairs": PAIRS,
+    "pairs": PAIRS, "answers": bc.read.Answers(Y, P), "others": bc.read.Answers(Y, P**2),
 }  # fmt: skip
 #: Keywords of other programs, and of other functions here.
 WORDS = (

@@ -1,9 +1,11 @@
 """Answers of language models, in rows: whether they are right, and their confidence."""
 
+import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +46,8 @@ class Answers:
     Raises
     ------
     ValueError
-        If the columns have different lengths, `correct` is not boolean, 0 or 1, or a confidence is outside [0, 1].
+        If the columns have different lengths, `correct` is not boolean, 0 or 1, a confidence is outside [0, 1], a label
+        is missing, or a model has two answers to the same question in the same epoch.
 
     Examples
     --------
@@ -63,6 +66,13 @@ class Answers:
     dropped: int = 0
     wrong: int = 0
     remarks: Sequence[str] = ()
+    #: Fingerprint of the content of each question; None where it is unknown.
+    _content: Array | None = field(default=None, init=False)
+    #: For messages of functions that take columns.
+    _instead_of_rows: ClassVar[str] = (
+        "Answers. They are evaluated by `bayescal.evaluate(**answers.rows())`, and those of several models compared by "
+        "`bayescal.compare(**bayescal.read.matched({'a': answers, 'b': others}))`."
+    )
 
     def __post_init__(self) -> None:
         n = len(self.correct)
@@ -73,8 +83,13 @@ class Answers:
             values = defaults.get(name, self.question) if column is None else np.asarray(column)
             object.__setattr__(self, name, _as_right(values) if name == "correct" else values)
         _checks.same_length(COLUMNS, [len(getattr(self, name)) for name in COLUMNS])
+        for name in ("subject", "question", "epoch", "model", "cluster"):
+            _checks.no_missing(name, _missing(getattr(self, name)))
+        _require_one_answer(self.model, self.question, self.epoch)
         if n:
-            object.__setattr__(self, "confidence", _checks.probabilities("confidence", self.confidence.astype(float)))
+            kept = self.confidence.dtype.kind == "f"
+            numbers = self.confidence if kept else self.confidence.astype(float)
+            object.__setattr__(self, "confidence", _checks.probabilities("confidence", numbers))
         object.__setattr__(self, "remarks", tuple(self.remarks))
 
     def __len__(self) -> int:
@@ -116,7 +131,12 @@ class Answers:
         return {name: self._rows(np.flatnonzero(self.model == name)) for name in self.models}
 
     def _rows(self, order: Array) -> "Answers":
-        return Answers(**{name: getattr(self, name)[order] for name in COLUMNS}, remarks=self.remarks)
+        answers = Answers(**{name: getattr(self, name)[order] for name in COLUMNS}, remarks=self.remarks)
+        return answers._with_content(None if self._content is None else self._content[order])
+
+    def _with_content(self, content: Array | None) -> "Answers":
+        object.__setattr__(self, "_content", content)
+        return self
 
     def rows(self, by: str | None = "subject") -> dict[str, Any]:
         """Return the arguments of `bayescal.evaluate`: labels, confidences, groups and clusters.
@@ -173,7 +193,10 @@ class Answers:
 
 def _as_right(values: Array) -> Array:
     """Return booleans; refuse values other than booleans, 0 and 1."""
-    invalid = ~np.isin(values, (0, 1)) if values.dtype.kind in "biuf" else np.ones(len(values), bool)
+    if values.dtype.kind == "O":
+        invalid = np.array([not (isinstance(each, Real | np.bool_) and each in (0, 1)) for each in values], bool)
+    else:
+        invalid = ~np.isin(values, (0, 1)) if values.dtype.kind in "biuf" else np.ones(len(values), bool)
     if invalid.any():
         i = int(np.argmax(invalid))
         raise ValueError(
@@ -182,6 +205,29 @@ def _as_right(values: Array) -> Array:
             "words pass `[grade == 'C' for grade in grades]`."
         )
     return values.astype(bool)
+
+
+def _missing(values: Array) -> Array:
+    """Mark None and NaN in a column of labels."""
+    if values.dtype.kind == "O":
+        return np.array([each is None or (isinstance(each, float) and math.isnan(each)) for each in values], bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+
+
+def _require_one_answer(model: Array, question: Array, epoch: Array, files: Sequence[str] = ()) -> None:
+    """Require one answer per model, question and epoch; `files` names the file of each row for the message."""
+    keys = list(zip(model.tolist(), question.tolist(), epoch.tolist(), strict=True))
+    first: dict[tuple[Any, Any, Any], int] = {}
+    twice = [i for i, key in enumerate(keys) if first.setdefault(key, i) != i]
+    if not twice:
+        return
+    i, j = first[keys[twice[0]]], twice[0]
+    places = f"in {quoted(files[i])} and in {quoted(files[j])}" if len(files) else f"at indexes {i} and {j}"
+    hint = "Read each run once." if len(files) else "Repetitions of a question have different numbers in `epoch`."
+    raise ValueError(
+        f"each question must have one answer per model and epoch; {len(twice)} of {len(keys)} answers are to a "
+        f"question that has one already, first {_place(*keys[j][1:])} of model {quoted(keys[j][0])}: {places}. {hint}"
+    )
 
 
 #: Columns of `Answers`.
@@ -194,8 +240,8 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
 
     Parameters
     ----------
-    answers : Answers, or mapping of name to Answers
-        Answers of at least two models. Rows are matched by question and epoch, in any order.
+    answers : Answers, mapping of name to Answers, or sequence of Answers
+        Answers of at least two models, which a mapping names. Rows are matched by question and epoch, in any order.
     by : {None, "subject"}, optional
         With "subject", models are compared over subjects, as data sets; see `bayescal.compare`.
     unmatched : {"refuse", "drop"}, default "refuse"
@@ -211,8 +257,8 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
     Raises
     ------
     ValueError
-        If there are fewer than two models, a model has two answers to the same question in the same epoch, or questions
-        do not match.
+        If there are fewer than two models, questions do not match, or the clusters, the subjects (with `by`) or the
+        contents of matched questions differ. Logs of lm-evaluation-harness and of Inspect hold contents.
 
     Examples
     --------
@@ -225,16 +271,14 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
     """
     _checks.one_of("by", by, (None, "subject"))
     _checks.one_of("unmatched", unmatched, ("refuse", "drop"))
-    named = answers.by_model() if isinstance(answers, Answers) else dict(answers)
+    named = _named(answers)
     if len(named) < 2:
         raise ValueError(f"`answers` must hold at least two models; there is {quoted(list(named))}.")
     places: dict[str, dict[tuple[str, int], int]] = {}
     for name, each in named.items():
         each._require_one_model()
-        keys = list(zip(each.question.tolist(), each.epoch.tolist(), strict=True))
-        places[name] = dict(zip(keys, range(len(keys)), strict=True))
-        if len(places[name]) < len(keys):
-            _refuse_twice(name, keys)
+        keys = zip(each.question.tolist(), each.epoch.tolist(), strict=True)
+        places[name] = {key: i for i, key in enumerate(keys)}
     common = [key for key in next(iter(places.values())) if all(key in rows for rows in places.values())]
     left_out = {
         name: [key for key in rows if any(key not in others for others in places.values())]
@@ -257,49 +301,95 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
     arguments = {"y_true": columns["correct"], "y_prob": columns["confidence"], "target": "confidence"}
     (first, each) = next(iter(named.items()))
     of_rows = each._rows(orders[first])
+    _require_same(of_rows, first, {name: each._rows(orders[name]) for name, each in named.items()}, by is not None)
     if by is not None:
         arguments["by"] = of_rows.subject
     return arguments | ({"cluster": of_rows.cluster} if of_rows._clustered else {})
 
 
-def _place(question: str, epoch: int) -> str:
-    return f"question {quoted(question)}" + (f" in epoch {epoch}" if epoch != 1 else "")
+def _place(question: Any, epoch: int) -> str:
+    return f"question {quoted(str(question))}" + (f" in epoch {epoch}" if epoch != 1 else "")
 
 
-def _refuse_twice(name: str, keys: Sequence[tuple[str, int]]) -> None:
-    seen: set[tuple[str, int]] = set()
-    twice = [key for key in keys if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
-    raise ValueError(
-        f"each question must have one answer per epoch; {len(twice)} of {len(keys)} answers of {quoted(name)} are to a "
-        f"question that has one already, first to {_place(*twice[0])}. Read each run once."
-    )
+def _named(answers: Any) -> dict[str, Answers]:
+    """Return the answers of each model by its name."""
+    if isinstance(answers, Answers):
+        return answers.by_model()
+    if isinstance(answers, Mapping):
+        pairs = list(answers.items())
+    elif isinstance(answers, Iterable) and not isinstance(answers, str):
+        parts = [each.by_model() if isinstance(each, Answers) else {"": each} for each in answers]
+        pairs = [pair for each in parts for pair in each.items()]
+    else:
+        pairs = [("", answers)]
+    wrong = next((each for _, each in pairs if not isinstance(each, Answers)), None)
+    if wrong is not None:
+        raise TypeError(
+            "`answers` must be `Answers` of several models, or a dict of name to `Answers`; it holds "
+            f"{type(wrong).__name__}."
+        )
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise ValueError(
+            f"`answers` must have different names of models; they are {quoted([name for name, _ in pairs])}. Pass a "
+            "dict, as in `{'a': answers, 'b': others}`."
+        )
+    return named
 
 
-def settled(columns: Mapping[str, Iterable[Any]], abstain: str, files: Sequence[str]) -> Answers:
+def _require_same(of_rows: Answers, first: str, named: Mapping[str, Answers], subjects: bool) -> None:
+    """Require that matched rows of all models are about the same question, in the same cluster and subject."""
+    kinds = {"content": "_content", "cluster": "cluster"} | ({"subject": "subject"} if subjects else {})
+    for name, each in named.items():
+        for what, attribute in kinds.items():
+            ours, theirs = getattr(of_rows, attribute), getattr(each, attribute)
+            if ours is None or theirs is None:
+                continue
+            differ = (ours != theirs) & ~_missing(ours) & ~_missing(theirs)
+            if not differ.any():
+                continue
+            i = int(np.argmax(differ))
+            shown = "" if what == "content" else f", which is {quoted(str(ours[i]))} and {quoted(str(theirs[i]))}"
+            hint = (
+                "Samples without ids have the numbers of their places in the data set; run the models with ids, or in "
+                "the same order."
+                if what == "content"
+                else f"Read the logs of all models with the same `{what}`."
+            )
+            raise ValueError(
+                f"`answers` must be to the same questions; the {what} of {int(differ.sum())} of {len(differ)} answers "
+                f"differs between {quoted(first)} and {quoted(name)}, first of "
+                f"{_place(of_rows.question[i], int(of_rows.epoch[i]))}{shown}. {hint}"
+            )
+
+
+def settled(
+    columns: Mapping[str, Iterable[Any]],
+    abstain: str,
+    files: Sequence[str],
+    *,
+    statements: Sequence[Any] = (),
+    lacking: str = "no grade",
+    remarks: Sequence[str] = (),
+    content: Iterable[Any] | None = None,
+) -> Answers:
     """Return the answers that logs hold, after treating those that are missing as `abstain` says.
 
     `columns` are those of `Answers`, with numbers for `correct`: NaN stands for no grade; a NaN among the confidences
-    for no confidence. `files` names the file of each row, for messages.
+    for no confidence. For messages, `files` names the file of each row, `statements` holds the values that should state
+    confidences, and `lacking` says what rows without a grade lack. `content` identifies the questions.
     """
     data = {name: np.asarray(list(values)) for name, values in columns.items()}
     grade, confidence = data["correct"].astype(float), data["confidence"].astype(float)
     if not len(grade):
         raise ValueError("the logs hold no answers.")
-    keys = list(zip(data["model"].tolist(), data["question"].tolist(), data["epoch"].tolist(), strict=True))
-    if len(set(keys)) < len(keys):
-        first: dict[Any, int] = {}
-        twice = [i for i, key in enumerate(keys) if first.setdefault(key, i) != i]
-        repeated = keys[twice[0]]
-        raise ValueError(
-            f"each question must have one answer per model and epoch; {len(twice)} of {len(keys)} answers are to a "
-            f"question that has one already, first {_place(*repeated[1:])} of model {quoted(repeated[0])}: in "
-            f"{quoted(files[first[repeated]])} and in {quoted(files[twice[0]])}. Read each run once."
-        )
+    _require_one_answer(data["model"], data["question"], data["epoch"], files)
+    of_rows = None if content is None else np.array(list(content), dtype=object)
     ungraded, unstated = np.isnan(grade), np.isnan(confidence)
     missing = ungraded | unstated
-    count, remarks = int(missing.sum()), []
+    count, remarks = int(missing.sum()), list(remarks)
     if count:
-        words = _missing_words(ungraded, unstated & ~ungraded, data)
+        words = _missing_words({lacking: ungraded, "no confidence": unstated & ~ungraded}, data, statements)
         if abstain == "refuse":
             raise ValueError(
                 f"`abstain` must say what becomes of missing answers: of {len(grade)} answers, {words}. Pass "
@@ -307,38 +397,44 @@ def settled(columns: Mapping[str, Iterable[Any]], abstain: str, files: Sequence[
             )
         right = (grade == 1) & unstated
         if abstain == "wrong" and right.any():
+            i = int(np.argmax(right))
             raise ValueError(
                 f"`abstain='wrong'` would count {int(right.sum())} right answers without a confidence as wrong, first "
-                f"to {_place(*keys[int(np.argmax(right))][1:])}. Pass `abstain='drop'`."
+                f"to {_place(data['question'][i], int(data['epoch'][i]))}. Pass `abstain='drop'`."
             )
-        one = count == 1
         treatment = "left out" if abstain == "drop" else "counted as wrong, with confidence 0 if none is stated"
-        remarks = [f"Of {len(grade)} answers, {words}; {'it is' if one else 'they are'} {treatment}."]
+        remarks.insert(0, f"Of {len(grade)} answers, {words}; {'it is' if count == 1 else 'they are'} {treatment}.")
         if abstain == "drop":
             if missing.all():
                 raise ValueError(f"no answer is left: of {len(grade)} answers, {words}.")
             data = {name: values[~missing] for name, values in data.items()}
             grade, confidence = grade[~missing], confidence[~missing]
+            of_rows = None if of_rows is None else of_rows[~missing]
         grade, confidence = np.where(np.isnan(grade), 0.0, grade), np.where(np.isnan(confidence), 0.0, confidence)
     outside = (confidence < 0) | (confidence > 1)
     if outside.any():
         i = int(np.argmax(outside))
-        key = _place(str(data["question"][i]), int(data["epoch"][i]))
-        hint = " Percentages? Pass `percent=True`." if confidence.max() <= 100 and confidence.min() >= 0 else ""
+        key = _place(data["question"][i], int(data["epoch"][i]))
+        shares = (confidence > 0) & (confidence < 1)
+        percentages = 10 < confidence.max() <= 100 and confidence.min() >= 0 and not shares.any()
         raise ValueError(
             f"confidences must lie in [0, 1]; {int(outside.sum())} of {len(grade)} do not, first {confidence[i]:g} of "
-            f"{key}.{hint}"
+            f"{key}.{' Percentages? Pass `percent=True`.' if percentages else ''}"
         )
     counted = {"drop": {"dropped": count}, "wrong": {"wrong": count}}.get(abstain, {})
-    of_rows: dict[str, Any] = data | {"correct": grade == 1, "confidence": confidence, "remarks": remarks, **counted}
-    return Answers(**of_rows)
+    answers: Any = data | {"correct": grade == 1, "confidence": confidence, "remarks": remarks, **counted}
+    return Answers(**answers)._with_content(of_rows)
 
 
-def _missing_words(ungraded: Array, unstated: Array, data: Mapping[str, Array]) -> str:
-    kinds = ((ungraded, "no grade"), (unstated, "no confidence"))
-    return " and ".join(
-        f"{int(bad.sum())} {'have' if bad.sum() != 1 else 'has'} {what} (first "
-        f"{_place(str(data['question'][bad][0]), int(data['epoch'][bad][0]))})"
-        for bad, what in kinds
-        if bad.any()
-    )
+def _missing_words(kinds: Mapping[str, Array], data: Mapping[str, Array], statements: Sequence[Any]) -> str:
+    """Say how many answers lack a grade and a confidence, and what the first text without a confidence is."""
+    words = []
+    for what, bad in kinds.items():
+        if bad.any():
+            i = int(np.argmax(bad))
+            texts = statements if what == "no confidence" else ()
+            text = next((each for each, no in zip(texts, bad.tolist(), strict=False) if no and each is not None), None)
+            place = _place(data["question"][i], int(data["epoch"][i]))
+            shown = "" if text is None else f"; the first text without a number is {quoted(text)}"
+            words.append(f"{int(bad.sum())} {'have' if bad.sum() != 1 else 'has'} {what} (first {place}{shown})")
+    return " and ".join(words)

@@ -4,7 +4,6 @@ import ast
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,7 @@ from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
-from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at
+from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at, within
 
 Floats = NDArray[np.float64]
 Record = Mapping[str, Any]
@@ -56,20 +55,21 @@ def lm_eval(
         which divides each log-likelihood by the number of characters of its choice before the softmax. For generated
         answers, by default the only metric of the log.
     filter_name : str, optional
-        The filter of the answers. It is needed if the log contains the results of several filters, which are other
-        readings of the same answers.
+        The filter of the answers. It is needed if a file contains the results of several filters, which are other
+        readings of the same answers. A single filter of another name is used, too, with a remark.
     confidence : str, optional
         For generated answers, path of the confidence in a record, with dots, as in ``"doc.confidence"``. By default the
-        generated text, ``"resps.0.0"``.
+        generated text, ``"resps.0.0"``; it is needed if there are several responses to a question.
     pattern : str, optional
         Regular expression for the confidence in a text; its first group is the number, and the last match counts. By
-        default as in "Confidence: 90%". A number before a percent sign is divided by 100.
+        default as in "Confidence: 90%". A number before a percent sign is divided by 100. A number that is part of
+        something else, as in 9/10, 0,9 or 80-90, is no confidence.
     percent : bool, default False
-        Whether confidences without a percent sign are percentages too.
+        Whether confidences without a percent sign are percentages too; those between 0 and 1 are then refused.
     subject : str, optional
         Path of the subject in a record, as in ``"doc.subject"``. By default the task.
     cluster : str, optional
-        Path of the cluster, as in ``"doc.passage"``: questions about one text depend on each other.
+        Path of the cluster within its task, as in ``"doc.passage"``: questions about one text depend on each other.
     abstain : {"refuse", "drop", "wrong"}, default "refuse"
         What to do with missing answers: those whose filter found none, or that state no confidence. ``drop`` leaves
         them out, ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them.
@@ -111,42 +111,90 @@ def lm_eval(
     columns: dict[str, list[Any]] = {name: [] for name in ("correct", "confidence", "subject", "question", "model")}
     columns |= {"cluster": []} if cluster is not None else {}
     files: list[str] = []
+    statements: list[Any] = []
+    content: list[str | None] = []
+    other_filter: list[tuple[str, str]] = []
     unread = 0
-    for path in log_files(paths, ["samples_*.jsonl"], "samples of lm-evaluation-harness"):
+    for path in log_files(paths, ["samples_*.jsonl"], "samples of lm-evaluation-harness", "results_*.json"):
         named = NAME.fullmatch(path.name)
         task = named["task"] if named else path.stem
-        records = _of_one_filter(json_records(path), filter_name, path)
+        records, only = _of_one_filter(list(json_records(path).values()), filter_name, path)
+        other_filter += [only] if only else []
         run = _run(path, named["time"] if named and named["time"] else "")
         model = str(run.get("model_name") or path.absolute().parent.name)
         places = [f"document {each.get('doc_id')} in '{path.name}'" for each in records]
         if _are_choices(records):
-            delimiter = str(value_at(run, f"configs.{task}.target_delimiter") or " ")
-            right, certain, unchecked = _of_choices(records, score or "acc", delimiter, path.name)
+            if confidence is not None:
+                raise ValueError(
+                    f"`confidence` must be left out for multiple choice, whose confidence is that of the choices; "
+                    f"'{path.name}' has log-likelihoods of choices."
+                )
+            right, certain, unchecked = _of_choices(records, score or "acc", _delimiter(run, task), path.name)
             unread += unchecked
+            statements.extend([None] * len(records))
         else:
             key = _metric(records, score, path.name)
-            certain = np.array([read_confidence(value_at(each, confidence or "resps.0.0")) for each in records])
+            texts = [value_at(each, confidence or _only_response(each, path)) for each in records]
+            statements.extend(texts)
+            certain = np.array(read_confidence.column(texts, places))
             invalid = [value_at(each, "filtered_resps.0") == "[invalid]" for each in records]
-            grades = graded([each.get(key) for each in records], "refuse", (), places)
+            grades = graded([each.get(key) for each in records], None, (), places, "Name another `score`.")
             right = np.where(invalid, math.nan, grades)
         columns["correct"].extend(right)
         columns["confidence"].extend(certain)
         columns["subject"].extend(
             task if subject is None else str(_required("subject", e, subject, path)) for e in records
         )
-        columns["question"].extend(f"{task}/{each.get('doc_id')}" for each in records)
+        columns["question"].extend(within(task, each.get("doc_id")) for each in records)
         if cluster is not None:
-            columns["cluster"].extend(str(_required("cluster", each, cluster, path)) for each in records)
+            columns["cluster"].extend(within(task, _required("cluster", each, cluster, path)) for each in records)
         columns["model"].extend([model] * len(records))
+        content.extend(_content(each) for each in records)
         files.extend([path.name] * len(records))
     columns["epoch"] = [1] * len(files)
-    answers = settled(columns, abstain, files)
-    if not unread:
-        return answers
-    remark = (
-        f"The right choice of {unread} questions could not be read from `target`; `acc` of the log is used unchecked."
-    )
-    return Answers(**(vars(answers) | {"remarks": (*answers.remarks, remark)}))
+    remarks = []
+    if other_filter:
+        if len(other_filter) == len(set(files)):
+            raise ValueError(
+                f"no log has the filter {quoted(filter_name)}; the first has only {quoted(other_filter[0][1])}."
+            )
+        remarks.append(
+            f"{len(other_filter)} logs have a single filter that is not {quoted(filter_name)}; it is used, first "
+            f"{quoted(other_filter[0][1])} of '{other_filter[0][0]}'."
+        )
+    if unread:
+        remarks.append(
+            f"The right choice of {unread} questions could not be read from `target`; `acc` of the log is used "
+            "unchecked."
+        )
+    lacking = "no answer that the filter found"
+    return settled(columns, abstain, files, statements=statements, lacking=lacking, remarks=remarks, content=content)
+
+
+def _content(record: Record) -> str | None:
+    """Return what identifies a question: hashes of the document and of its target; None in logs without them."""
+    hashes = [record.get(name) for name in ("doc_hash", "target_hash")]
+    return None if None in hashes else "/".join(map(str, hashes))
+
+
+def _only_response(record: Record, path: Path) -> str:
+    """Return the path of the response; refuse several, of which a filter chose the answer."""
+    responses = value_at(record, "resps.0")
+    if isinstance(responses, list) and len(responses) > 1:
+        raise ValueError(
+            f"`confidence` must say where the confidence is: document {record.get('doc_id')} of '{path.name}' has "
+            f"{len(responses)} responses, and a filter makes one answer of them. `resps.0.0` is the first response."
+        )
+    return "resps.0.0"
+
+
+def _delimiter(run: Record, task: str) -> str:
+    """Return the text between the question and each choice, which is not part of the choice."""
+    config = (run.get("configs") or {}).get(task) or {}
+    prefix = config.get("gen_prefix")
+    if run.get("chat_template") and (not prefix or str(prefix)[-1].isspace()):
+        return ""
+    return str(config.get("target_delimiter", " "))
 
 
 def _required(name: str, record: Record, steps: str, path: Path) -> Any:
@@ -173,19 +221,21 @@ def _run(path: Path, time: str) -> Record:
     return _results(beside) if time and beside.is_file() else {}
 
 
-def _of_one_filter(records: list[dict[str, Any]], filter_name: str | None, path: Path) -> list[dict[str, Any]]:
-    """Return the records of one filter."""
-    filters = Counter(str(each.get("filter", "none")) for each in records)
+def _of_one_filter(
+    records: list[dict[str, Any]], filter_name: str | None, path: Path
+) -> tuple[list[dict[str, Any]], tuple[str, str] | None]:
+    """Return the records of one filter, and the file and its only filter if that is not the one that is asked for."""
+    filters = list(dict.fromkeys(str(each.get("filter", "none")) for each in records))
+    if len(filters) == 1:
+        return records, (path.name, filters[0]) if filter_name not in (None, filters[0]) else None
     if filter_name is None:
-        if len(filters) == 1:
-            return records
         raise ValueError(
-            f"'{path.name}' holds the results of {len(filters)} filters for the same answers: {quoted(list(filters))}. "
-            f"Pass `filter_name`, as in `filter_name={next(iter(filters))!r}`."
+            f"'{path.name}' holds the results of {len(filters)} filters for the same answers: {quoted(filters)}. "
+            f"Pass `filter_name`, as in `filter_name={filters[0]!r}`."
         )
     if filter_name not in filters:
-        raise ValueError(f"'{path.name}' has no filter {quoted(filter_name)}; its filters are {quoted(list(filters))}.")
-    return [each for each in records if str(each.get("filter", "none")) == filter_name]
+        raise ValueError(f"'{path.name}' has no filter {quoted(filter_name)}; its filters are {quoted(filters)}.")
+    return [each for each in records if str(each.get("filter", "none")) == filter_name], None
 
 
 def _are_choices(records: Sequence[Record]) -> bool:
@@ -219,21 +269,28 @@ def _of_choices(records: Sequence[Record], score: str, delimiter: str, name: str
     values, starts = np.concatenate(likelihoods), np.concatenate([[0], np.cumsum(sizes)[:-1]])
     if score == "acc_norm":
         lengths = [len(text) for each, n in zip(records, sizes, strict=True) for text in _choices(each, n, delimiter)]
-        if len(lengths) < len(values) or not all(lengths):
+        if len(lengths) < len(values):
             raise ValueError(f"`score='acc_norm'` needs the text of every choice; '{name}' has no `arguments` with it.")
+        if not all(lengths):
+            i = int(np.searchsorted(starts, lengths.index(0), side="right")) - 1
+            raise ValueError(
+                f"`score='acc_norm'` divides by the number of characters of each choice; document "
+                f"{records[i].get('doc_id')} of '{name}' has an empty choice."
+            )
         values = values / np.array(lengths)
     bad = np.isnan(np.add.reduceat(values, starts)) | (np.maximum.reduceat(values, starts) == -np.inf)
     largest = np.where(bad, 0.0, np.maximum.reduceat(np.where(np.repeat(bad, sizes), 0.0, values), starts))
-    with np.errstate(invalid="ignore"):
-        confidence = 1 / np.add.reduceat(np.exp(values - np.repeat(largest, sizes)), starts)
+    finite = np.where(np.repeat(bad, sizes), 0.0, values)
+    confidence = 1 / np.add.reduceat(np.exp(finite - np.repeat(largest, sizes)), starts)
     position = np.arange(len(values))
     top = np.minimum.reduceat(np.where(values == np.repeat(largest, sizes), position, len(values)), starts) - starts
     golds = [_golds(each, int(n), delimiter) for each, n in zip(records, sizes, strict=True)]
     logged = [each.get(score) for each in records]
     right = np.array([math.nan if gold is None else float(t in gold) for t, gold in zip(top, golds, strict=True)])
-    written = np.array([math.nan if value is None else float(value) for value in logged])
-    _require_agreement(right, written, bad, records, score, name)
-    unknown = np.isnan(right) & np.isnan(written)
+    right[bad] = math.nan
+    written = np.array(graded(logged, None, (), [f"document {each.get('doc_id')} in '{name}'" for each in records]))
+    _require_agreement(right, written, records, score, name)
+    unknown = ~bad & np.isnan(right) & np.isnan(written)
     if unknown.any():
         i = int(np.argmax(unknown))
         raise ValueError(
@@ -241,14 +298,12 @@ def _of_choices(records: Sequence[Record], score: str, delimiter: str, name: str
             f"neither, first document {records[i].get('doc_id')}, with the target {quoted(records[i].get('target'))}."
         )
     right_or_logged = np.where(np.isnan(right), written, right)
-    return np.where(bad, math.nan, right_or_logged), np.where(bad, math.nan, confidence), int(np.isnan(right).sum())
+    return right_or_logged, np.where(bad, math.nan, confidence), int((np.isnan(right) & ~bad).sum())
 
 
-def _require_agreement(
-    right: Floats, written: Floats, bad: NDArray[np.bool_], records: Sequence[Record], score: str, name: str
-) -> None:
+def _require_agreement(right: Floats, written: Floats, records: Sequence[Record], score: str, name: str) -> None:
     """Refuse logs whose score is not that of the most probable choice."""
-    differ = ~bad & ~np.isnan(right) & ~np.isnan(written) & (right != written)
+    differ = ~np.isnan(right) & ~np.isnan(written) & (right != written)
     if differ.any():
         i = int(np.argmax(differ))
         raise ValueError(

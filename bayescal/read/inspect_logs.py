@@ -13,12 +13,21 @@ from bayescal._checks import did_you_mean
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
-from bayescal.read.fields import STATED, graded, log_files, require_abstain, stated, value_at
+from bayescal.read.fields import (
+    STATED,
+    fingerprint,
+    graded,
+    log_files,
+    require_abstain,
+    stated,
+    value_at,
+    within,
+)
 
 #: Number in an archive of the compression that Python reads from version 3.14 on.
 ZSTD = 93
 #: Fields of a member that are read; events and messages, which are long, are not.
-FIELDS = ("id", "epoch", "scores", "metadata", "target", "error", "eval", "status", "results")
+FIELDS = ("id", "epoch", "input", "choices", "scores", "metadata", "target", "error", "eval", "status", "results")
 COMPLETION = "output.completion"
 
 
@@ -41,7 +50,7 @@ def inspect(
     Parameters
     ----------
     paths : str, path or sequence of them
-        Logs, folders that contain them at any depth, or wildcards.
+        Logs, folders that contain them at any depth, or wildcards. JSON files beside the logs are left out.
     scorer : str, optional
         The score that says whether an answer is right, or ``"name.key"`` for a score with several values. It is needed
         if there are several scores. The grades C, yes, true and 1 are right; I, no, false and 0 are wrong.
@@ -52,19 +61,21 @@ def inspect(
         ``confidence``, or the text.
     pattern : str, optional
         Regular expression for the confidence in a text; its first group is the number, and the last match counts. By
-        default as in "Confidence: 90%". A number before a percent sign is divided by 100.
+        default as in "Confidence: 90%". A number before a percent sign is divided by 100. A number that is part of
+        something else, as in 9/10, 0,9 or 80-90, is no confidence.
     percent : bool, default False
-        Whether confidences without a percent sign are percentages too.
+        Whether confidences without a percent sign are percentages too; those between 0 and 1 are then refused.
     partial : {"refuse", "wrong", "right"}, default "refuse"
         What partial credit, the grade P or a number between 0 and 1, counts as.
     abstained : str or sequence, default "N"
         Grades of answers in which the model gave no answer. Scores that are NaN, and samples without this score, are
         missing too.
     subject : str, optional
-        Path of the subject in a sample, as in ``"metadata.subject"``. By default the task.
+        Path of the subject in a sample, as in ``"metadata.subject"``. By default the task, with its arguments if a model
+        ran it with several.
     cluster : str, optional
-        Path of the cluster, as in ``"metadata.passage"``: questions about one text depend on each other. By default the
-        answers to one question are a cluster.
+        Path of the cluster within its task, as in ``"metadata.passage"``: questions about one text depend on each other.
+        By default the answers to one question are a cluster.
     abstain : {"refuse", "drop", "wrong"}, default "refuse"
         What to do with missing answers: those without a grade, or without a confidence. ``drop`` leaves them out;
         ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them. The accuracy of
@@ -98,44 +109,92 @@ def inspect(
     require_abstain(abstain)
     read_confidence = stated(pattern, percent)
     no_answer = (abstained,) if isinstance(abstained, str) else tuple(abstained)
-    columns: dict[str, list[Any]] = {name: [] for name in ("correct", "confidence", "subject", "question", "epoch")}
-    columns["model"], files, samples, incomplete = [], [], [], []
-    for path in log_files(paths, ["*.eval", "*.json"], "logs of Inspect"):
+    logs, others = [], []
+    for path, is_named in log_files(paths, ["*.eval", "*.json"], "logs of Inspect").items():
         header, of_log = _read(path)
-        task, model = str(value_at(header, "eval.task")), str(value_at(header, "eval.model"))
-        if n_lacking := _lacking(header, len(of_log)):
-            incomplete.append((n_lacking, path.name, str(header.get("status"))))
-        for sample in of_log:
-            samples.append(sample)
-            columns["subject"].append(task if subject is None else value_at(sample, subject))
-            columns["question"].append(f"{task}/{sample.get('id')}")
-            columns["epoch"].append(int(sample.get("epoch") or 1))
-        columns["model"].extend([model] * len(of_log))
-        files.extend([path.name] * len(of_log))
+        if header.get("eval") is None and not is_named and path.suffix == ".json":
+            others.append(path.name)  # what Inspect and others write beside logs, as `logs.json`
+            continue
+        if not value_at(header, "eval.model"):
+            hint = " The run was not finished." if path.suffix == ".eval" else ""
+            raise ValueError(f"'{path.name}' is not a log of Inspect: it has no `eval` with a model.{hint}")
+        logs.append((path.name, header, of_log))
+    if not logs:
+        raise ValueError(f"`paths` holds no log of Inspect; its files are others: {quoted(others[:4])}.")
+    incomplete = [
+        (n, name, str(header.get("status"))) for name, header, of_log in logs if (n := _lacking(header, len(of_log)))
+    ]
     remarks = _of_incomplete(incomplete, abstain)
+    tasks = _tasks([header["eval"] for _, header, _ in logs])
+    samples, files, of_sample, models = [], [], [], []
+    for task, (name, header, of_log) in zip(tasks, logs, strict=True):
+        samples += of_log
+        files += [name] * len(of_log)
+        of_sample += [task] * len(of_log)
+        models += [str(header["eval"]["model"])] * len(of_log)
     if not samples:
         raise ValueError("the logs hold no samples.")
     places = [f"sample {quoted(e.get('id'))} in '{file}'" for e, file in zip(samples, files, strict=True)]
+    columns: dict[str, list[Any]] = {
+        "subject": [str(each) for each in _everywhere("subject", samples, subject, places)] if subject else of_sample,
+        "question": [within(task, each.get("id")) for task, each in zip(of_sample, samples, strict=True)],
+        "epoch": [int(each.get("epoch") or 1) for each in samples],
+        "model": models,
+    }
     if cluster is not None:
-        columns["cluster"] = [value_at(each, cluster) for each in samples]
-    for column, path_within in (("subject", subject), ("cluster", cluster)):
-        if path_within is not None and None in columns[column]:
-            lacking = places[columns[column].index(None)]
-            raise ValueError(f"`{column}` must be in every sample; {lacking} has no {path_within!r}.")
-        if column in columns:
-            columns[column] = [str(each) for each in columns[column]]
+        labels = _everywhere("cluster", samples, cluster, places)
+        columns["cluster"] = [within(task, each) for task, each in zip(of_sample, labels, strict=True)]
     name, steps = _score(samples, scorer)
     columns["correct"] = graded([value_at(each, steps) for each in samples], partial, no_answer, places)
     place = confidence or _place_of_confidence(samples, name, read_confidence)
-    columns["confidence"] = [read_confidence(value_at(each, place)) for each in samples]
+    statements = [value_at(each, place) for each in samples]
+    columns["confidence"] = read_confidence.column(statements, places)
     if all(map(math.isnan, columns["confidence"])):
-        shown = quoted(value_at(samples[0], place))
         raise ValueError(
-            f"`confidence` must lead to numbers or to text that states one; no sample has one at {place!r}. The first "
-            f"sample holds {shown}. `pattern` finds a number in a text; its keys are {quoted(list(samples[0]))}."
+            f"`confidence` must lead to numbers or to text that states one; no sample has one at {place!r}. "
+            f"{_what_is_at(samples[0], place)} `pattern` finds a number in a text."
         )
-    answers = settled(columns, abstain, files)
-    return Answers(**(vars(answers) | {"remarks": (*answers.remarks, *remarks)})) if remarks else answers
+    return settled(columns, abstain, files, statements=statements, remarks=remarks, content=map(_content, samples))
+
+
+def _everywhere(name: str, samples: Sequence[Mapping[str, Any]], path: str, places: Sequence[str]) -> list[Any]:
+    """Return the values at a path, which all samples must have."""
+    values = [value_at(each, path) for each in samples]
+    if None in values:
+        raise ValueError(f"`{name}` must be in every sample; {places[values.index(None)]} has no {path!r}.")
+    return values
+
+
+def _what_is_at(sample: Mapping[str, Any], path: str) -> str:
+    """Say what a sample has at a path, or the keys where the path ends."""
+    if (value := value_at(sample, path)) is not None:
+        return f"The first sample holds {quoted(value)}."
+    parent = path
+    while parent := parent.rpartition(".")[0]:
+        if isinstance(inside := value_at(sample, parent), Mapping):
+            return f"The keys at {parent!r} are {quoted(list(inside))}."
+    usual = ("metadata", "scores", "output.completion")
+    return f"Paths begin with {', '.join(usual[:-1])} or are {usual[-1]!r}."
+
+
+def _tasks(evals: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the name of the task of each log; with its arguments, if a model ran it with several."""
+    keys = [(each.get("task"), each["model"], _arguments(each)) for each in evals]
+    several = {(task, model) for task, model, _ in set(keys) if len({k for k in keys if k[:2] == (task, model)}) > 1}
+    return [f"{task}({arguments})" if (task, model) in several else str(task) for task, model, arguments in keys]
+
+
+def _arguments(run: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in sorted((run.get("task_args") or {}).items()))
+
+
+def _content(sample: Mapping[str, Any]) -> str | None:
+    """Return what identifies a question: its text, and its choices in any order or its target; None without a text."""
+    text = sample.get("input")
+    if isinstance(text, list):  # messages, whose ids differ between runs
+        text = [{key: value_at(each, key) for key in ("role", "content")} for each in text]
+    choices = sample.get("choices")
+    return None if text is None else fingerprint([text, sorted(choices) if choices else sample.get("target")])
 
 
 def _lacking(header: Mapping[str, Any], n: int) -> int:
@@ -173,12 +232,13 @@ def _score(samples: Sequence[Mapping[str, Any]], scorer: str | None) -> tuple[st
                 f"`scorer` must say which of {len(names)} scores says whether an answer is right: {quoted(names)}."
             )
         scorer = names[0]
-    name, _, key = (scorer, "", "") if scorer in names else scorer.partition(".")
+    begins = [each for each in names if scorer == each or scorer.startswith(f"{each}.")]
+    name = max(begins, key=len, default=scorer)
     if name not in names:
         raise ValueError(
             f"the logs have no score {quoted(name)}.{did_you_mean(name, names)} Scores are {quoted(names)}."
         )
-    return name, f"scores.{name}.value" + (f".{key}" if key else "")
+    return name, f"scores.{name}.value{scorer.removeprefix(name)}"
 
 
 def _place_of_confidence(samples: Sequence[Mapping[str, Any]], scorer: str, read: Callable[[Any], float]) -> str:
@@ -212,10 +272,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             samples = header.get("samples") or [] if isinstance(header, dict) else []
     except (ValueError, zipfile.BadZipFile) as problem:
         raise ValueError(f"'{path.name}' cannot be read as a log of Inspect: {problem}") from problem
-    if not isinstance(header, dict) or not value_at(header, "eval.model"):
-        hint = " The run was not finished." if is_archive else ""
-        raise ValueError(f"'{path.name}' is not a log of Inspect: it has no `eval` with a model.{hint}")
-    return header, samples
+    return (header if isinstance(header, dict) else {}), samples
 
 
 def _members(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,14 +1,18 @@
 """Logs of other programs: JSON lines whose fields the caller names."""
 
-import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from bayescal import _checks
+from bayescal._files import file_names
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
-from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at
+from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at, within
+
+#: What to do about words that are no grades.
+WORDS_HINT = "Other words are `classes=(wrong, right)`, and those of no answer `abstained`."
 
 
 @public
@@ -20,12 +24,13 @@ def json_lines(
     question: str | None = None,
     subject: str | None = None,
     cluster: str | None = None,
+    model: str | None = None,
     classes: Sequence[Any] | None = None,
     pattern: str = STATED,
     percent: bool = False,
     logprob: bool = False,
     partial: str = "refuse",
-    abstained: str | Sequence[Any] = "N",
+    abstained: str | Sequence[Any] | None = None,
     abstain: str = "refuse",
 ) -> Answers:
     r"""Read answers from JSON lines of any program: one object per answer, paths name its fields.
@@ -38,19 +43,24 @@ def json_lines(
         Paths of the grade and of the confidence in an object, with dots, as in ``"scores.match.value"``. A confidence
         is a number, or a text that states one.
     question : str, optional
-        Path of the question. Several answers to one question are its epochs, in the order of the files. By default each
-        line is a question of its own.
+        Path of the question within its subject. Several answers of a model to one question are its epochs, in the order
+        of the files. By default each line is a question of its own.
     subject : str, optional
-        Path of the subject. By default the name of the file.
+        Path of the subject. By default each file is a subject, with its name, and the folder if names are equal.
     cluster : str, optional
-        Path of the cluster. By default the answers to one question are a cluster.
+        Path of the cluster; without `subject`, clusters lie within a file. By default the answers to one question are a
+        cluster.
+    model : str, optional
+        Path of the name of the model, in files of several models. By default all answers are of one model.
     classes : sequence of two, optional
         Grades of wrong and of right answers, compared as text; others are refused. By default I, no, false and 0 are
         wrong, and C, yes, true and 1 right.
-    pattern, percent, partial, abstained, abstain
+    pattern, percent, partial, abstain
         As for `inspect`.
+    abstained : str or sequence, optional
+        Grades of answers in which the model gave no answer. By default N, unless it is one of `classes`.
     logprob : bool, default False
-        Whether the confidence is the logarithm of a probability.
+        Whether the confidence is the logarithm of a probability, at most 0.
 
     Returns
     -------
@@ -62,7 +72,8 @@ def json_lines(
     FileNotFoundError
         If `paths` names no file.
     ValueError
-        If no line has a field, grades have another form, or answers are missing.
+        If no line has a field, grades have another form, answers are missing, or options exclude each other:
+        `percent` and `logprob`, or a grade in `classes` and in `abstained`.
 
     Examples
     --------
@@ -75,45 +86,64 @@ def json_lines(
     ([0.8], 1)
     """
     require_abstain(abstain)
-    read_confidence = stated(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)" if logprob else pattern, percent)
-    files = log_files(paths, ["*.jsonl"], "files of JSON lines")
-    records = [(path.stem, number, each) for path in files for number, each in enumerate(json_records(path), 1)]
-    places = [f"line {number} of '{stem}'" for stem, number, _ in records]
-    named = {"correct": correct, "confidence": confidence}
-    of_rows = {"question": question, "subject": subject, "cluster": cluster}
-    for name, steps in (named | of_rows).items():
-        values = [None if steps is None else value_at(each, steps) for *_, each in records]
-        lacking = [i for i, value in enumerate(values) if value is None]
-        if steps is not None and (len(lacking) == len(values) or (lacking and name in of_rows)):
+    read_confidence = stated(pattern, percent, logprob)
+    files = list(log_files(paths, ["*.jsonl"], "files of JSON lines"))
+    lines = [
+        (file, number, each)
+        for path, file in zip(files, file_names(files), strict=True)
+        for number, each in json_records(path).items()
+    ]
+    records, places = [each for *_, each in lines], [f"line {number} of '{file}'" for file, number, _ in lines]
+    values: dict[str, list[Any]] = {}
+    needed = {"correct": correct, "confidence": confidence}
+    of_rows = {"question": question, "subject": subject, "cluster": cluster, "model": model}
+    for name, steps in (needed | of_rows).items():
+        if steps is None:
+            continue
+        values[name] = [value_at(each, steps) for each in records]
+        lacking = [i for i, value in enumerate(values[name]) if value is None]
+        if len(lacking) == len(lines) or (lacking and name in of_rows):
             i = lacking[0]
-            near = _checks.did_you_mean(steps, records[i][2])
+            near = _checks.did_you_mean(steps, records[i])
             raise ValueError(
-                f"`{name}` must be a field of every line; {len(lacking)} of {len(values)} lines have no "
-                f"{quoted(steps)}, first {places[i]}.{near} Its keys are {quoted(list(records[i][2]))}."
+                f"`{name}` must be a field of every line; {len(lacking)} of {len(lines)} lines have no "
+                f"{quoted(steps)}, first {places[i]}.{near} Its keys are {quoted(list(records[i]))}."
             )
-    no_answer = (abstained,) if isinstance(abstained, str) else tuple(abstained)
-    grades = [value_at(each, correct) for *_, each in records]
+    grades, no_answer = values["correct"], _no_answer(abstained, classes)
     if classes is not None:
         grades = _graded_by(_pair(classes), grades, no_answer, places)
-    confidences = [read_confidence(value_at(each, confidence)) for *_, each in records]
-    seen: dict[str, int] = {}
-    epochs, questions = [], []
-    for (stem, number, each), place in zip(records, places, strict=True):
-        key = place if question is None else str(value_at(each, question))
-        seen[key] = seen.get(key, 0) + 1
-        questions.append(key if question else f"{stem}/{number}")
-        epochs.append(seen[key])
+    of_line = [file for file, *_ in lines]
     columns: dict[str, list[Any]] = {
-        "correct": graded(grades, partial, no_answer, places),
-        "confidence": [math.exp(value) if logprob else value for value in confidences],
-        "subject": [stem if subject is None else str(value_at(each, subject)) for stem, _, each in records],
-        "question": questions,
-        "epoch": epochs,
-        "model": ["model"] * len(records),
+        "correct": graded(grades, partial, no_answer, places, WORDS_HINT),
+        "confidence": read_confidence.column(values["confidence"], places),
+        "subject": [str(each) for each in values.get("subject", of_line)],
+        "question": [f"{file}/{number}" for file, number, _ in lines],
+        "model": [str(each) for each in values.get("model", ["model"] * len(lines))],
     }
+    # labels belong to a subject, and to a file if files are subjects
+    spaces = columns["subject"] if subject is not None or len(files) > 1 else [""] * len(lines)
+    if question is not None:
+        columns["question"] = list(map(within, spaces, values["question"]))
     if cluster is not None:
-        columns["cluster"] = [str(value_at(each, cluster)) for *_, each in records]
-    return settled(columns, abstain, [stem for stem, *_ in records])
+        spaces = spaces if subject is None else [""] * len(lines)
+        columns["cluster"] = list(map(within, spaces, values["cluster"]))
+    seen: Counter[tuple[str, str]] = Counter()
+    columns["epoch"] = []
+    for key in zip(columns["model"], columns["question"], strict=True):
+        seen[key] += 1
+        columns["epoch"].append(seen[key])
+    return settled(columns, abstain, of_line, statements=values["confidence"])
+
+
+def _no_answer(abstained: str | Sequence[Any] | None, classes: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Return the grades of abstention; classes are none."""
+    of_classes = {_text(each) for each in (() if classes is None else classes)}
+    if abstained is None:
+        return () if "N" in of_classes else ("N",)
+    grades = (abstained,) if isinstance(abstained, str) else tuple(abstained)
+    if both := [each for each in grades if _text(each) in of_classes]:
+        raise ValueError(f"`abstained` must be other grades than `classes`; both hold {quoted(both[0])}.")
+    return grades
 
 
 def _graded_by(
@@ -137,6 +167,6 @@ def _text(grade: Any) -> str:
 
 
 def _pair(classes: Sequence[Any]) -> tuple[Any, Any]:
-    if len(classes) != 2 or classes[0] == classes[1]:
+    if len({_text(each) for each in classes}) != 2 or len(classes) != 2:
         raise ValueError(f"`classes` must be the grades of wrong and of right answers, not {quoted(list(classes))}.")
     return classes[0], classes[1]

@@ -53,9 +53,45 @@ def test_questions_that_do_not_match_are_refused_or_counted():
 def test_one_model_and_repeated_questions_are_refused():
     with pytest.raises(ValueError, match="at least two models"):
         bc.read.matched({"a": A})
-    twice = bc.read.Answers([1, 0, 1], [0.9, 0.8, 0.6], question=["x", "y", "x"])
-    with pytest.raises(ValueError, match=r"1 of 3 answers of 'b' .* first to question 'x'"):
-        bc.read.matched({"a": A, "b": twice})
+    with pytest.raises(ValueError, match=r"1 of 3 answers .* first question 'x' of model 'model': at indexes 0 and 2"):
+        bc.read.Answers([1, 0, 1], [0.9, 0.8, 0.6], question=["x", "y", "x"])
+    with pytest.raises(ValueError, match=r"`subject` .* 1 of 2 values .* first at index 1"):
+        bc.read.Answers([1, 0], [0.9, 0.8], subject=["x", None])
+
+
+def test_clusters_and_subjects_of_models_must_agree():
+    a, b = (
+        bc.read.Answers([1, 0], [0.9, 0.8], question=["x", "y"], subject=["s", each], cluster=["c", each])
+        for each in ("s", "t")
+    )
+    with pytest.raises(
+        ValueError, match=r"the cluster of 1 of 2 answers differs .* question 'y', which is 's' and 't'"
+    ):
+        bc.read.matched({"a": a, "b": b})
+    a, b = (bc.read.Answers([1, 0], [0.9, 0.8], question=["x", "y"], subject=["s", each]) for each in ("s", "t"))
+    with pytest.raises(ValueError, match=r"the subject of 1 of 2 .* question 'y', which is 's' and 't'"):
+        bc.read.matched({"a": a, "b": b}, by="subject")
+    assert "by" not in bc.read.matched({"a": a, "b": b})
+
+
+def test_a_list_of_answers_is_named_by_its_models():
+    a, b = (bc.read.Answers([1, 0], [0.9, 0.8], question=["x", "y"], model=[name, name]) for name in "ab")
+    assert list(bc.read.matched([a, b])["y_prob"]) == ["a", "b"]
+    with pytest.raises(ValueError, match=r"different names of models; they are \['a', 'a'\]\. Pass a dict"):
+        bc.read.matched([a, a])
+    for wrong in ([a, 1], {"a": a, "b": 1}, 1):
+        with pytest.raises(TypeError, match=r"it holds int"):
+            bc.read.matched(wrong)
+
+
+def test_confidences_keep_their_type():
+    """A number of single precision is in the bin in which `evaluate` puts it."""
+    p = np.full(20, 0.7, dtype=np.float32)
+    answers = bc.read.Answers(np.arange(20) % 2, p)
+    assert answers.confidence.dtype == np.float32
+    ours = bc.evaluate(**answers.rows(), bins=10, rng=1).counts.n
+    assert ours.tolist() == bc.evaluate(np.arange(20) % 2, p, bins=10, target="confidence", rng=1).counts.n.tolist()
+    assert bc.read.Answers([1], [1]).confidence.dtype == np.float64
 
 
 def test_epochs_are_part_of_the_key():
@@ -68,7 +104,47 @@ def test_epochs_are_part_of_the_key():
     assert rows["cluster"].tolist() == ["x", "x"]
 
 
-@pytest.mark.parametrize("correct", [["C", "I"], [1, 2], [0.5, 1], [None, True], [np.nan, 1.0]])
-def test_what_is_neither_true_nor_false_is_refused(correct):
-    with pytest.raises(ValueError, match=r"`correct` must be true or false, or 1 or 0; . of 2 values are not, first"):
+@pytest.mark.parametrize(
+    ("correct", "n", "i"),
+    [(["C", "I"], 2, 0), ([1, 2], 1, 1), ([0.5, 1], 1, 0), ([True, None], 1, 1), ([np.nan, 1.0], 1, 0)],
+)
+def test_what_is_neither_true_nor_false_is_refused(correct, n, i):
+    with pytest.raises(ValueError, match=rf"true or false, or 1 or 0; {n} of 2 values are not, first .* at index {i}"):
         bc.read.Answers(correct, [0.9, 0.8])
+
+
+EVALUATED, COMPARED = (
+    "`bayescal.evaluate(**answers.rows())`",
+    "`bayescal.compare(**bayescal.read.matched({'a': answers, ",
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: bc.evaluate(A), EVALUATED),
+        (lambda: bc.evaluate(A, A), EVALUATED),
+        (lambda: bc.plot(A), EVALUATED),
+        (lambda: bc.compare(A, B), COMPARED),
+        (lambda: bc.compare({"a": A, "b": B}), COMPARED),
+        (lambda: A.evaluate(), EVALUATED),
+        (lambda: A.ece, EVALUATED),
+        (lambda: A.compare(B), COMPARED),
+        (lambda: A.to_frame(), "`pandas.DataFrame({'question': answers.question, 'correct': answers.correct})`"),
+        (lambda: A.corect, "Did you mean 'correct'"),
+        (lambda: bc.read.inspect("x", score="match"), "Here it is called 'scorer'"),
+        (lambda: bc.read.inspect("x", correct="match"), "Here it is called 'scorer'"),
+        (lambda: bc.read.lm_eval("x", metric="acc"), "Here it is called 'score'"),
+        (lambda: bc.read.lm_eval("x", by="doc.topic"), "Here it is called 'subject'"),
+        (lambda: bc.read.lm_eval("x", filter="strict"), "Here it is called 'filter_name'"),
+        (lambda: bc.read.json_lines("x", score="a", confidence="b"), "Here it is called 'correct'"),
+        (lambda: bc.read.json_lines("x", correct="a", prob="b"), "Here it is called 'confidence'"),
+        (lambda: bc.read.json_lines("x", correct="a", confidence="b", key="c"), "Here it is called 'question'"),
+        (lambda: bc.read.matched([A, B], subject="x"), "Here it is called 'by'"),
+        (lambda: bc.read.matched([A, B], abstain="drop"), "Here it is called 'unmatched'"),
+    ],
+)
+def test_first_guesses_lead_to_what_there_is(call, said):
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        call()
+    assert said in str(caught.value)

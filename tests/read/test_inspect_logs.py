@@ -129,6 +129,114 @@ def test_epochs_are_clusters_and_models_are_compared():
     assert comparison["mockllm/small"].plug_in == pytest.approx(again.plug_in, abs=1e-12)
 
 
+def test_other_questions_of_the_same_number_are_not_matched(tmp_path):
+    """Data sets without ids that were shuffled differently number their samples alike."""
+    wanted = {"scorer": "match", "confidence": "metadata.said"}
+    here = bc.read.inspect(LOGS / "inspect_json" / "1-capitals.json", **wanted)
+
+    def other(**change):
+        return bc.read.inspect(
+            changed(tmp_path, lambda each: each.update(change) if each["id"] == 3 else None), **wanted
+        )
+
+    for change in ({"input": "sums 1?"}, {"target": "word4"}):
+        with pytest.raises(
+            ValueError, match=r"content of 2 of 12 .* 'a' and 'b', first of question 'capitals/3'\. Samp"
+        ):
+            bc.read.matched({"a": here, "b": other(**change)})
+    wanted |= {"scorer": "graded", "abstain": "drop"}  # samples without an answer are left out of one log only
+    of_all = bc.read.inspect(LOGS / "inspect_json" / "1-capitals.json", **wanted | {"abstain": "wrong"})
+    with pytest.warns(UserWarning, match="left out"):
+        bc.read.matched({"a": of_all, "b": other()}, unmatched="drop")
+    wanted["scorer"] = "match"
+    with_choices = [
+        other(input=[{"id": name, "role": "user", "content": "?"}], choices=choices, target=target)
+        for name, choices, target in (("u", ["x", "y"], "A"), ("v", ["y", "x"], "B"))
+    ]
+    rows = bc.read.matched(dict(zip("ab", with_choices, strict=True)))  # messages have new ids, choices another order
+    assert len(rows["y_true"]["a"]) == 12
+
+
+def test_names_with_dots_and_numbers_as_text(tmp_path):
+    def dotted(sample):
+        sample["scores"] = {"pkg.match": {"value": {"a": "C", "b.c": "I"}, "metadata": {"p.q": 0.5}}}
+        sample["id"] = str(sample["id"] - 1) if sample["id"] % 2 else sample["id"]
+
+    path = changed(tmp_path, dotted)
+    for key, right in (("a", 1.0), ("b.c", 0.0)):
+        answers = bc.read.inspect(path, scorer=f"pkg.match.{key}", confidence="scores.pkg.match.metadata.p.q")
+        assert answers.accuracy == right
+    assert set(answers.question.tolist()) == {f"capitals/{i}" for i in (0, 2, 4, '"0"', '"2"', '"4"')}
+
+
+def test_clusters_lie_within_tasks():
+    wanted = {"scorer": "match", "confidence": "metadata.said", "cluster": "epoch"}
+    answers = bc.read.inspect(LOGS / "inspect_json", **wanted)
+    assert sorted(set(answers.cluster.tolist())) == ["capitals/1", "capitals/2", "sums/1", "sums/2"]
+    with pytest.raises(
+        ValueError, match=r"`cluster` must be in every sample; sample 0 in '1-capitals\.json' has no 'x\.y'"
+    ):
+        bc.read.inspect(LOGS / "inspect_json", **wanted | {"cluster": "x.y"})
+
+
+def test_files_beside_the_logs_of_a_folder(tmp_path):
+    log = documents()[0]
+    (tmp_path / "eval-set.json").write_text(json.dumps({"eval_set_id": "a", "tasks": []}))
+    (tmp_path / "logs.json").write_text(json.dumps({"log.json": {k: v for k, v in log.items() if k != "samples"}}))
+    wanted = {"scorer": "match", "confidence": "metadata.said"}
+    with pytest.raises(ValueError, match=r"no log of Inspect; its files are others: \['eval-set.json', 'logs.json'\]"):
+        bc.read.inspect(tmp_path, **wanted)
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    assert len(bc.read.inspect(tmp_path, **wanted)) == len(bc.read.inspect(tmp_path / "*.json", **wanted)) == 12
+    with pytest.raises(ValueError, match=r"'logs\.json' is not a log of Inspect"):
+        bc.read.inspect([tmp_path, tmp_path / "logs.json"], **wanted)
+
+
+def test_a_task_with_several_arguments_is_several(tmp_path):
+    log = documents()[0]
+    for level in (1, 2):
+        log["eval"]["task_args"] = {"level": level, "a": "x"}
+        (tmp_path / f"{level}.json").write_text(json.dumps(log))
+    wanted = {"scorer": "match", "confidence": "metadata.said"}
+    answers = bc.read.inspect(tmp_path, **wanted)
+    assert answers.subjects == ("capitals(a='x', level=1)", "capitals(a='x', level=2)")
+    assert len(set(answers.question.tolist())) == 12
+    assert bc.read.inspect(tmp_path / "1.json", **wanted).subjects == ("capitals",)
+
+
+def test_what_a_path_without_confidences_leads_to():
+    for path, said in {
+        "certainty": "Paths begin with metadata, scores or are 'output.completion'",
+        "metadata.sad": r"The keys at 'metadata' are \['said'\]",
+        "target": "The first sample holds 'word0'",
+    }.items():
+        with pytest.raises(ValueError, match=said):
+            bc.read.inspect(LOGS / "inspect_json", scorer="match", confidence=path)
+
+
+def test_a_score_that_is_a_confidence():
+    with pytest.raises(ValueError, match="belongs to `confidence`"):
+        bc.read.inspect(LOGS / "inspect_json", scorer="certainty", confidence="metadata.said")
+
+
+def test_texts_that_state_no_confidence_are_shown(tmp_path):
+    path = changed(tmp_path, lambda each: each["metadata"].update(said="low") if each["id"] == 1 else None)
+    wanted = {"scorer": "match", "confidence": "metadata.said"}
+    words = r"2 have no confidence \(first question 'capitals/1'; the first text without a number is 'low'\)"
+    with pytest.raises(ValueError, match=words):
+        bc.read.inspect(path, **wanted)
+    (remark,) = bc.read.inspect(path, **wanted, abstain="drop").remarks
+    assert "is 'low'" in remark
+
+
+@pytest.mark.parametrize("values", [[0.9, 28.0], [3.0, 10.0]])
+def test_other_numbers_are_not_called_percentages(tmp_path, values):
+    path = changed(tmp_path, lambda each: each["metadata"].update(said=values[each["id"] % 2]))
+    with pytest.raises(ValueError, match=r"confidences must lie in \[0, 1\]") as caught:
+        bc.read.inspect(path, scorer="match", confidence="metadata.said")
+    assert "Percentages" not in str(caught.value)
+
+
 def test_percentages_must_be_stated(tmp_path):
     path = changed(tmp_path, lambda sample: sample["metadata"].update(said=100 * sample["metadata"]["said"]))
     wanted = {"scorer": "match", "confidence": "metadata.said"}
