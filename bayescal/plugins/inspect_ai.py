@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
+from bayescal._meant import attributes
 from bayescal._packages import require
 from bayescal.evaluate import evaluate
 from bayescal.read.answers import settled
@@ -18,6 +19,7 @@ except ModuleNotFoundError:
     raise
 
 __all__ = ["calibration"]
+__getattr__ = attributes(__name__, __all__)
 #: Names of the values that describe the posterior.
 POSTERIOR = ("ece", "ece_low", "ece_high", "ece_if_calibrated", "p_calibrated")
 

@@ -31,17 +31,19 @@ from typing import Any, cast
 import numpy as np
 
 from bayescal._invalid import quoted
-from bayescal._meant import public
+from bayescal._meant import attributes, public
 from bayescal.evaluate import evaluate
 from bayescal.results.evaluation import Evaluation
 
 __all__ = ["calibration", "ece", "ece_high", "ece_if_calibrated", "ece_low", "process_results"]
+__getattr__ = attributes(__name__, __all__)
 
 #: Keys of documents with the right choice.
 GOLD = ("gold", "label", "answer", "target", "answerKey")
 #: The number that lm_eval writes if the right choice is none of the choices; it counts as a wrong answer there.
 NO_CHOICE = -100
-FEW = "at least two choices"
+#: The rule that questions with fewer choices violate.
+CHOICES = "at least two choices"
 
 #: Correctness and confidence.
 Row = tuple[float, float]
@@ -279,7 +281,7 @@ def _row(gold: Any, values: Any) -> Row | str:
 def _of_logarithms(gold: Any, values: Any) -> Row | str:
     logs = np.asarray(values, dtype=float)
     if logs.size < 2:
-        return FEW
+        return CHOICES
     top = logs.max()
     if not -np.inf < top <= 0:  # also if one is NaN
         return (
@@ -294,7 +296,7 @@ def _of_choices(gold: Any, probabilities: Any) -> Row | str:
     """Return the row of the most probable choice."""
     right, n = np.atleast_1d(gold), probabilities.size
     if probabilities.ndim != 1 or n < 2:
-        return FEW
+        return CHOICES
     if not right.size or not np.isin(right, [*range(n), NO_CHOICE]).all():
         return "the number of the right choice, from 0"
     top = int(probabilities.argmax())

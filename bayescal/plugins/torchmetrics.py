@@ -10,7 +10,7 @@ import numpy as np
 
 from bayescal import _checks, _rules
 from bayescal._invalid import Finding, InvalidRows
-from bayescal._meant import public
+from bayescal._meant import attributes, public
 from bayescal._packages import require
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS
 from bayescal.data.columns import EVENT
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["CalibrationPosterior"]
+__getattr__ = attributes(__name__, __all__)
 
 #: The target of `evaluate` for each task.
 TASKS = {"binary": "event", "multiclass": "top-label"}
