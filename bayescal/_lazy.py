@@ -10,6 +10,8 @@ import lazy_loader
 PACKAGE = __name__.partition(".")[0]
 #: Public modules of the package: its folders that have a stub.
 MODULES = tuple(sorted(stub.parent.name for stub in Path(__file__).parent.glob("*/__init__.pyi")))
+#: Adapters for other programs.
+PLUGINS = tuple(sorted(file.stem for file in Path(__file__).parent.glob("plugins/[a-z]*.py")))
 
 
 def public_names(module: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:

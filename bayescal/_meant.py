@@ -216,6 +216,7 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
         return elsewhere
     names = {each: f"{module}.{each}" for each in listed}
     if module == _lazy.PACKAGE:
+        names = {each: f"{module}.plugins.{each}" for each in _lazy.PLUGINS} | names
         names = {each: _lazy.written(each) for each in _lazy.former_names()} | names
     # a verb of another topic is no misspelled function of this one
     similar = _checks.nearest(name, names) if module == _lazy.PACKAGE else get_close_matches(name, names, cutoff=0.7)
@@ -223,7 +224,17 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     if near:
         return f" Did you mean {' or '.join(f'`{each}`' for each in dict.fromkeys(near))}?"
     functions = [f"`{names[each]}`" for each in listed if each.islower()]
-    return "" if module == _lazy.PACKAGE else f" Its functions are {', '.join(functions)}."
+    return "" if module == _lazy.PACKAGE or not functions else f" Its functions are {', '.join(functions)}."
+
+
+def attributes(module: str, listed: Iterable[str]) -> Callable[[str], NoReturn]:
+    """Return the `__getattr__` of a module without a stub, whose public names are listed."""
+
+    def refuse(name: str) -> NoReturn:
+        hint = "" if name.startswith("_") else of_module(name, module, listed)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}.{hint}")
+
+    return refuse
 
 
 def _of_parts(result: Any, name: str) -> str:

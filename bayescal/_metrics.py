@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from numbers import Real
 from typing import Any, NamedTuple
@@ -27,6 +27,24 @@ class Table(NamedTuple):
     rows: Iterable[Mapping[str, Any]]
     keys: Sequence[str] = ()
     quantity: str = ""
+
+
+def require_options(prob: Any, options: Collection[str], parameters: Collection[str]) -> None:
+    """Raise TypeError about arguments that `metrics` has in another form; `parameters` are those of the table."""
+    if isinstance(prob, str | list | tuple):
+        one = prob if isinstance(prob, str) else prob[0] if prob else "ece"
+        forms = {"estimands": [one] if isinstance(prob, str) else prob, "estimand": one}
+        hints = [
+            f" Estimands are `metrics({name}={quoted(form)})`." for name, form in forms.items() if name in parameters
+        ]
+        raise TypeError(f"`prob` must be a number in (0, 1), not {quoted(prob)}.{''.join(hints)}")
+    if "estimands" in options and "estimand" in parameters:
+        raise TypeError("`metrics` of this result takes one estimand at a time, as `estimand='ece'`: call it for each.")
+    if "prefix" in options:
+        raise TypeError(
+            "`metrics` takes no 'prefix'. Names get one by "
+            "`{f'val/{name}': value for name, value in result.metrics().items()}`."
+        )
 
 
 def flat(tables: Iterable[Table]) -> dict[str, float]:

@@ -277,7 +277,8 @@ class Presented:
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals.
         **options
-            Passed to `table`: ``estimands=`` of an `Evaluation`, ``estimand=`` of comparisons, groups and classes.
+            Passed to `table`: ``estimands=``, a list, of an `Evaluation`; ``estimand=``, one at a time, of comparisons,
+            groups and classes.
 
         Returns
         -------
@@ -328,11 +329,13 @@ class Presented:
         """
         from bayescal import _checks
 
+        table = getattr(type(self), "table", type(self).metrics)
+        _metrics.require_options(prob, options, signature(table).parameters)
         prob = _checks.fraction("prob", prob)
         if options:
             from bayescal._meant import known_keywords
 
-            known_keywords("metrics", options, getattr(type(self), "table", type(self).metrics))
+            known_keywords("metrics", options, table)
         return _metrics.flat(self._tables(prob, **options))
 
     def to_latex(

@@ -161,6 +161,14 @@ TABLE = (
           "bayescal.compare(**bayescal.read.matched({'a': answers, 'b': others}))", of="Answers"),
     Meant("dataframe df frame toframe todataframe topandas todf asdataframe tocsv", "The columns are arrays, as in", (),
           "pandas.DataFrame({'question': answers.question, 'correct': answers.correct})", of="Answers"),
+    # --- scorers for scikit-learn
+    Meant("sampleweight weights weight cluster", "Columns of rows are metadata, as in "
+          "`make_scorer().set_score_request(sample_weight=True, cluster=True)`.", of="make_scorer"),
+    Meant("classes by pooling progress", "A scorer returns one number, for the classes of the estimator.",
+          of="make_scorer"),
+    Meant("logits responsemethod needsproba needsthreshold", "A scorer calls `predict_proba` of the estimator.",
+          of="make_scorer"),
+    Meant("greaterisbetter", "The sign follows from the estimand: a larger score is better.", of="make_scorer"),
     # --- bins
     Meant("bins nbins numbins binning strategy", "There are no bins to choose; counts are evaluated by",
           (), "bayescal.cumulative.difference.from_counts(counts)", of="cumulative.difference"),

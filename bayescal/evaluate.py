@@ -122,7 +122,7 @@ def evaluate(
         Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1. By default the names of the
         columns of a data frame, otherwise 0..K-1.
     logits : bool, default False
-        Whether `y_prob` holds logits instead of probabilities.
+        Whether `y_prob` holds logits instead of probabilities; logits of all types are converted to float64.
     progress : bool, optional
         Whether to show a progress bar for groups and classes, on standard error. By default it appears on a terminal
         after two seconds. True shows it at once; if standard error is not a terminal, it writes one line per tenth of

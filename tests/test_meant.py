@@ -408,7 +408,12 @@ def test_every_attribute_and_keyword_of_the_table_exists():
             if _meant._head(keyword) not in (taken | attributes if not function else parameters(CALLABLES[function])):
                 missing.append((meant.says, code))
         for owner in meant.of.split():
-            if owner not in FUNCTIONS and owner.partition(".")[0] not in {"bayescal", *CLASSES, *MODULES}:
+            if owner not in FUNCTIONS and owner.partition(".")[0] not in {
+                "bayescal",
+                "make_scorer",
+                *CLASSES,
+                *MODULES,
+            }:
                 missing.append((meant.says, owner))
     assert missing == []
 

@@ -57,6 +57,29 @@ def test_quantities_and_the_probability_of_intervals_are_chosen_as_for_the_table
         ev.metrics(estimand="ece")
 
 
+@pytest.mark.parametrize(
+    ("options", "of_one", "of_several"),
+    [
+        ({"estimands": ["ece", "auc"]}, "", "takes one estimand at a time, as `estimand='ece'`"),
+        ({"estimand": ["ece", "auc"]}, "Here it is called 'estimands'", "not list. Pass one at a time"),
+        ({"prob": ["auc"]}, "Estimands are `metrics(estimands=['auc'])`", "Estimands are `metrics(estimand='auc')`"),
+        ({"prob": "auc"}, "Estimands are `metrics(estimands=['auc'])`", "Estimands are `metrics(estimand='auc')`"),
+        ({"prefix": "val/"}, "Names get one by", "Names get one by"),
+    ],
+)
+def test_errors_say_how_each_result_takes_estimands(options, of_one, of_several):
+    for result, said in (
+        (bc.evaluate(Y, P, **FAST), of_one),
+        (bc.evaluate(Y, P, by=GROUP, **FAST), of_several),
+        (bc.compare(Y, {"a": P, "b": P**2}, **FAST), of_several),
+    ):
+        if not said:
+            assert {"ece", "auc"} <= set(result.metrics(**options))
+            continue
+        with pytest.raises(TypeError, match=re.escape(said)):
+            result.metrics(**options)
+
+
 def test_missing_numbers_have_no_name():
     ev = bc.evaluate(Y, P, model="dirichlet", **FAST)
     numbers = ev.metrics(estimands=["ece", "brier_score"])

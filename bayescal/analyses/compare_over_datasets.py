@@ -173,7 +173,8 @@ def _comparison(name: str, data_set: Any, arguments: dict[str, Any]) -> Comparis
     if isinstance(data_set, Comparison):
         return data_set
     if isinstance(data_set, ClassifierRows):
-        return data_set.compare(**arguments)
+        with errors_of(f"data set {name!r}"):
+            return data_set.compare(**arguments)
     if not isinstance(data_set, tuple | list) or len(data_set) != 2:
         length = f" of length {len(data_set)}" if isinstance(data_set, tuple | list) else ""
         raise TypeError(

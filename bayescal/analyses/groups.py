@@ -22,7 +22,7 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.clusters import clusters_of, require_several_clusters
+from bayescal.stats.clusters import clusters_of, require_several_in_groups
 from bayescal.stats.contract import Counts, require_counts, total_of
 
 #: Ways of pooling, and the default.
@@ -159,6 +159,8 @@ def evaluate_groups(
             f"bins for each group are {size:.3g} numbers, and at most {MOST_DRAWN:g} fit into memory. If groups are "
             "values of a measurement, cut it into ranges; if so many groups are intended, use fewer draws."
         )
+    counts = list(counts)
+    require_several_in_groups(dict(zip(labels, counts, strict=True)))
     rng = _checks.generator(rng)
     arguments = {"draws": draws, **arguments}
     # first, with the same generator: all rows give the same numbers with and without groups
@@ -168,12 +170,11 @@ def evaluate_groups(
         compiled, groups = compiled_form_pays(len(labels)), {}
         with bar(len(labels), "Evaluating groups", progress) as advance:
             for label, of_label, seed in zip(labels, counts, seeds, strict=True):
-                require_several_clusters(of_label, f"group {label!r}: ")
                 groups[label] = evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
                 advance()
     else:
         for_groups = _checks.generator(seeds[0])
-        groups, seed = evaluate_pooled(labels, list(counts), whole, pooling=pooling, rng=for_groups, progress=progress)
+        groups, seed = evaluate_pooled(labels, counts, whole, pooling=pooling, rng=for_groups, progress=progress)
         seeds = [seed] * len(labels)
     return GroupedEvaluation(
         groups=groups,

@@ -206,7 +206,7 @@ def strings_need_classes(name: str, labels: Array, example: str) -> str:
 
 
 def sigmoid(name: str, logit: Array) -> Array:
-    """Convert log odds to probabilities of one event."""
+    """Convert log odds of any type to probabilities of one event in float64."""
     from scipy.special import expit
 
     values = numbers(name, logit)
@@ -217,11 +217,11 @@ def sigmoid(name: str, logit: Array) -> Array:
         )
         _rules.FINITE.refuse(name, ~np.isfinite(values), values, hint=hint)
     _checks.finite(name, values)
-    return np.asarray(expit(values))
+    return np.asarray(expit(values.astype(np.float64, copy=False)))
 
 
 def softmax(name: str, logit: Array) -> Array:
-    """Convert logits to probabilities of all classes."""
+    """Convert logits of any type to probabilities of all classes in float64."""
     from scipy.special import softmax
 
     values = numbers(name, logit)
@@ -236,7 +236,7 @@ def softmax(name: str, logit: Array) -> Array:
         raise ValueError(
             f"`{name}` must hold logits; its rows lie in [0, 1] and sum to 1, as probabilities do. Drop `logits=True`."
         )
-    return np.asarray(softmax(values, axis=1))
+    return np.asarray(softmax(values.astype(np.float64, copy=False), axis=1))
 
 
 def weight_column(weights: Any, length: int, partner: str) -> Array | None:

@@ -161,7 +161,7 @@ class Predictions:
         classes : sequence, optional
             The label of each column, in the order of the columns; for ``event`` the two labels (for 0, for 1).
         logits : bool, default False
-            Whether `y_prob` holds logits: a sigmoid (column) or softmax (matrix) is applied.
+            Whether `y_prob` holds logits: a sigmoid (column) or softmax (matrix) is applied, in float64.
         weights : array-like, optional
             Importance weights >= 0, one per row.
 

@@ -232,6 +232,7 @@ def as_estimand(quantity: EstimandLike) -> Estimand:
     if not callable(quantity):
         raise TypeError(
             f"`estimand` must be a name, an Estimand or a function of BinDraws, not {type(quantity).__name__}."
+            f"{' Pass one at a time.' if isinstance(quantity, list | tuple) else ''}"
         )
     for known in registered().values():
         if known.function is quantity:

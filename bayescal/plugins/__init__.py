@@ -3,10 +3,11 @@
 Each module is imported when it is first used, as in ``bayescal.plugins.sklearn``.
 """
 
-from pathlib import Path as _Path
 from types import ModuleType as _ModuleType
 
-__all__ = sorted(file.stem for file in _Path(__file__).parent.glob("[a-z]*.py"))
+from bayescal._lazy import PLUGINS as _PLUGINS
+
+__all__ = list(_PLUGINS)
 
 
 def __getattr__(name: str) -> _ModuleType:

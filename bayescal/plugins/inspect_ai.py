@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
+from bayescal._meant import attributes
 from bayescal._packages import require
 from bayescal.evaluate import evaluate
 from bayescal.read.answers import settled
@@ -18,6 +19,7 @@ except ModuleNotFoundError:
     raise
 
 __all__ = ["calibration"]
+__getattr__ = attributes(__name__, __all__)
 #: Names of the values that describe the posterior.
 POSTERIOR = ("ece", "ece_low", "ece_high", "ece_if_calibrated", "p_calibrated")
 
@@ -58,7 +60,9 @@ def calibration(
     -------
     callable
         A function of scores that returns ``ece``, ``ece_low`` and ``ece_high`` (posterior mean, 95 % credible
-        interval), ``ece_if_calibrated``, ``p_calibrated``, ``n_answers`` and ``missing``.
+        interval), ``ece_if_calibrated``, ``p_calibrated``, ``n_answers`` and ``missing``. The first five are NaN if no
+        answer is left, or if all answers are those of one sample in several epochs, which do not show how samples
+        differ.
 
     Raises
     ------
@@ -98,9 +102,12 @@ def calibration(
             columns.setdefault("epoch", []).append(seen[each])
         constant = {"subject": "all", "model": "model"}
         answers = settled(columns | {name: [value] * len(scores) for name, value in constant.items()}, abstain, ["log"])
-        ev: Any = evaluate(**answers.rows(by=None), bins=bins, rng=1)
-        values = (ev.ece.mean(), *ev.ece.interval(), ev.null.mean(), ev.p_calibrated, len(answers), sum(missing))
-        return dict(zip((*POSTERIOR, "n_answers", "missing"), map(float, values), strict=True))
+        values: Sequence[float] = [math.nan] * len(POSTERIOR)
+        if len(answers) == 1 or len(set(answers.cluster.tolist())) > 1:
+            ev: Any = evaluate(**answers.rows(by=None), bins=bins, rng=1)
+            values = (ev.ece.mean(), *ev.ece.interval(), ev.null.mean(), ev.p_calibrated)
+        numbers = (*values, len(answers), sum(missing))
+        return dict(zip((*POSTERIOR, "n_answers", "missing"), map(float, numbers), strict=True))
 
     return calibration_of
 

@@ -25,20 +25,28 @@ The ECE with its interval, beside the accuracy, for documents that hold the numb
 The evaluation is ``bayescal.evaluate(right, confidence, target="confidence", rng=1)``: 15 bins of equal width.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from bayescal._invalid import quoted
-from bayescal._meant import public
+from bayescal._meant import attributes, public
 from bayescal.evaluate import evaluate
 from bayescal.results.evaluation import Evaluation
 
 __all__ = ["calibration", "ece", "ece_high", "ece_if_calibrated", "ece_low", "process_results"]
+__getattr__ = attributes(__name__, __all__)
 
 #: Keys of documents with the right choice.
 GOLD = ("gold", "label", "answer", "target", "answerKey")
+#: The number that lm_eval writes if the right choice is none of the choices; it counts as a wrong answer there.
+NO_CHOICE = -100
+#: The rule that questions with fewer choices violate.
+CHOICES = "at least two choices"
+
+#: Correctness and confidence.
+Row = tuple[float, float]
 
 
 @public
@@ -61,7 +69,8 @@ def calibration(gold: int | Sequence[int], log_likelihoods: Any) -> dict[str, An
     Raises
     ------
     ValueError
-        If there are fewer than two choices, or a log-likelihood is NaN.
+        If there are fewer than two choices, a log-likelihood is NaN or positive, all are minus infinity, or `gold`
+        is not the number of a choice; -100, which lm-evaluation-harness writes if no choice is right, is accepted.
 
     Examples
     --------
@@ -69,7 +78,7 @@ def calibration(gold: int | Sequence[int], log_likelihoods: Any) -> dict[str, An
     >>> calibration(1, [-2.0, -1.0])["ece"]
     (1.0, 0.731...)
     """
-    right, confidence = _of_logarithms(gold, np.asarray(log_likelihoods, dtype=float))
+    ((right, confidence),) = _rows([(gold, log_likelihoods)], _of_logarithms)
     return {"acc": right, **dict.fromkeys(("ece", "ece_low", "ece_high", "ece_if_calibrated"), (right, confidence))}
 
 
@@ -93,7 +102,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     Raises
     ------
     ValueError
-        If none or several of these keys hold the right choice.
+        If none or several of these keys hold the right choice, or as for `calibration`.
 
     Examples
     --------
@@ -131,8 +140,8 @@ def ece(items: Iterable[Any]) -> float:
     Raises
     ------
     ValueError
-        If `items` is empty, or a question has fewer than two choices, a positive log-likelihood, or probabilities that
-        do not sum to 1.
+        If `items` is empty, a correctness is not 0 or 1, a confidence is outside [0, 1], probabilities do not sum to
+        1, or as for `calibration`.
 
     Examples
     --------
@@ -234,32 +243,64 @@ def ece_if_calibrated(items: Iterable[Any]) -> float:
 
 
 def _evaluation(items: Iterable[Any]) -> Evaluation:
-    rows = [_row(*each) for each in items]
-    if not rows:
+    right, confidence = zip(*_rows(items, _row), strict=True)
+    return cast(Evaluation, evaluate(np.array(right), np.array(confidence), target="confidence", rng=1))
+
+
+def _rows(items: Iterable[Any], read: Callable[[Any, Any], Row | str]) -> list[Row]:
+    """Return correctness and confidence of each question; `read` returns the rule if its values violate one."""
+    items = list(items)
+    if not items:
         raise ValueError("`items` must hold at least one question; it is empty.")
-    right, confidence = zip(*rows, strict=True)
-    return cast(Evaluation, evaluate(np.array(right, dtype=bool), np.array(confidence), target="confidence", rng=1))
+    rows: list[Row | str] = []
+    for each in items:
+        try:
+            rows.append(read(*each))
+        except (TypeError, ValueError):
+            rows.append("two parts, which are numbers or lists of numbers")
+    if rules := [row for row in rows if isinstance(row, str)]:
+        i, count = rows.index(rules[0]), rules.count(rules[0])
+        raise ValueError(
+            f"a question must have {rules[0]}; {count} of {len(rows)} {'does' if count == 1 else 'do'} not, first at "
+            f"index {i}: {quoted(items[i])}."
+        )
+    return cast(list[Row], rows)
 
 
-def _row(gold: Any, values: Any) -> tuple[float, float]:
-    """Return correctness and confidence of one question."""
+def _row(gold: Any, values: Any) -> Row | str:
     if np.ndim(values) == 0:
-        return float(gold), float(values)
+        right, confidence = float(gold), float(values)
+        valid = right in (0, 1) and 0 <= confidence <= 1
+        return (right, confidence) if valid else "a correctness of 0 or 1, and a confidence in [0, 1]"
     numbers = np.asarray(values, dtype=float)
     if (numbers >= 0).all() and abs(numbers.sum() - 1) < 1e-4:
-        top = int(numbers.argmax())
-        return float(top in np.atleast_1d(gold)), float(numbers[top])
+        return _of_choices(gold, numbers)
     return _of_logarithms(gold, numbers)
 
 
-def _of_logarithms(gold: Any, logs: Any) -> tuple[float, float]:
-    if len(logs) < 2 or np.isnan(logs).any() or logs.max() > 0:
-        raise ValueError(
-            "a question must have the log-likelihoods of at least two choices, which are at most 0, or probabilities "
-            f"that sum to 1; one has {quoted(logs.tolist())}."
+def _of_logarithms(gold: Any, values: Any) -> Row | str:
+    logs = np.asarray(values, dtype=float)
+    if logs.size < 2:
+        return CHOICES
+    top = logs.max()
+    if not -np.inf < top <= 0:  # also if one is NaN
+        return (
+            "log-likelihoods that are at most 0, with one that is finite; `items` may also hold probabilities that sum "
+            "to 1"
         )
-    top = int(logs.argmax())
-    return float(top in np.atleast_1d(gold)), float(1 / np.exp(logs - logs[top]).sum())
+    likelihoods = np.exp(logs - top)
+    return _of_choices(gold, likelihoods / likelihoods.sum())
+
+
+def _of_choices(gold: Any, probabilities: Any) -> Row | str:
+    """Return the row of the most probable choice."""
+    right, n = np.atleast_1d(gold), probabilities.size
+    if probabilities.ndim != 1 or n < 2:
+        return CHOICES
+    if not right.size or not np.isin(right, [*range(n), NO_CHOICE]).all():
+        return "the number of the right choice, from 0"
+    top = int(probabilities.argmax())
+    return float(top in right), float(probabilities[top])
 
 
 def _number(value: Any, n: int) -> int | None:

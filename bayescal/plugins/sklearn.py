@@ -1,13 +1,16 @@
 """Scorers for scikit-learn: errors of calibration and proper scores, from the probabilities of an estimator."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
-from bayescal import _packages
+from bayescal import _checks, _packages
 from bayescal._invalid import quoted
-from bayescal._meant import public
+from bayescal._meant import attributes, public, unknown_keyword
+from bayescal.data.columns import class_numbers
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.evaluate import evaluate
 from bayescal.scores.multiclass import multiclass_brier, multiclass_log
@@ -23,8 +26,11 @@ __all__ = [
     "neg_l2_error_scorer",
     "neg_log_scorer",
 ]
+__getattr__ = attributes(__name__, __all__)
 #: Scores of a whole matrix of probabilities.
 _OF_MATRIX = {"brier_score": multiclass_brier, "log_score": multiclass_log}
+#: Arguments of `evaluate` that a scorer has from the rows, the metadata or the estimator.
+_NO_OPTIONS = ("sample_weight", "weights", "cluster", "by", "pooling", "classes", "logits", "progress")
 
 
 @public
@@ -72,12 +78,15 @@ def calibration_loss(
     float
         The posterior mean, its negative if larger values are better, or that of the absolute value if the value
         nearest zero is best. ``brier_score`` and ``log_score`` of a matrix are those of all classes, as in
-        `scores.multiclass_brier` and `scores.multiclass_log`, if no target is given.
+        `scores.multiclass_brier` and `scores.multiclass_log`, if no target is given. ``auc`` of a matrix needs a
+        target: with ``top-label`` it is the AUC of the confidence, for right against wrong predictions.
 
     Raises
     ------
     ValueError, TypeError
-        As for `evaluate`, if the estimand has no better direction, or if `y_true` does not contain `pos_label`.
+        As for `evaluate`; if the estimand has no better direction; if `pos_label` is given with a matrix, or is no
+        label of `y_true`; if the estimand of a matrix needs a target; or if rows in clusters have a posterior mean of
+        scores of all classes, whose effective number of rows is not known.
 
     Examples
     --------
@@ -86,6 +95,8 @@ def calibration_loss(
     0.136...
     """
     record, matrix = as_scalar(estimand), np.ndim(y_prob) == 2
+    if matrix:
+        _require_a_quantity(record.name, pos_label, options.get("target"))
     if pos_label is not None:
         labels = np.unique(np.asarray(y_true))
         if pos_label not in labels:
@@ -98,9 +109,8 @@ def calibration_loss(
         labels = np.unique(np.asarray(y_true))
         classes = labels.tolist() if len(labels) == (np.shape(y_prob)[1] if matrix else 2) else None
     columns = {"classes": classes, "weights": sample_weight}
-    if matrix and record.name in _OF_MATRIX and options.get("target") is None and cluster is None:
-        score = _OF_MATRIX[record.name](y_true, y_prob, **columns)
-        return float(score.observed if observed else score.mean)
+    if matrix and record.name in _OF_MATRIX and options.get("target") is None:
+        return _of_all_classes(record.name, y_true, y_prob, observed, cluster, columns)
     if not matrix and options.get("target") in ("top-label", "classwise"):
         y_prob = np.column_stack([1 - np.asarray(y_prob), y_prob])
     evaluation: Any = evaluate(y_true, y_prob, cluster=cluster, rng=rng, **columns, **options)
@@ -112,6 +122,35 @@ def calibration_loss(
     return float(record.badness(values).mean())
 
 
+def _require_a_quantity(name: str, pos_label: Any, target: str | None) -> None:
+    """Raise if a matrix has no such quantity, or several."""
+    if pos_label is not None:
+        raise ValueError(
+            "`pos_label` needs the probabilities of that class alone: pass one column of `y_prob`, and "
+            "`y_true == pos_label` if there are more than two labels."
+        )
+    if name == "auc" and target is None:
+        raise ValueError(
+            "`estimand='auc'` of several classes needs a target: pass `target='top-label'` for the AUC of the "
+            "confidence of right and wrong predictions, or choose one class with `pos_label`."
+        )
+
+
+def _of_all_classes(
+    name: str, y_true: Any, y_prob: Any, observed: bool, cluster: Any, columns: Mapping[str, Any]
+) -> float:
+    """Return a score of the whole matrix."""
+    if cluster is not None:
+        _checks.same_length(("y_true", "cluster"), (len(y_true), len(cluster)))
+        if not observed:
+            raise ValueError(
+                f"`cluster` is not used by the posterior of {quoted(name)} of all classes: pass `observed=True`, whose "
+                "mean over rows does not depend on clusters, or `target='top-label'`."
+            )
+    score = _OF_MATRIX[name](y_true, y_prob, **columns)
+    return float(score.observed if observed else score.mean)
+
+
 class _Scorer(_BaseScorer):
     """A scorer that knows the order of the classes of the estimator."""
 
@@ -119,10 +158,16 @@ class _Scorer(_BaseScorer):
         self._warn_overlap("Parameters of this scorer are also passed as metadata.", metadata)
         options = {**self._kwargs, **metadata}
         classes, positive = np.asarray(estimator.classes_).tolist(), options.pop("pos_label", None)
-        positive = classes[-1] if positive is None else positive
-        y_prob = method_caller(estimator, "predict_proba", X, pos_label=positive)
+        shown = classes[-1] if positive is None else positive
+        y_prob = method_caller(estimator, "predict_proba", X, pos_label=shown)
         if len(classes) == 2:
-            classes.sort(key=lambda label: label == positive)
+            classes.sort(key=lambda label: label == shown)
+        elif positive is not None:
+            (at,), y = (
+                class_numbers(name, np.asarray(labels), classes, "the classes of `estimator`")
+                for name, labels in (("pos_label", [positive]), ("y_true", y_true))
+            )
+            y_true, y_prob, classes = y == at, np.asarray(y_prob)[:, at], None
         return self._sign * calibration_loss(y_true, y_prob, classes=classes, **options)
 
 
@@ -140,7 +185,8 @@ def make_scorer(estimand: EstimandLike = "ece", *, observed: bool = False, rng: 
     rng : int, SeedSequence or Generator, default 0
         Seed of the draws. Candidates on the same rows have the same random numbers.
     **options
-        As for `calibration_loss`: ``target=``, ``bins=``, ``pos_label=`` and others.
+        As for `calibration_loss`: ``target=``, ``bins=``, ``pos_label=`` and others. They are tried on 100 rows here,
+        because ``cross_validate`` turns errors of scorers into NaN.
 
     Returns
     -------
@@ -151,11 +197,13 @@ def make_scorer(estimand: EstimandLike = "ece", *, observed: bool = False, rng: 
     Raises
     ------
     ValueError, TypeError
-        If there is no such estimand; when it is called, as for `calibration_loss`.
+        If there is no such estimand, an option is unknown or invalid, or the estimand is a scorer already. When it is
+        called, as for `calibration_loss`, or if `pos_label` is not a class of the estimator.
 
     Notes
     -----
-    Probabilities are matched with labels by ``estimator.classes_``. Of two classes, the event is the second one.
+    Probabilities are matched with labels by ``estimator.classes_``. Of two classes, the event is the second one. Of
+    more classes, `pos_label` chooses the event that this class occurs.
 
     Examples
     --------
@@ -167,16 +215,41 @@ def make_scorer(estimand: EstimandLike = "ece", *, observed: bool = False, rng: 
     >>> round(make_scorer("ece", bins=10)(classifier, X[1::2], y[1::2]), 2)
     -0.05
     """
+    if isinstance(estimand, _BaseScorer):
+        raise TypeError("`estimand` is a scorer already: pass it as `scoring=`.")
+    for word in options:
+        if word in _NO_OPTIONS:
+            raise unknown_keyword("make_scorer", word, ["estimand", "observed", "rng", "pos_label"])
+    scorer = _scorer(estimand, observed=observed, rng=rng, **options)
+    if options or rng != 0 or not isinstance(estimand, str):
+        _try(**scorer._kwargs)
+    return scorer
+
+
+def _scorer(estimand: EstimandLike, *, observed: bool = False, rng: Any = 0, **options: Any) -> _Scorer:
     as_scalar(estimand)
     named = {"estimand": estimand, "observed": observed, "rng": rng, **options}
     return _Scorer(calibration_loss, -1, named, "predict_proba")
 
 
+def _try(pos_label: Any = None, **options: Any) -> None:
+    """Raise the error of options that are valid neither for two classes nor for more."""
+    confidence, problems = (np.arange(100) + 0.5) / 100, []
+    for y_prob in (confidence, np.column_stack([confidence, 1 - confidence, 0 * confidence])):
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                calibration_loss(np.arange(100) % 2, y_prob, **deepcopy(options))
+            return
+        except (TypeError, ValueError) as problem:
+            problems.append(problem)
+    raise problems[0]
+
+
 #: Negative posterior mean of the ECE.
-neg_ece_scorer = make_scorer("ece")
+neg_ece_scorer = _scorer("ece")
 #: Negative posterior mean of the root mean square calibration error of the bins.
-neg_l2_error_scorer = make_scorer("l2_error")
+neg_l2_error_scorer = _scorer("l2_error")
 #: Negative observed Brier score: of the event, or the sum over all classes.
-neg_brier_scorer = make_scorer("brier_score", observed=True)
+neg_brier_scorer = _scorer("brier_score", observed=True)
 #: Negative observed log score.
-neg_log_scorer = make_scorer("log_score", observed=True)
+neg_log_scorer = _scorer("log_score", observed=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayescal import _checks, _rules
 from bayescal._invalid import Finding, InvalidRows
-from bayescal._meant import public
+from bayescal._meant import attributes, public
 from bayescal._packages import require
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS
 from bayescal.data.columns import EVENT
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["CalibrationPosterior"]
+__getattr__ = attributes(__name__, __all__)
 
 #: The target of `evaluate` for each task.
 TASKS = {"binary": "event", "multiclass": "top-label"}
@@ -89,9 +90,11 @@ class CalibrationPosterior(Metric):
     -----
     A bin contains its lower edge, as for `evaluate`. Probabilities of types float16, float32 and float64 are compared
     with edges in their own type. Those of type bfloat16 are converted to float32, which is exact, as `evaluate`
-    requires: bfloat16 rounds 0.7 to 0.6992, which is below an edge at 0.7. Logits with two bytes are converted to
-    float32 before softmax or sigmoid. Probabilities outside [0, 1] by at most 1e-6 are clipped. Rows of a matrix must
-    sum to 1 within 1e-3, with two bytes within 0.02, and are never divided by their sum.
+    requires: bfloat16 rounds 0.7 to 0.6992, which is below an edge at 0.7. Logits of all types are converted to float64
+    before softmax or sigmoid, as by `evaluate`. Only float64 logits whose probability equals an edge but for rounding,
+    such as logarithms of k / 15, may be put into the neighbouring bin, about 1 % of them in a test with 15 bins: the
+    last digit of a softmax differs between programs. Probabilities outside [0, 1] by at most 1e-6 are clipped. Rows of
+    a matrix must sum to 1 within 1e-3, with two bytes within 0.02, and are never divided by their sum.
 
     Columns are counted on their device, and sums are float64 and int64, also after ``metric.to(torch.bfloat16)``.
     States are summed over processes: numbers of rows are exact, and other sums differ in the last digits from those of
@@ -127,6 +130,7 @@ class CalibrationPosterior(Metric):
     cells: Tensor
     sums: Tensor
     marks: Tensor
+    settings: Tensor
 
     def __init__(
         self,
@@ -175,7 +179,7 @@ class CalibrationPosterior(Metric):
             *self.bins.edges.tolist(),
         )
         number = int.from_bytes(sha256(repr(counted).encode()).digest()[:7])
-        self.add_state("settings", torch.tensor(number), dist_reduce_fx="max")
+        self.add_state("settings", torch.tensor(number), dist_reduce_fx=_equal)
         self._edges: dict[Any, tuple[Tensor, Tensor]] = {}
 
     def update(self, preds: Tensor, target: Tensor) -> None:
@@ -197,8 +201,10 @@ class CalibrationPosterior(Metric):
         preds, target = self._shaped(preds, target)
         kept = torch.ones_like(target, dtype=torch.bool) if self.ignore_index is None else target != self.ignore_index
         two_bytes = preds.element_size() <= 2
-        if preds.dtype not in DTYPES or (self.logits and two_bytes):
-            preds = preds.float() if preds.is_floating_point() else preds.double()
+        if self.logits or not preds.is_floating_point():
+            preds = preds.double()
+        elif preds.dtype not in DTYPES:
+            preds = preds.float()
         read = self._binary if self.task == "binary" else self._top_label
         confidence, outcome, valid, like = read(preds, target, _rules.ROW_SUM_TOLERANCE[2 if two_bytes else 8])
         invalid, like = kept & ~valid, kept & like
@@ -305,11 +311,31 @@ class CalibrationPosterior(Metric):
         Raises
         ------
         ValueError
-            If the other metric has other edges or another task.
+            If the other metric has another `task`, `n_bins`, `num_classes`, `logits` or `ignore_index`.
         """
-        if isinstance(incoming_state, type(self)):
-            self._counts() + incoming_state._counts()  # raises if they cannot be added
+        if isinstance(incoming_state, Metric | dict):
+            self._require_settings(getattr(incoming_state, "metric_state", incoming_state).get("settings"))
         super().merge_state(incoming_state)
+        self._computed = None
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        """Load the states if they are those of a metric with the same settings."""
+        if any(prefix + name in state_dict for name in self._defaults):
+            try:
+                self._require_settings(state_dict.get(f"{prefix}settings"))
+            except ValueError as problem:
+                others[-1].append(str(problem))  # `load_state_dict` raises what is in this list
+                return
+        super()._load_from_state_dict(state_dict, prefix, *others)
+        self._computed = None
+
+    def _require_settings(self, settings: Any) -> None:
+        """Raise if a state was counted by other rules."""
+        if settings is None or int(settings) != int(self._defaults["settings"]):
+            raise ValueError(
+                "states can be added, loaded and evaluated only if their metrics have the same `task`, `n_bins`, "
+                "`num_classes`, `logits` and `ignore_index`; those of this state are other ones."
+            )
 
     def _evaluation(self, counts: BinnedCounts) -> Evaluation:
         return evaluate_counts(counts, model=self.model, draws=self.draws, rng=self.rng)
@@ -356,7 +382,7 @@ class CalibrationPosterior(Metric):
 
     def _binary(self, preds: Tensor, target: Tensor, tolerance: float) -> tuple[Tensor, ...]:
         """Return confidences, outcomes, which rows are valid, and which logits lie in [0, 1]."""
-        confidence = preds.sigmoid().double() if self.logits else preds.double()
+        confidence = preds.sigmoid() if self.logits else preds.double()
         valid = preds.isfinite() if self.logits else _in_unit_interval(confidence)
         outcome = target == 1
         inside = (preds >= 0) & (preds <= 1) & self.logits
@@ -410,7 +436,7 @@ class CalibrationPosterior(Metric):
         rows = kept.cpu().numpy()
         y = target.float() if target.dtype == torch.bfloat16 else target
         p, y = preds.cpu().numpy()[rows], y.cpu().numpy()[rows]
-        if two_bytes and not self.logits and np.abs(p).max() <= np.finfo(np.float16).max:
+        if two_bytes and np.abs(p).max() <= np.finfo(np.float16).max:
             p = p.astype(np.float16)  # for its tolerance of the sums of rows
         try:
             columns = read_rows(y, p, target=TASKS[self.task], logits=self.logits)
@@ -428,9 +454,8 @@ class CalibrationPosterior(Metric):
 
     def _counts(self) -> BinnedCounts:
         """Return the counts in the present state."""
+        self._require_settings(self.settings)
         cells, sums, marks = (each.cpu().numpy() for each in (self.cells, self.sums, self.marks))
-        if cells.shape[1] != len(self.bins):
-            raise ValueError(f"the state has {cells.shape[1]} bins, and the metric {len(self.bins)}: use equal edges.")
         n_rows = int(cells.sum())
         if marks[2]:
             raise InvalidRows(
@@ -462,6 +487,11 @@ class CalibrationPosterior(Metric):
             LossSums(log, log_sq, infinite),
             reading=Reading(not_above_half=int(marks[3]), like_probabilities=int(marks[4])),
         )
+
+
+def _equal(settings: Tensor) -> Tensor:
+    """Return the settings of all processes if they are equal, and otherwise a number that is none."""
+    return torch.where((settings == settings[0]).all(), settings[0], -1)
 
 
 def _in_unit_interval(values: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """Sums over clusters of rows: intra-cluster correlation, design effects, and correlation of two classifiers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -358,23 +358,34 @@ def require_few(n_bins: int) -> None:
         )
 
 
-def require_several(number: int, n_rows: int = 1, context: str = "") -> None:
-    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
+def require_several(number: int, n_rows: int = 1, context: str = "", instead: str = "Evaluate") -> None:
+    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows.
+
+    The message begins with `context`, such as the group of the rows, and its remedy with `instead`.
+    """
     if n_rows and number < 2:
         raise ValueError(
             f"{context}`cluster` must hold at least two clusters with rows of positive weight, because the "
-            f"differences between clusters show how uncertain a result is; it holds {number}."
+            f"differences between clusters show how uncertain a result is; it holds {number}. {instead} independent "
+            "rows without clusters; in logs, answers to one question in several epochs are a cluster."
         )
 
 
-def require_several_clusters(counts: Any, context: str = "") -> None:
-    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence.
-
-    The message begins with `context`, such as the group of the rows.
-    """
+def require_several_clusters(counts: Any) -> None:
+    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence."""
     clusters = clusters_of(counts)
     if clusters is not None:
-        require_several(clusters.number, counts.n_rows, context)
+        require_several(clusters.number, counts.n_rows)
+
+
+def require_several_in_groups(groups: Mapping[Any, Any]) -> None:
+    """Refuse groups of counts whose rows are in a single cluster."""
+    numbers = {label: each.number for label, counts in groups.items() if (each := clusters_of(counts)) is not None}
+    alone = [label for label, number in numbers.items() if number < 2 and groups[label].n_rows]
+    if alone:
+        first = f"group {alone[0]!r}"
+        context = first if len(alone) == 1 else f"{len(alone)} of {len(groups)} groups, first {first}"
+        require_several(numbers[alone[0]], 1, f"{context}: ", "Leave such groups out, or evaluate")
 
 
 def refuse_clusters(counts: Any, name: str, what: str) -> None:

@@ -126,6 +126,18 @@ def test_a_group_in_one_cluster_is_named(rows):
         bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, by=by, rng=1)
 
 
+def test_groups_in_one_cluster_are_counted_and_leaving_them_out_helps(rows):
+    by = np.where(rows.cluster < 3, rows.cluster.astype(str), "others")
+    with pytest.raises(ValueError, match=r"3 of 4 groups, first group '0': .*it holds 1\. Leave such groups out, or "):
+        bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, by=by, rng=1)
+    kept = by == "others"
+    part = [each[kept] for each in (rows.outcome, rows.confidence, rows.cluster, by)]
+    assert len(bc.evaluate(*part[:2], cluster=part[2], by=part[3], draws=100, rng=1)) == 1
+    models = {"a": rows.confidence, "b": rows.confidence**2}
+    with pytest.raises(ValueError, match=r"data set '.*0': `cluster` must hold at least"):
+        bc.compare(rows.outcome, models, cluster=rows.cluster, by=by, draws=100, rng=1)
+
+
 def test_rows_of_weight_zero_are_not_averaged_over_clusters(rows):
     weights = np.where(rows.cluster < 50, 0.0, 1.5)
     remarks = bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, weights=weights, rng=1).remarks

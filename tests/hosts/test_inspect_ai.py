@@ -3,6 +3,7 @@
 import doctest
 import importlib.util
 import inspect
+import math
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal.app import app
-from bayescal.plugins.inspect_ai import calibration
+from bayescal.plugins.inspect_ai import POSTERIOR, calibration
 
 SPEC = importlib.util.spec_from_file_location("make_logs", Path(__file__).parents[1] / "make_logs.py")
 make_logs = importlib.util.module_from_spec(SPEC)
@@ -93,3 +94,19 @@ def test_without_answers_and_with_missing_ones():
     assert calibration(abstain="wrong")([])["n_answers"] == 0
     with pytest.raises(ValueError, match="`abstain` must be one of"):
         calibration(abstain="dropp")
+
+
+def test_one_sample_in_two_epochs_has_no_posterior_and_its_run_has_its_accuracy(tmp_path):
+    """Differences between samples show how uncertain a result is; an error of a metric would lose all results."""
+    from inspect_ai.scorer import SampleScore, Score
+
+    for log in make_logs.run_inspect(tmp_path, "eval", 1, 2, metrics=[calibration(abstain="drop")]):
+        assert log.status == "success"
+        numbers = scores_of(log)
+        assert 0 <= numbers["accuracy"] <= 1
+        assert numbers["n_answers"] + numbers["missing"] == 2
+    scores = [SampleScore(score=Score(value=v, metadata={"confidence": 0.9}), sample_id="a") for v in "CI"]
+    numbers = calibration()(scores)
+    assert (numbers["n_answers"], numbers["missing"]) == (2, 0)
+    assert all(math.isnan(numbers[name]) for name in POSTERIOR)
+    assert calibration()(scores[:1])["ece"] > 0  # independent rows, though only one

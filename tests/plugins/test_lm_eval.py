@@ -45,7 +45,41 @@ def test_the_right_choice_of_a_document():
             lm_eval.process_results(doc, results)
 
 
-@pytest.mark.parametrize("values", [[-1.0], [0.5, 0.2], [math.nan, -1.0]])
-def test_values_of_another_form_are_refused(values):
-    with pytest.raises(ValueError, match="at least two choices"):
-        lm_eval.ece([(0, values)])
+INFINITE = -math.inf
+
+
+@pytest.mark.parametrize(
+    ("item", "rule"),
+    [
+        *(
+            (item, "a correctness of 0 or 1")
+            for item in [(0.5, 0.7), (2, 0.7), (math.nan, 0.7), (1, 1.2), (1, math.nan)]
+        ),
+        *(((0, values), "at least two choices") for values in ([-1.0], [1.0], [], [INFINITE], [[0.5, 0.5]])),
+        *(((0, values), "at most 0") for values in ([0.5, 0.2], [math.nan, -1.0], [INFINITE] * 2, [math.inf, 0.0])),
+        *(((gold, [0.5, 0.5]), "the number of the right choice") for gold in (2, -1, 0.5, "A", [], [0, 2])),
+        *(
+            (item, "two parts, which are numbers")
+            for item in (1, (1, 0.7, 0.3), ("C", 0.7), (1, None), (0, ["a", "b"]))
+        ),
+    ],
+)
+def test_values_of_another_form_are_refused_with_their_number_and_place(item, rule):
+    """A correctness of 0.5, 2 or NaN would otherwise count as right, and one choice as a confidence of 1."""
+    with pytest.raises(ValueError, match=rf"{rule}.*; 2 of 3 do not, first at index 1: "):
+        lm_eval.ece([(1, 0.7), item, item])
+
+
+def test_log_likelihoods_that_tell_nothing_are_refused():
+    """All choices are impossible, so that no confidence exists."""
+    for gold, logs in ((0, [INFINITE] * 2), (7, [-1.0, -2.0]), (0, [-1.0])):
+        with pytest.raises(ValueError, match="a question must have"):
+            lm_eval.calibration(gold, logs)
+    with pytest.raises(ValueError, match="one that is finite"):
+        lm_eval.process_results({"gold": 0}, [(INFINITE, False)] * 2)
+    assert lm_eval.calibration(1, [INFINITE, -3.0])["ece"] == (1.0, 1.0)
+
+
+def test_a_question_without_a_right_choice_counts_as_wrong():
+    """lm_eval replaces a label that is no choice by -100, with a warning, and counts the answer as wrong in `acc`."""
+    assert lm_eval.ece([(-100, [0.7, 0.3])] * 9) == lm_eval.ece([(0, 0.7)] * 9)

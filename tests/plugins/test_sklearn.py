@@ -100,6 +100,52 @@ def test_three_classes_and_a_fold_without_one_of_them():
     assert scorers.neg_log_scorer(classifier, X[1::2], y[1::2]) == pytest.approx(log, rel=1e-9)
 
 
+def test_clusters_do_not_change_which_score_is_computed():
+    """The observed score of all classes is a mean over rows; its posterior mean has no form for clusters."""
+    matrix = RNG.dirichlet(np.ones(3), 200)
+    y, cluster = RNG.integers(0, 3, 200), np.arange(200) // 2
+    by_hand = ((matrix - np.eye(3)[y]) ** 2).sum(axis=1).mean()
+    brier = {"estimand": "brier_score", "cluster": cluster}
+    assert scorers.calibration_loss(y, matrix, observed=True, **brier) == pytest.approx(by_hand, rel=1e-12)
+    with pytest.raises(ValueError, match="`cluster` is not used by the posterior of 'brier_score' of all classes"):
+        scorers.calibration_loss(y, matrix, **brier)
+    with pytest.raises(ValueError, match="same length"):
+        scorers.calibration_loss(y, matrix, estimand="log_score", observed=True, cluster=cluster[1:])
+    right = matrix.argmax(axis=1) == y
+    top = scorers.calibration_loss(y, matrix, observed=True, target="top-label", **brier)
+    assert top == pytest.approx(np.mean((matrix.max(axis=1) - right) ** 2), rel=1e-12)
+
+
+def test_the_label_of_three_classes_is_the_event():
+    X, y = IRIS[0], np.array(["c", "b", "a"])[IRIS[1]]
+    classifier = GaussianNB().fit(X[::2], y[::2])
+    for column, label in enumerate("abc"):
+        p, event = classifier.predict_proba(X[1::2])[:, column], y[1::2] == label
+        found = scorers.make_scorer("ece", pos_label=label)(classifier, X[1::2], y[1::2])
+        assert found == pytest.approx(-bc.evaluate(event, p, rng=0).ece.values.mean(), rel=1e-12)
+        pairs = np.sign(p[event][:, None] - p[~event])
+        auc = scorers.make_scorer("auc", observed=True, pos_label=label)(classifier, X[1::2], y[1::2])
+        assert auc == pytest.approx((1 + pairs.mean()) / 2, abs=2e-3)  # on fine bins
+    with pytest.raises(
+        ValueError, match=r"`pos_label` must be labels from the classes of `estimator` \['a', 'b', 'c'\]"
+    ):
+        scorers.make_scorer("ece", pos_label="d")(classifier, X, y)
+    with pytest.raises(ValueError, match="`pos_label` needs the probabilities of that class alone"):
+        scorers.calibration_loss(y, classifier.predict_proba(X), pos_label="a")
+
+
+def test_the_auc_of_three_classes_needs_a_target():
+    """Without one, it would silently be that of the confidences of right and wrong predictions."""
+    X, y = IRIS
+    classifier = GaussianNB().fit(X[::2], y[::2])
+    with pytest.raises(ValueError, match="of several classes needs a target"):
+        scorers.make_scorer("auc")(classifier, X, y)
+    matrix = classifier.predict_proba(X)
+    ev = bc.evaluate(matrix.argmax(axis=1) == y, matrix.max(axis=1), target="confidence", rng=0)
+    found = scorers.make_scorer("auc", target="top-label")(classifier, X, y)
+    assert found == pytest.approx(ev.auc.values.mean(), rel=1e-12)
+
+
 def test_options_of_the_evaluation():
     classifier = Stated(2.0).fit(X, Y)
     p = classifier.predict_proba(X)[:, 1]
@@ -152,14 +198,56 @@ def test_scorers_are_pickled():
     ("call", "said"),
     [
         (lambda c: scorers.make_scorer("eces"), "estimand"),
-        (lambda c: scorers.make_scorer("ece", bin=3)(c, X, Y), "takes no 'bin'"),
-        (lambda c: scorers.make_scorer("auc", target="classwise")(c, X, Y), "has the estimand 'ece' only"),
         (lambda c: scorers.neg_ece_scorer(c, X, np.full(600, 7)), "7"),
     ],
 )
 def test_errors(call, said):
     with pytest.raises((ValueError, TypeError), match=said):
         call(Stated().fit(X, Y))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"bin": 3}, "`make_scorer` takes no 'bin'"),
+        ({"n_bins": 10}, "Here it is called 'bins'"),
+        ({"bins": 0}, "`bins` must be an integer >= 1"),
+        ({"draws": 1}, "`draws` must be"),
+        ({"target": "labels"}, "`target` must be one of"),
+        ({"alpha": 1}, "It is an option of `model='dirichlet'`"),
+        ({"estimand": "auc", "target": "classwise"}, "has the estimand 'ece' only"),
+        ({"estimand": "accuracy", "target": "event"}, "the accuracy needs rows"),
+        ({"rng": "seed"}, "`rng` must be"),
+        ({"greater_is_better": False}, "The sign follows from the estimand"),
+        ({"response_method": "predict_proba"}, "calls `predict_proba`"),
+        ({"sample_weight": Y}, "set_score_request"),
+        ({"classes": [0, 1]}, "for the classes of the estimator"),
+        ({"estimand": scorers.neg_ece_scorer}, "a scorer already"),
+    ],
+)
+def test_options_are_refused_before_cross_validation_returns_nan(options, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        scorers.make_scorer(**options)
+
+
+def test_options_for_two_classes_or_for_more_are_accepted_and_a_generator_is_not_used():
+    rng = np.random.default_rng(1)
+    for options in (
+        {"estimand": "accuracy"},
+        {"binning": "values"},
+        {"bins": [0, 0.5, 1]},
+        {"target": "event", "rng": rng},
+    ):
+        scorers.make_scorer(**options)
+    assert rng.random() == np.random.default_rng(1).random()
+
+
+def test_names_that_are_no_scorer_lead_to_one():
+    with pytest.raises(AttributeError, match=r"Did you mean `bayescal\.plugins\.sklearn\.neg_ece_scorer`"):
+        scorers.ece_scorer  # noqa: B018
+    for name in ("sklearn", "scikit_learn"):
+        with pytest.raises(AttributeError, match=r"Did you mean `bayescal\.plugins\.sklearn`\?"):
+            getattr(bc, name)
 
 
 def test_scikit_learn_that_is_missing_is_named(monkeypatch):

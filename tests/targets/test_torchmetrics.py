@@ -123,6 +123,41 @@ def test_logits_give_the_numbers_of_evaluate(task):
     assert metric.counts().reading == ev.counts.reading
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("n_bins", [10, 15])
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_logits_of_probabilities_at_edges_are_in_the_bins_of_evaluate(task, n_bins, dtype):
+    """Both convert logits to float64; softmax in float32 differs in its last digit between programs."""
+    rng, n = np.random.default_rng(1), 5000
+    if task == "binary":
+        k, y = rng.integers(1, n_bins, n), rng.integers(0, 2, n)
+        logits = np.log(k / (n_bins - k))
+    else:
+        k, y = rng.multinomial(n_bins - 4, np.full(4, 0.25), n) + 1, rng.integers(0, 4, n)
+        logits = np.log(k / n_bins) + rng.integers(-3, 4, (n, 1))
+    logits = logits.astype(dtype)
+    metric, ev = (
+        updated(task, logits, y, logits=True, n_bins=n_bins),
+        bc.evaluate(y, logits, logits=True, bins=n_bins, draws=DRAWS, rng=0),
+    )
+    assert_same_counts(metric.counts(), ev.counts)
+    exact = np.exp(logits.astype(float))
+    exact = exact / (1 + exact) if task == "binary" else (exact / exact.sum(1, keepdims=True)).max(1)
+    confidences = np.nansum(metric.counts().mean_confidence * metric.counts().n)
+    assert confidences == pytest.approx(exact.sum(), rel=1e-12)
+
+
+def test_float64_logits_at_edges_are_in_the_same_or_the_neighbouring_bin():
+    """The last digit of a softmax in float64 differs between programs, and decides about logarithms of k / 15."""
+    rng, n = np.random.default_rng(1), 20_000
+    logits = np.log((rng.multinomial(11, np.full(4, 0.25), n) + 1) / 15) + rng.integers(-3, 4, (n, 1))
+    y = rng.integers(0, 4, n)
+    found = updated("multiclass", logits, y, logits=True).counts().cells
+    expected = bc.evaluate(y, logits, logits=True, draws=DRAWS, rng=0).counts.cells
+    assert np.array_equal(found.sum(1), expected.sum(1))
+    assert np.abs(np.cumsum(found - expected, axis=1)).sum() < 0.05 * n
+
+
 def test_logarithms_of_probabilities_as_logits_are_remarked_as_by_evaluate():
     p, y = binary_rows(500)
     ev = bc.evaluate(y, np.log(p), logits=True, draws=DRAWS, rng=0)
@@ -321,10 +356,16 @@ HALVES = torch.full((2,), 0.5)
         ),
         ({"logits": True}, [[0.2, 0.8], [0.4, 0.6]], [0, 1], "`preds` must hold logits; its rows lie in"),
         ({"logits": True}, [[0.2, float("nan")], [4, 6]], [0, 1], "`preds` must be complete"),
+        (
+            {"logits": True},
+            torch.tensor([[0.205, 0.805], [0.405, 0.605]], dtype=torch.float16),
+            [0, 1],
+            "`preds` must hold logits; its rows lie in",
+        ),
     ],
 )
 def test_invalid_rows_are_refused_and_not_counted(options, preds, target, message):
-    preds, target = torch.tensor(preds), torch.tensor(target)
+    preds, target = torch.as_tensor(preds), torch.tensor(target)
     task = "binary" if preds.ndim == 1 else "multiclass"
     metric = CalibrationPosterior(task, **options)
     with pytest.raises(ValueError, match=message):
@@ -432,10 +473,6 @@ def test_reset_clone_pickle_and_state_dict():
     loaded = CalibrationPosterior("binary", draws=DRAWS)
     loaded.load_state_dict(metric.state_dict())
     assert loaded.counts() == counts
-    fewer = CalibrationPosterior("binary", n_bins=10)
-    fewer.load_state_dict(metric.state_dict())
-    with pytest.raises(ValueError, match="the state has 15 bins, and the metric 10"):
-        fewer.counts()
     metric.reset()
     assert metric.counts() == bc.BinnedCounts.empty(15, target="event")
 
@@ -449,15 +486,64 @@ def test_forward_evaluates_the_batch_and_adds_it():
     assert_same_counts(metric.counts(), bc.BinnedCounts.from_arrays(y, p, target="event"))
 
 
-def test_states_are_merged_only_on_equal_edges():
+#: Metrics that count by other rules than `CalibrationPosterior("binary")`; the first three have states of its shape.
+OTHERS = [
+    ("binary", {"n_bins": bc.make_bins(15, closed="right")}),
+    ("multiclass", {}),
+    ("binary", {"logits": True}),
+    ("binary", {"n_bins": 10}),
+]
+OF_OTHERS = r"the same `task`, `n_bins`, `num_classes`, `logits` and `ignore_index`"
+
+
+def test_states_are_merged():
     p, y = binary_rows(300)
     one, other = updated("binary", p[:100], y[:100]), updated("binary", p[100:], y[100:])
+    of_first = one.compute()
     one.merge_state(other)
-    assert_same_counts(one.counts(), bc.BinnedCounts.from_arrays(y, p, target="event"))
-    with pytest.raises(ValueError, match="same edges"):
-        one.merge_state(CalibrationPosterior("binary", n_bins=bc.make_bins(15, closed="right")))
-    with pytest.raises(ValueError, match="same target"):
-        one.merge_state(CalibrationPosterior("multiclass"))
+    expected = bc.BinnedCounts.from_arrays(y, p, target="event")
+    assert_same_counts(one.counts(), expected)
+    assert one.compute() != of_first  # `compute` stores its result
+    one.merge_state(other.metric_state)
+    assert one.counts().n_rows == 500
+
+
+@pytest.mark.parametrize(("task", "options"), OTHERS)
+def test_states_of_other_rules_are_not_added(task, options):
+    p, y = binary_rows(300)
+    metric, other = updated("binary", p, y), CalibrationPosterior(task, **options)
+    counts, state = metric.counts(), other.metric_state
+    for incoming in (other, state, {name: each for name, each in metric.metric_state.items() if name != "settings"}):
+        with pytest.raises(ValueError, match=OF_OTHERS):
+            metric.merge_state(incoming)
+    other.persistent(True)
+    with pytest.raises(RuntimeError, match=OF_OTHERS):
+        metric.load_state_dict(other.state_dict())
+    assert metric.counts() == counts
+
+
+def test_a_loaded_state_replaces_the_stored_result():
+    p, y = binary_rows(300)
+    metric, other = updated("binary", p, y), updated("binary", p[:100], y[:100])
+    metric.compute()
+    other.persistent(True)
+    metric.load_state_dict(other.state_dict())
+    assert metric.compute() == other.compute()
+
+
+@pytest.mark.parametrize(("task", "options"), OTHERS[:3])
+def test_states_of_processes_with_other_rules_are_not_added(task, options):
+    """Gathering is replaced by a function, which torchmetrics calls once per state, in their order."""
+    p, y = binary_rows(300)
+    for same, other in ((True, updated("binary", p, y)), (False, CalibrationPosterior(task, **options))):
+        states = iter(other.metric_state.values())
+        gather = {"dist_sync_fn": lambda state, group, states=states: [state, next(states)]}
+        metric = updated("binary", p, y, distributed_available_fn=lambda: True, **gather)
+        if same:
+            assert metric.counts().n_rows == 600
+            continue
+        with pytest.raises(ValueError, match=OF_OTHERS):
+            metric.counts()
 
 
 def test_states_keep_their_types():
