@@ -69,7 +69,7 @@ class BinRows(NamedTuple):
         x = _logit(np.clip(self.inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
         return _logit(self.inside) + intercept + pt.expm1(log_slope) * x
 
-    def given(self, log_odds: Tensor) -> Tensor:
+    def log_likelihood_at(self, log_odds: Tensor) -> Tensor:
         """Log-likelihood of the outcomes of each bin, whose gradient exists for all log-odds."""
         ways = gammaln(self.n + 1) - gammaln(self.k + 1) - gammaln(self.n - self.k + 1)
         return ways - self.k * pt.softplus(-log_odds) - (self.n - self.k) * pt.softplus(log_odds)
@@ -157,7 +157,7 @@ def _residuals(rows: BinRows, prior: ShrinkagePrior, kinds: set[str]) -> dict[st
     n, k = rows.n, rows.k
 
     def none(centre: Centre) -> SubModelGraph:
-        return SubModelGraph(pt.sum(rows.given(centre.log_odds)), centre.accuracy, pt.zeros(len(n)), {})
+        return SubModelGraph(pt.sum(rows.log_likelihood_at(centre.log_odds)), centre.accuracy, pt.zeros(len(n)), {})
 
     if kinds == {"none"}:
         return {"none": none}
@@ -180,7 +180,7 @@ def _residuals(rows: BinRows, prior: ShrinkagePrior, kinds: set[str]) -> dict[st
         tau_of_bin = pm.Beta("tau_of_bin", alpha=prior.sparse_shape, beta=1, dims=DIM)
 
     def sparse(centre: Centre) -> SubModelGraph:
-        on = rows.given(centre.log_odds)
+        on = rows.log_likelihood_at(centre.log_odds)
         off, accuracy_if_off = if_off(centre, tau_of_bin)
         log_likelihood, is_off, rho = _some_bins_off(on, off, np.array(prior.rho))
         accuracy = pt.switch(is_off, accuracy_if_off, centre.accuracy)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, ndtr, ndtri
 
-from bayescal import BinDraws, compare, evaluate
+from bayescal import compare, evaluate, shift
 from bayescal.datasets.clustered import uniform_in_clusters
+from bayescal.draws import BinDraws
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +22,8 @@ PAIRS, PAIR_SIZES = ((0.7, 0.7), (0.9, 0.85), (0.97, 0.96)), (20, 200, 2000)
 #: Rows per cluster of the designs with clusters.
 CLUSTERS = {"clusters of 5": 5, "clusters of 20": 20}
 INDEPENDENT, WEIGHTED, BY_CONFIDENCE = "independent rows", "weighted rows", "weights that grow with the confidence"
-DESIGNS = (INDEPENDENT, WEIGHTED, BY_CONFIDENCE, *CLUSTERS)
+SHIFTED = "covariate shift, true weights"
+DESIGNS = (INDEPENDENT, WEIGHTED, BY_CONFIDENCE, *CLUSTERS, SHIFTED)
 #: A third classifier is compared, too.
 THREE = "independent rows, three classifiers"
 PAIRED = (INDEPENDENT, THREE, WEIGHTED, *CLUSTERS)
@@ -29,6 +31,10 @@ PAIRED = (INDEPENDENT, THREE, WEIGHTED, *CLUSTERS)
 OF_BINS = "independent rows, mean of the bins"
 #: All confidences are too high by this shift of their log odds.
 SHIFT = 0.5
+#: Least numbers of rows: four clusters, and so many that no data set is refused for its weights.
+FEWEST = {**{name: 4 * rows for name, rows in CLUSTERS.items()}, SHIFTED: 500}
+#: Log odds of the target are higher by this, in standard deviations of those of the source.
+TARGET_SHIFT = 0.7
 #: Correlation of the latent Normal variables of two outcomes in one cluster, and of two classifiers in one row.
 DEPENDENCE, TOGETHER = 0.5, 0.7
 #: Quantiles that stand for the probabilities of a population.
@@ -38,9 +44,9 @@ QUANTILES = 20_000
 def cells[T](
     designs: Sequence[str], accuracies: Sequence[T], sizes: Sequence[int], *, quick: bool
 ) -> list[tuple[str, T, int]]:
-    """All cells with at least four clusters; if `quick`, those of the second size."""
+    """All cells with at least four clusters, or the rows that a shift needs; if `quick`, those of the second size."""
     every = product(designs, accuracies, sizes[1:2] if quick else sizes)
-    return [cell for cell in every if cell[2] >= 4 * CLUSTERS.get(cell[0], 1)]
+    return [cell for cell in every if cell[2] >= FEWEST.get(cell[0], 1)]
 
 
 @cache
@@ -51,10 +57,12 @@ def centre(accuracy: float) -> float:
 
 
 def truth_of(design: str, accuracy: float) -> float:
-    """True accuracy: that of the weighted population, if weights depend on the confidence."""
-    if design != BY_CONFIDENCE:
+    """True accuracy: that of the weighted population, if weights depend on the confidence, and of the target."""
+    if design not in (BY_CONFIDENCE, SHIFTED):
         return accuracy
     odds = centre(accuracy) + ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES)
+    if design == SHIFTED:
+        return float(expit(odds + TARGET_SHIFT).mean())
     return float(np.average(expit(odds), weights=expit(odds + SHIFT) ** 2))
 
 
@@ -74,6 +82,8 @@ def drawn(design: str, size: int, *accuracies: float, rng: np.random.Generator) 
         options["weights"] = rng.exponential(size=size)
     elif design == BY_CONFIDENCE:
         options["weights"] = confidence[0] ** 2 * rng.exponential(size=size)
+    elif design == SHIFTED:
+        options["weights"] = np.exp(TARGET_SHIFT * odds)
     return right, confidence, options
 
 
@@ -89,6 +99,10 @@ def accuracies(
     """Yield draws of the accuracy of one data set, by method; the model determines their order only."""
     (right,), (confidence,), options = drawn(design, size, accuracy, rng=rng)
     settings = {"target": "confidence", "draws": draws, "rng": rng, **options}
+    if design == SHIFTED:
+        target = expit(centre(accuracy) + TARGET_SHIFT + rng.standard_normal(size) + SHIFT)
+        yield design, shift.covariate(right, confidence, target, model="dirichlet", **settings).accuracy.values
+        return
     yield design, evaluate(right, confidence, model="dirichlet", **settings).accuracy.values
     if design == INDEPENDENT:
         yield OF_BINS, of_bins(evaluate(right, confidence, **settings).bin_draws)
