@@ -71,11 +71,11 @@ def inspect(
         Grades of answers in which the model gave no answer. Scores that are NaN, and samples without this score, are
         missing too.
     subject : str, optional
-        Path of the subject in a sample, as in ``"metadata.subject"``. By default the task, with its arguments if a model
-        ran it with several.
+        Path of the subject in a sample, as in ``"metadata.subject"``. By default the task, with its arguments if a
+        model ran it with several.
     cluster : str, optional
-        Path of the cluster within its task, as in ``"metadata.passage"``: questions about one text depend on each other.
-        By default the answers to one question are a cluster.
+        Path of the cluster within its task, as in ``"metadata.passage"``: questions about one text depend on each
+        other. By default the answers to one question are a cluster.
     abstain : {"refuse", "drop", "wrong"}, default "refuse"
         What to do with missing answers: those without a grade, or without a confidence. ``drop`` leaves them out;
         ``wrong`` counts them as wrong, with confidence 0 if none is stated. A remark counts them. The accuracy of
