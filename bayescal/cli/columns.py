@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal._checks import one_scale
+from bayescal._files import file_names
 from bayescal._invalid import quoted
 from bayescal.analyses.groups import most_groups
 from bayescal.cli.keywords import parse_classes
@@ -192,16 +193,6 @@ def _sources(files: Sequence[Path], key: str | None) -> list[Source]:
     elif len({file.resolve() for file in files}) < len(files):
         raise ValueError("a FILE is given twice; for several classifiers in one file, repeat --prob or --prob-prefix.")
     return [open_source(file) for file in files]
-
-
-def file_names(files: Sequence[Path]) -> list[str]:
-    """Return names that differ: stems of the files, their full names, names with the folder, or paths."""
-    stems = [Path(file.name.removesuffix(".gz")).stem for file in files]
-    within = [f"{file.resolve().parent.name}/{stem}" for file, stem in zip(files, stems, strict=True)]
-    for names in (stems, [file.name for file in files], within):
-        if len(set(names)) == len(names):
-            return names
-    return [str(file) for file in files]
 
 
 def _name_and_column(option: str, text: str, source: Source) -> tuple[str, str]:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from bayescal._checks import did_you_mean
+from bayescal._files import file_names
 from bayescal._invalid import quoted
 from bayescal.analyses.compare import compare
 from bayescal.analyses.groups import checked_pooling
-from bayescal.cli.columns import columns_of, file_names, group_column
+from bayescal.cli.columns import columns_of, group_column
 from bayescal.cli.comparison import ComparedDatasets, ComparedFiles, compare_files
 from bayescal.cli.evaluation import EvaluatedFile, chosen_estimands, evaluate_file
 from bayescal.cli.keywords import keywords_of, parse_classes, settings
@@ -228,8 +229,8 @@ def _compare_logs(
         raise ValueError(
             "JSON lines of several models need --key, the path of the question, which matches their lines."
         )
-    named: dict[str, Answers] = {}
-    for file, name in zip(files, file_names(files), strict=True):
+    named = {} if lines else _of_models(files, columns, logs)
+    for file, name in zip(files, file_names(files), strict=True) if not named else ():
         answers = read_answers(file, columns, logs, by if lines else None)
         for remark in answers.remarks:
             say("Note", "yellow", f"'{file.name}': {remark}")
@@ -262,6 +263,19 @@ def _compare_logs(
     }
     result_type = ComparedDatasets if over else ComparedFiles
     return result_type(comparison, estimand, dict(parameters), notes)
+
+
+def _of_models(files: Sequence[Path], columns: ColumnOptionsPerClassifier, logs: LogOptions) -> dict[str, Answers]:
+    """Return the answers of each model in all files; empty if one model has several answers to a question."""
+    try:
+        answers = read_answers(list(files), columns, logs, None)
+    except ValueError:
+        return {}
+    if len(answers.models) == 1:
+        return {}
+    for remark in answers.remarks:
+        say("Note", "yellow", remark)
+    return answers.by_model()
 
 
 def _name(model: str, file: str, named: Mapping[str, Answers], logs: LogOptions) -> str:

@@ -86,9 +86,10 @@ def calibration(
     read = stated(pattern, percent)
 
     def calibration_of(scores: list[SampleScore]) -> dict[str, float]:
+        places = [f"sample {each.sample_id!r}" for each in scores]
         columns: dict[str, list[Any]] = {
-            "correct": _grades(scores, partial),
-            "confidence": [read(_value(each, confidence)) for each in scores],
+            "correct": graded([each.score.value for each in scores], partial, ("N",), places),
+            "confidence": read.column([_value(each, confidence) for each in scores], places),
             "question": [str(each.sample_id) for each in scores],
         }
         missing = [
@@ -110,11 +111,6 @@ def calibration(
         return dict(zip((*POSTERIOR, "n_answers", "missing"), map(float, numbers), strict=True))
 
     return calibration_of
-
-
-def _grades(scores: Sequence[SampleScore], partial: str) -> list[float]:
-    places = [f"sample {each.sample_id!r}" for each in scores]
-    return graded([each.score.value for each in scores], partial, ("N",), places)
 
 
 def _value(score: SampleScore, path: str) -> Any:

@@ -263,3 +263,15 @@ def test_lines_of_several_models_are_matched_by_a_question(tmp_path):
     assert "unmatched" not in said
     assert run("compare", *files, *options, "--key", "id", "--abstain", "drop", *FAST).exit_code == 0
     assert "--target must be confidence" in refused("compare", *files, *options, "--key", "id", "--target", "event")
+
+
+def test_files_of_one_model_are_one_classifier(tmp_path):
+    """As a shell writes them, with a file per subject or task."""
+    folders = [LOGS / "lm_eval" / name for name in ("small", "large")]
+    files = [file for folder in folders for file in sorted(folder.glob("samples_*.jsonl"))]
+    of_files, _ = document(tmp_path, "compare", *files, "--format", "lm-eval", *FAST)
+    of_folders, _ = document(tmp_path, "compare", *folders, "--format", "lm-eval", *FAST)
+    for each in (of_files, of_folders):
+        each["parameters"].pop("files")
+    assert of_files["parameters"]["rows"] == 24
+    assert of_files == of_folders
