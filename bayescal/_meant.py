@@ -242,6 +242,8 @@ def _of_parts(result: Any, name: str) -> str:
     labels: Sequence[Any] = next((getattr(result, each) for each in ("labels", "names") if each in dir(result)), ())
     if not len(labels) or not hasattr(type(result), "__getitem__") or name not in dir(part := result[labels[0]]):
         return ""
+    if name in getattr(type(part), "_refused", ()):
+        return ""
     call = "()" if callable(getattr(type(part), name, None)) else ""
     return f" Each of its parts has it, as in `result[{labels[0]!r}].{name}{call}`."
 

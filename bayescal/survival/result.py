@@ -113,6 +113,8 @@ class SurvivalEvaluation(Evaluation):
         return _followed_bins(super()._observed_bins, self.counts)
 
     _compared_by: ClassVar[str] = "bayescal.survival.compare"
+    #: Methods that need the outcome of every row.
+    _refused: ClassVar[tuple[str, ...]] = ("loo", "sensitivity", "under_prior")
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n", "censored": "n_censored", "effective rows": "effective_n"}
     _bin_dash: ClassVar[str] = "no rows in the bin, or its last row is censored before the horizon"
 
