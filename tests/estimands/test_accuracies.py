@@ -56,7 +56,7 @@ def test_an_event_has_no_accuracy(target):
     assert "accuracy" not in [row["quantity"] for row in ev.table()]
     with pytest.raises(ValueError, match=f"the target of these counts is '{target}'"):
         ev.draws("accuracy")
-    with pytest.raises(ValueError, match="a threshold from which on the event is predicted"):
+    with pytest.raises(ValueError, match="only with a decision threshold"):
         ev.plug_in_of("accuracy")
 
 
@@ -65,7 +65,7 @@ def test_accuracies_of_events_are_not_compared(names):
     right, confidence = pair()
     result = bc.compare(right["A"], {name: confidence[name] for name in names}, draws=50, rng=1)
     assert "accuracy" not in result.models()
-    with pytest.raises(ValueError, match="a threshold from which on the event is predicted"):
+    with pytest.raises(ValueError, match="only with a decision threshold"):
         result.difference("A", "B", estimand="accuracy")
 
 
