@@ -45,7 +45,8 @@ FORMATS: dict[str, tuple[Callable[..., Answers], str, tuple[str, ...]]] = {
     "json-lines": (json_lines, "correct", ("pattern", "percent", "partial", "abstained", "abstain")),
 }
 JSON_LINES = "json-lines"
-TABLES = (".csv", ".tsv", ".txt", ".parquet", ".gz", ".xlsx")
+#: Suffixes of tables, which may be followed by that of a compression.
+TABLES = {".csv", ".tsv", ".parquet", ".xlsx"}
 #: A remedy of `matched`, and that of the command line.
 LEAVE_OUT = ("Pass `unmatched='drop'` to leave them out.", "Pass --abstain drop to leave them and missing answers out.")
 
@@ -110,11 +111,11 @@ def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None)
     read, score, taken = FORMATS[name]
     options = logs.given()
     refuse({key: 0 for key in options if key not in (*taken, "format")}, f"with --format {name}")
-    tables = [file for file in (files if isinstance(files, list) else [files]) if file.suffix in TABLES]
+    tables = [file for file in (files if isinstance(files, list) else [files]) if TABLES & set(file.suffixes)]
     if name == JSON_LINES and tables:
-        words = ", ".join(f"--{key}" for key in options)
+        words = ", ".join(f"--{key}" for key in options) + (" belongs" if len(options) == 1 else " belong")
         raise ValueError(
-            f"{words} belong to logs of language models; '{tables[0].name}' is a table. Change its columns instead."
+            f"{words} to logs of language models; '{tables[0].name}' is a table. Change its columns instead."
         )
     named = columns.given()
     grade, confidence = named.pop("correct", None), named.pop("confidence", None)

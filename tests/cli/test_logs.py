@@ -236,7 +236,10 @@ def test_options_of_logs_are_refused_for_tables(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("y,p\n" + "1,90\n0,80\n" * 20)
     for more in (["--correct", "y", "--confidence", "p"], ["--label", "y", "--prob", "p"]):
-        assert "belong" in refused("report", table, *more, "--percent")
+        said = " ".join(refused("report", table, *more, "--percent").split())
+        assert "--percent belongs to logs of language models; 'table.csv' is a table." in said
+        said = " ".join(refused("report", table, *more, "--percent", "--abstain", "drop").split())
+        assert "--percent, --abstain belong to" in said
 
 
 def test_lines_of_several_models_are_matched_by_a_question(tmp_path):
