@@ -183,6 +183,15 @@ CALLS = {
     ),
     "evaluate_survival_counts": lambda r: bc.evaluate_survival_counts(survival(r), horizon=3, **FAST),
     "ece": lambda r: bc.ece(bins_of(r)),
+    "judged": lambda r: bc.labels.judged(
+        np.tile(np.where(np.arange(len(r.y)) % 2, r.y, np.nan), 20),
+        np.tile(r.p, 20),
+        judge=np.tile(r.q > 0.5, 20),
+        **FAST,
+    ),
+    "judged, known rates": lambda r: bc.labels.judged(
+        np.where(np.arange(len(r.y)) % 2, r.y, np.nan), r.p, judge=r.q > 0.5, rates=(0.9, 0.8), **FAST
+    ),
     "l2_error": lambda r: bc.l2_error(bins_of(r)),
     "labels_needed": lambda r: bc.planning.labels_needed(
         r.counts(), width=0.3, simulations=20, largest=1000, draws=100, rng=1

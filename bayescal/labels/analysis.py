@@ -11,19 +11,18 @@ from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
-from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
+from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of
 from bayescal.labels.counts import LabelCounts
-from bayescal.labels.judge import RATES, JudgeReport
+from bayescal.labels.judge import RATES, report_of
 from bayescal.labels.nuisance import JudgeRates
 from bayescal.labels.posterior import LabelPosterior, Problem, solve
 from bayescal.labels.result import JudgedEvaluation
 from bayescal.labels.rows import OF_EACH_LABEL, TWO_FROM, JudgedRows, strata_of
 from bayescal.labels.statistics import error_trend, p_checked_at_random
+from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 
 #: Least number of checked rows; and of checked rows of each label and range, below which a warning is given.
 FEWEST_CHECKED, FEW_OF_LABEL = 30, 5
-#: Options of `evaluate` that do not exist with a judge.
-NOT_YET = ("weights", "by", "cluster", "pooling", "model")
 
 
 class FewCheckedWarning(UserWarning):
@@ -45,7 +44,6 @@ def judged(
     rng: Any = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
-    **options: Any,
 ) -> JudgedEvaluation:
     r"""Compute the posterior of the calibration error for the true label, from labels of an imperfect judge.
 
@@ -75,8 +73,6 @@ def judged(
         As for `evaluate`.
     classes : sequence of two labels, optional
         The label that counts as 0 and the one that counts as 1, in `y_true` and in `judge`.
-    **options
-        Options of the shrinkage model; see `shrinkage_posterior`.
 
     Returns
     -------
@@ -141,25 +137,19 @@ def judged(
     >>> round(ev.judge.sensitivity.mean(), 1), round(ev.judge.specificity.mean(), 1)
     (0.9, 0.8)
     """
-    refused = [name for name in NOT_YET if name in options]
-    if refused:
-        raise TypeError(
-            f"`{refused[0]}=` is not available with a judge: rows count once, are independent, and have the shrinkage "
-            "model. `evaluate` takes it, for true labels."
-        )
     draws = _checks.whole_number("draws", draws, at_least=2)
-    prior_of = posterior_maker(DEFAULT_MODEL, False, options)
     rows = JudgedRows.read(y_true, y_prob, judge, target, classes, logits)
     counts = rows.counts(bins, binning)
     given = _given_rates(rates)
     stratum = strata_of(strata, rows, counts) if given is None else _one_stratum(strata, counts)
     table = rows.table(counts.bins, stratum)
     known = given if given is not None and given.ndim == 1 else None
-    nuisance = JudgeRates(table + (given.reshape(1, 4) if given is not None and given.ndim == 2 else 0))
+    elsewhere = given.reshape(1, 4) if given is not None and given.ndim == 2 else 0
+    nuisance = JudgeRates(table + elsewhere, rows.judged_by_label(counts.bins, stratum))
     if known is None:
         _require_checked(counts, nuisance, learnt=given is None)
     evidence = rows.evidence(counts.bins, stratum)
-    problem = Problem(counts, evidence, prior_of(counts).prior_options)  # type: ignore[attr-defined]  # of the shrinkage model
+    problem = Problem(counts, evidence, ShrinkagePrior())
     seed, for_solving = _checks.seeds(rng, 2)
     of_known = None if known is None else known.reshape(1, 2, 1)
     solved = solve([problem], nuisance, known=of_known, rng=for_solving, draws=draws)
@@ -167,7 +157,7 @@ def judged(
     posterior = LabelPosterior(solved)
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
     cuts = np.flatnonzero(np.diff(stratum)) + 1
-    report = JudgeReport.of_draws(
+    report = report_of(
         evaluation.bin_draws,
         solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
         evidence,

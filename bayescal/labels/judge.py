@@ -69,18 +69,6 @@ class JudgeReport(Presented):
 
     _index = ("quantity", "from", "to")
 
-    @classmethod
-    def of_draws(
-        cls, bins: BinDraws, rates: Floats, evidence: JudgeEvidence, edges: tuple[float, ...], **more: Any
-    ) -> "JudgeReport":
-        """Compute the draws of the report from those of the bins and of the rates."""
-        truth = (bins.mass * bins.accuracy, bins.mass * (1 - bins.accuracy))
-        mean = [_mean_rate(rates[:, i, evidence.stratum], truth[i]) for i in (0, 1)]
-        values = (*mean, worth(bins.mass, bins.accuracy, rates, evidence))
-        named = zip(values, (*RATES, "worth"), strict=True)
-        sensitivity, specificity, of_row = (Draws(each, name, bins.fingerprint) for each, name in named)
-        return cls(sensitivity, specificity, of_row, rates, edges=edges, evidence=evidence, **more)
-
     @property
     def strata(self) -> int:
         """Number of ranges of confidence with rates of their own."""
@@ -181,6 +169,18 @@ class JudgeReport(Presented):
                 "rows, with the masses of all rows."
             )
         return tuple(texts)
+
+
+def report_of(
+    bins: BinDraws, rates: Floats, evidence: JudgeEvidence, edges: tuple[float, ...], **more: Any
+) -> JudgeReport:
+    """Make the report on a judge from joint draws of the bins and of its rates."""
+    truth = (bins.mass * bins.accuracy, bins.mass * (1 - bins.accuracy))
+    mean = [_mean_rate(rates[:, i, evidence.stratum], truth[i]) for i in (0, 1)]
+    values = (*mean, worth(bins.mass, bins.accuracy, rates, evidence))
+    named = zip(values, (*RATES, "worth"), strict=True)
+    sensitivity, specificity, of_row = (Draws(each, name, bins.fingerprint) for each, name in named)
+    return JudgeReport(sensitivity, specificity, of_row, rates, edges=edges, evidence=evidence, **more)
 
 
 def _mean_rate(rate: Floats, share: Floats) -> Floats:

@@ -38,10 +38,12 @@ class JudgeRates:
     """Sensitivity and specificity of each stratum: a uniform prior on s + p > 1, times the checked rows.
 
     `table`, shape (n_strata, 4), has the numbers of checked rows with (true label, judge's label) (1, 1), (1, 0),
-    (0, 0) and (0, 1). The unbounded scale is that of logits, sensitivities first.
+    (0, 0) and (0, 1); `judged`, shape (n_strata, 2), those of all rows that the judge labels 1 and 0. The unbounded
+    scale is that of logits, sensitivities first.
     """
 
     table: Floats
+    judged: Floats
 
     @cached_property
     def right(self) -> Floats:
@@ -74,11 +76,63 @@ class JudgeRates:
         return np.asarray(logit(self.right / (self.right + self.wrong)).ravel())
 
     @cached_property
+    def verified(self) -> "Verified":
+        """Proposal for checked rows that were chosen by the judge's label."""
+        return Verified(self.table, self.judged)
+
+    @cached_property
     def p_no_better_than_chance(self) -> Floats:
         """Probability of s + p <= 1 without the constraint, given the checked rows, by stratum."""
         level = ((np.arange(NODES) + 0.5) / NODES)[:, None]
         specificity = betaincinv(self.right[1], self.wrong[1], level)
         return np.asarray(betainc(self.right[0], self.wrong[0], 1 - specificity).mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Verified:
+    r"""Proposal from the true labels given the judge's labels, for checked rows that were chosen by the latter.
+
+    In each stratum, the probability :math:`\phi_j` of the true label 1 given the judge's label j has a Beta posterior
+    from the checked rows, and the share :math:`\pi_j` of the judge's labels is that of all rows. Sensitivity and
+    specificity follow by Bayes' rule: Begg and Greenes (1983), "Assessment of diagnostic tests when disease
+    verification is subject to selection bias", Biometrics 39, 207-215. `table` is that of `JudgeRates`, and `judged`,
+    shape (n_strata, 2), holds the numbers of all rows that the judge labels 1 and 0.
+    """
+
+    table: Floats
+    judged: Floats
+
+    @cached_property
+    def _beta(self) -> tuple[Floats, Floats]:
+        """Parameters of the Beta distributions given the judge's labels 1 and 0, each of shape (2, n_strata)."""
+        return 1 + self.table[:, [0, 1]].T, 1 + self.table[:, [3, 2]].T
+
+    @cached_property
+    def _log_odds(self) -> Floats:
+        """Log odds of the judge's label 1, by stratum."""
+        return np.asarray(np.log(self.judged[:, 0] + 1) - np.log(self.judged[:, 1] + 1))
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Draw values; those with s + p < 1 have weight 0."""
+        drawn = rng.beta(*self._beta, (size, 2, len(self.table)))
+        one, zero = np.moveaxis(np.clip(drawn, LEAST, 1 - LEAST), 1, 0)
+        s, p = np.log(one / zero) + self._log_odds, np.log1p(-zero) - np.log1p(-one) - self._log_odds
+        return np.concatenate([s, p], axis=1)
+
+    def log_density(self, eta: Floats) -> Floats:
+        """Return the log density of values."""
+        s, p = eta.reshape(len(eta), 2, -1).swapaxes(0, 1)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            a, b = np.exp(s - self._log_odds), np.exp(p + self._log_odds)
+            zero = (b - 1) / (a * b - 1)
+            one = a * zero
+            inside = (zero > 0) & (one < 1) & (one > zero)
+            phi = np.where(inside[:, None], np.stack([one, zero], axis=1), 0.5)
+            alpha, beta = self._beta
+            # Beta densities, divided by the determinant of the derivatives of eta
+            value = (alpha * np.log(phi) + beta * np.log1p(-phi) - betaln(alpha, beta)).sum(axis=1)
+            value = value - np.log(np.where(inside, one - zero, 1.0))
+        return np.where(inside.all(axis=1), value.sum(axis=1), -np.inf)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,9 @@ from bayescal.labels.nuisance import (
 from bayescal.posterior.shrinkage.model import SamplerWarning, ShrinkagePosterior, compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.prior import EXACT, FAMILIES, ShrinkagePrior, alternatives
 
-#: Values of nu from the checked rows, from exact calibration, and from each round of adaptation, relative to their sum.
-FROM_CHECKED, FROM_EXACT, ADAPTED = 12, 8, (14, 12, 14)
+#: Values of nu from the table of checked rows, from true labels given the judge's, from exact calibration, and from
+#: each round of adaptation, relative to their sum.
+FROM_TABLE, FROM_VERIFIED, FROM_EXACT, ADAPTED = 6, 6, 8, (14, 12, 14)
 #: Number of values of nu with compiled loops, and without them.
 VALUES, VALUES_NOT_COMPILED = 240, 60
 #: Draws of the bins per value of nu; and for a few known values, draws in all relative to those that are wanted.
@@ -207,9 +208,9 @@ def solve(
 ) -> Solved:
     """Solve problems for values of nu that have weights, or for `known` values with equal weights.
 
-    Proposals of values are the checked rows, a t distribution around the mode under exact calibration, and three t
-    distributions with the moments of the values so far: weighted under the shrinkage model, with free accuracies, and
-    again under the shrinkage model. Weights are relative to the mixture of all.
+    Proposals of values are the checked rows in two forms, a t distribution around the mode under exact calibration, and
+    three t distributions with the moments of the values so far: weighted under the shrinkage model, with free
+    accuracies, and again under the shrinkage model. Weights are relative to the mixture of all (balance heuristic).
     """
     generator, compiled = _checks.generator(rng), compiled_form_pays(VALUES)
     if known is not None:
@@ -219,8 +220,8 @@ def solve(
         even = np.zeros(len(known))
         return Solved(tuple(problems), solved, even, even, learnt=False)
     total = (VALUES if compiled else VALUES_NOT_COMPILED) if values is None else values
-    parts = np.array([FROM_CHECKED, FROM_EXACT, *ADAPTED])
-    checked, exact, *adapted = (parts * total // parts.sum()).tolist()
+    parts = np.array([FROM_TABLE, FROM_VERIFIED, FROM_EXACT, *ADAPTED])
+    of_table, verified, exact, *adapted = (parts * total // parts.sum()).tolist()
     eta, prior, mixture = np.empty((0, len(nuisance.start))), np.empty(0), list[tuple[int, Proposal]]()
     of: tuple[Values, ...] = ()
 
@@ -246,7 +247,8 @@ def solve(
         likelihoods = [each.evidence.log_likelihood(each.counts.confidence, rates).sum(axis=-1) for each in problems]
         return np.asarray(nuisance.log_density(eta) + np.sum(likelihoods, axis=0))
 
-    add(checked, nuisance)
+    add(of_table, nuisance)
+    add(verified, nuisance.verified)
     add(exact, at_mode(exactly, nuisance.start))
     for size, name in zip(adapted, ("log_evidence", "log_free", "log_evidence"), strict=True):
         add(size, fitted(eta, weights(name)))

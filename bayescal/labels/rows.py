@@ -95,6 +95,12 @@ class JudgedRows:
         of_row = stratum[self.bins_of(edges)[both]]
         return np.bincount(4 * of_row + kind, minlength=4 * number).reshape(number, 4).astype(np.float64)
 
+    def judged_by_label(self, edges: Bins, stratum: NDArray[np.intp]) -> Floats:
+        """Count the rows with a judge's label by stratum, labels 1 first, shape (n_strata, 2)."""
+        number, of_row = int(stratum.max()) + 1, stratum[self.bins_of(edges)[self.judged]]
+        place = 2 * of_row + 1 - self.judge[self.judged]
+        return np.bincount(place, minlength=2 * number).reshape(number, 2).astype(np.float64)
+
 
 def _labels(name: str, values: Any, classes: Sequence[Any] | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return labels as booleans, False where they are missing, and whether they are known."""

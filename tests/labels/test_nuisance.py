@@ -3,28 +3,28 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import beta, multivariate_t
+from scipy.stats import beta, gaussian_kde, multivariate_t
 
-from bayescal.labels.nuisance import JudgeRates, Student, at_mode, fitted, log_mixture, normalised, systematic
+from bayescal.labels.nuisance import JudgeRates, Student, Verified, at_mode, fitted, log_mixture, normalised, systematic
 
 TABLE = np.array([[40.0, 5.0, 12.0, 3.0], [10.0, 0.0, 7.0, 6.0]])
+RATES = JudgeRates(TABLE, np.array([[100.0, 50.0], [40.0, 60.0]]))
 
 
 def test_the_density_of_rates_is_that_of_beta_distributions_of_logits():
-    rates = JudgeRates(TABLE)
     eta = np.array([[1.5, 2.0, 0.5, 0.2]])
     s, p = expit(eta[0, :2]), expit(eta[0, 2:])
     expected = sum(
         beta(1 + t[0], 1 + t[1]).logpdf(s[i]) + beta(1 + t[2], 1 + t[3]).logpdf(p[i]) for i, t in enumerate(TABLE)
     )
     expected += np.log(np.concatenate([s * (1 - s), p * (1 - p)])).sum()
-    assert rates.log_density(eta)[0] == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(rates.rates(eta), [[s, p]])
-    assert rates.log_density(np.array([[1.5, -3.0, 0.5, 0.2]]))[0] == -np.inf  # s + p < 1 in one stratum
+    assert RATES.log_density(eta)[0] == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(RATES.rates(eta), [[s, p]])
+    assert RATES.log_density(np.array([[1.5, -3.0, 0.5, 0.2]]))[0] == -np.inf  # s + p < 1 in one stratum
 
 
 def test_draws_have_the_means_of_beta_distributions():
-    drawn = JudgeRates(TABLE).rates(JudgeRates(TABLE).draw(20_000, np.random.default_rng(1)))
+    drawn = RATES.rates(RATES.draw(20_000, np.random.default_rng(1)))
     expected = np.stack([(1 + TABLE[:, 0]) / (2 + TABLE[:, :2].sum(1)), (1 + TABLE[:, 2]) / (2 + TABLE[:, 2:].sum(1))])
     np.testing.assert_allclose(drawn.mean(axis=0), expected, atol=0.005)
 
@@ -33,8 +33,10 @@ def test_the_probability_of_no_better_than_chance():
     table = np.array([[6.0, 5.0, 3.0, 4.0]])
     rng = np.random.default_rng(1)
     s, p = rng.beta(7, 6, 400_000), rng.beta(4, 5, 400_000)
-    assert JudgeRates(table).p_no_better_than_chance[0] == pytest.approx((s + p <= 1).mean(), abs=0.004)
-    assert JudgeRates(np.zeros((1, 4))).p_no_better_than_chance[0] == pytest.approx(0.5, abs=1e-3)
+    assert JudgeRates(table, np.zeros((1, 2))).p_no_better_than_chance[0] == pytest.approx(
+        (s + p <= 1).mean(), abs=0.004
+    )
+    assert JudgeRates(np.zeros((1, 4)), np.zeros((1, 2))).p_no_better_than_chance[0] == pytest.approx(0.5, abs=1e-3)
 
 
 def test_student_density_and_draws():
@@ -83,4 +85,24 @@ def test_systematic_resampling_has_the_expected_numbers_to_within_one():
     number = np.bincount(systematic(weight, 100, np.random.default_rng(1)), minlength=4)
     assert (np.abs(number - 100 * weight) < 1).all()
     assert number.sum() == 100
-    assert JudgeRates(TABLE).start == pytest.approx(logit([41 / 47, 11 / 12, 13 / 17, 8 / 15]))
+    assert RATES.start == pytest.approx(logit([41 / 47, 11 / 12, 13 / 17, 8 / 15]))
+
+
+def test_the_proposal_from_verified_labels_has_its_density():
+    """Draws obey Bayes' rule, and the density is that of a kernel estimate of the draws."""
+    table = np.array([[60.0, 25.0, 40.0, 12.0]])
+    verified = Verified(table, np.array([[800.0, 200.0]]))
+    rng = np.random.default_rng(1)
+    drawn = verified.draw(200_000, rng)
+    one, zero = 61 / 74, 26 / 67  # P(true label 1) given the judge's labels 1 and 0
+    s = 800 * one / (800 * one + 200 * zero)
+    p = 200 * (1 - zero) / (200 * (1 - zero) + 800 * (1 - one))
+    np.testing.assert_allclose(expit(drawn).mean(axis=0), [s, p], atol=0.01)
+    at = drawn[:4]
+    expected = gaussian_kde(drawn[:50_000].T, 0.08)(at.T)
+    np.testing.assert_allclose(np.exp(verified.log_density(at)), expected, rtol=0.2)
+    assert verified.log_density(np.array([[-3.0, -3.0]]))[0] == -np.inf
+    # the density integrates to the probability of s + p > 1
+    edges = np.stack(np.meshgrid(np.arange(-3, 9, 0.02), np.arange(-6, 5, 0.02), indexing="ij"), axis=-1)
+    total = np.exp(verified.log_density(edges.reshape(-1, 2))).sum() * 0.02**2
+    assert total == pytest.approx((expit(drawn).sum(axis=1) > 1).mean(), abs=0.01)

@@ -20,6 +20,7 @@ CONFIDENCE = np.array([0.35, 0.8])
 COUNTS, EVIDENCE = problem_counts([4, 6], [3, 4], [7, 9], [6, 4], CONFIDENCE)
 PROBLEM = Problem(COUNTS, EVIDENCE, PRIOR)
 TABLE = np.array([[6.0, 1.0, 2.0, 1.0]])
+RATES = JudgeRates(TABLE, np.array([[17.0, 9.0]]))
 
 
 def log_likelihood_of_true_labels(s, p):
@@ -71,9 +72,7 @@ def test_marginal_likelihoods_given_the_rates(s, p, completed):
         s, p, completed, lambda each: logsumexp([each.log_evidence[n] + np.log(w) for n, w in weights.items()])
     )
     n, k = COUNTS.checked.n, COUNTS.checked.k
-    free = exact_given(
-        s, p, completed, lambda e: betaln(k + e.counts.ones + 1, n - k + e.counts.zeros + 1).sum()
-    )
+    free = exact_given(s, p, completed, lambda e: betaln(k + e.counts.ones + 1, n - k + e.counts.zeros + 1).sum())
     assert values.log_evidence[0] == pytest.approx(total, abs=0.01)
     assert values.log_exact[0] == pytest.approx(exact, abs=1e-6)
     assert values.log_others[0] == pytest.approx(others, abs=0.01)
@@ -82,7 +81,7 @@ def test_marginal_likelihoods_given_the_rates(s, p, completed):
 
 @pytest.mark.slow
 def test_the_posterior_over_rates_by_quadrature(completed):
-    """Means of rates, ECE and signed error, and the Bayes factor, on a grid of s and p with exact values at each node."""
+    """Means of rates and ECE, and the Bayes factor, on a grid of s and p with exact values at each node."""
     grid = (np.arange(24) + 0.5) / 24
     log_weight, ece, exact, others, rates = [], [], [], [], []
     weights = alternatives(next(iter(completed.values())).taking_part.families, ())
@@ -105,7 +104,7 @@ def test_the_posterior_over_rates_by_quadrature(completed):
         others.append(prior + logsumexp(joint + log_others))
         rates.append((s, p))
     weight = np.exp(np.array(log_weight) - logsumexp(log_weight))
-    solved = solve([PROBLEM], JudgeRates(TABLE), rng=1, values=1000, free=0.0)
+    solved = solve([PROBLEM], RATES, rng=1, values=1000, free=0.0)
     posterior = LabelPosterior(solved)
     drawn = posterior.sample(20_000, rng=2)
     nu = solved.nu[posterior.value_of(20_000, 2)][:, :, 0]
@@ -120,7 +119,7 @@ def test_the_posterior_over_rates_by_quadrature(completed):
 def test_free_accuracies_given_the_rates():
     """Means of the accuracies under Beta(c, 1 - c) priors, by sums over the true labels."""
     s, p = 0.9, 0.7
-    solved = solve([PROBLEM], JudgeRates(TABLE), known=np.array([[[s], [p]]]), rng=1, draws=2000)
+    solved = solve([PROBLEM], RATES, known=np.array([[[s], [p]]]), rng=1, draws=2000)
     drawn = LabelPosterior(solved).sample_free(40_000, rng=1).accuracy.mean(axis=0)
     n, k = COUNTS.checked.n, COUNTS.checked.k
     for b, terms in enumerate(log_likelihood_of_true_labels(s, p)):
@@ -132,7 +131,7 @@ def test_free_accuracies_given_the_rates():
 
 
 def test_joint_draws_of_two_problems_have_the_same_rates():
-    solved = solve([PROBLEM, PROBLEM], JudgeRates(TABLE), rng=1, values=60)
+    solved = solve([PROBLEM, PROBLEM], RATES, rng=1, values=60)
     parts = [LabelPosterior(solved, place).value_of(500, 3) for place in (0, 1)]
     assert (parts[0] == parts[1]).mean() > 0.95
     first, second = (LabelPosterior(solved, place).sample(500, rng=3) for place in (0, 1))
@@ -141,8 +140,7 @@ def test_joint_draws_of_two_problems_have_the_same_rates():
 
 def test_the_same_seed_gives_the_same_draws():
     one, other, third = (
-        LabelPosterior(solve([PROBLEM], JudgeRates(TABLE), rng=seed, values=60)).sample(200, rng=1).accuracy
-        for seed in (1, 1, 2)
+        LabelPosterior(solve([PROBLEM], RATES, rng=seed, values=60)).sample(200, rng=1).accuracy for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, other)
     assert not np.array_equal(one, third)
@@ -156,7 +154,7 @@ def test_compiled_and_other_loops_agree():
 
 
 def test_half_of_the_weight_is_that_of_free_accuracies():
-    solved = solve([PROBLEM], JudgeRates(TABLE), rng=1, values=60)
+    solved = solve([PROBLEM], RATES, rng=1, values=60)
     expected = 0.5 * np.exp(solved.log_shrunk - logsumexp(solved.log_shrunk))
     expected += 0.5 * np.exp(solved.log_free - logsumexp(solved.log_free))
     np.testing.assert_allclose(solved.weights, expected)
@@ -165,13 +163,13 @@ def test_half_of_the_weight_is_that_of_free_accuracies():
 
 def test_known_values_keep_equal_weights():
     nu = np.array([[[0.9], [0.8]], [[0.6], [0.9]]])
-    solved = solve([PROBLEM], JudgeRates(TABLE), known=nu, rng=1, draws=400)
+    solved = solve([PROBLEM], RATES, known=nu, rng=1, draws=400)
     np.testing.assert_array_equal(solved.weights, [0.5, 0.5])
     assert not solved.learnt
 
 
 def test_a_warning_if_one_value_has_all_weight():
-    solved = solve([PROBLEM], JudgeRates(TABLE), rng=1, values=60)
+    solved = solve([PROBLEM], RATES, rng=1, values=60)
     log_weight = np.where(np.arange(len(solved.nu)) == 0, 0.0, -1000.0)
     with pytest.warns(SamplerWarning, match="rests on 1 of"):
         Solved(solved.problems, solved.of, log_weight, log_weight, learnt=True).warn_if_poor()
