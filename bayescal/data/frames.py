@@ -41,7 +41,7 @@ def with_missing(name: str, values: Any) -> tuple[Array, Array]:
     A missing entry (NaN, None, null, NA or masked) has the value of the first known entry; 0 if none is known.
 
     >>> with_missing("y_true", [None, 1, 0, float("nan")])
-    (array([1., 1., 0., 1.]), array([False,  True,  True, False]))
+    (array([1, 1, 0, 1]), array([False,  True,  True, False]))
     """
     array, missing = _values_and_mask(values)
     if array.ndim != 1 or not missing.any():

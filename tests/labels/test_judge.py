@@ -43,7 +43,7 @@ def test_the_worth_is_that_of_the_true_rates(judged):
 def test_it_prints_and_exports(judged):
     text = str(judged.judge)
     assert "The judge has the sensitivity 0.8" in text
-    assert "A judged row is worth 0.4" in text
+    assert "A judged row is worth 0.3" in text
     assert judged.judge.spec == "judge, 1700 rows without a true label, 300 checked rows with a judge's label"
     assert list(judged.judge.to_frame().columns) == ["mean", "sd", "eti95_lb", "eti95_ub", "right", "checked"]
     assert judged.judge.metrics()["worth_mean"] == pytest.approx(judged.judge.worth.mean())
