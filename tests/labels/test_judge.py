@@ -46,7 +46,7 @@ def test_it_prints_and_exports(judged):
     assert "A judged row is worth 0.3" in text
     assert judged.judge.spec == "judge, 1700 rows without a true label, 300 checked rows with a judge's label"
     assert list(judged.judge.to_frame().columns) == ["mean", "sd", "eti95_lb", "eti95_ub", "right", "checked"]
-    assert judged.judge.metrics()["worth_mean"] == pytest.approx(judged.judge.worth.mean())
+    assert judged.judge.metrics()["worth"] == pytest.approx(judged.judge.worth.mean())
     assert judged.judge.remarks == ()
 
 
