@@ -140,14 +140,14 @@ def judged(
     draws = _checks.whole_number("draws", draws, at_least=2)
     rows = JudgedRows.read(y_true, y_prob, judge, target, classes, logits)
     counts = rows.counts(bins, binning)
-    given = _given_rates(rates)
-    stratum = strata_of(strata, rows, counts) if given is None else _one_stratum(strata, counts)
+    stated = _given_rates(rates)
+    stratum = strata_of(strata, rows, counts) if stated is None else _one_stratum(strata, counts)
     table = rows.table(counts.bins, stratum)
-    known = given if given is not None and given.ndim == 1 else None
-    elsewhere = given.reshape(1, 4) if given is not None and given.ndim == 2 else 0
+    known = stated if stated is not None and stated.ndim == 1 else None
+    elsewhere = stated.reshape(1, 4) if stated is not None and stated.ndim == 2 else 0
     nuisance = JudgeRates(table + elsewhere, rows.judged_by_label(counts.bins, stratum))
     if known is None:
-        _require_checked(counts, nuisance, learnt=given is None)
+        _require_checked(counts, nuisance, learnt=stated is None)
     evidence = rows.evidence(counts.bins, stratum)
     problem = Problem(counts, evidence, ShrinkagePrior())
     seed, for_solving = _checks.seeds(rng, 2)
@@ -165,7 +165,7 @@ def judged(
         table_of_checked=table,
         trend=error_trend(rows, counts.bins, stratum),
         p_checked_at_random=p_checked_at_random(rows, counts.bins),
-        notes=tuple(_notes(counts, strata, given, len(cuts) + 1)),
+        notes=tuple(_notes(counts, strata, stated, len(cuts) + 1)),
     )
     return JudgedEvaluation.of(evaluation, report)
 
@@ -186,21 +186,21 @@ def _given_rates(rates: Any) -> Floats | None:
         "0) of other checked rows."
     )
     try:
-        given = np.asarray(rates, dtype=np.float64)
+        stated = np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise TypeError(f"`rates` must be numbers, not {quoted(rates)}: {instead}") from problem
-    if given.shape == (2,):
-        if not ((given >= 0) & (given <= 1)).all() or not given.sum() >= 1:
+    if stated.shape == (2,):
+        if not ((stated >= 0) & (stated <= 1)).all() or not stated.sum() >= 1:
             raise ValueError(
                 f"`rates` must be a sensitivity and a specificity in [0, 1] whose sum is at least 1, not "
                 f"{quoted(rates)}. A sum below 1 means that labels are swapped."
             )
-        return given
-    if given.shape != (2, 2):
-        raise ValueError(f"`rates` have shape {given.shape}: {instead}")
-    if not (np.isfinite(given) & (given >= 0) & (given == np.floor(given))).all():
+        return stated
+    if stated.shape != (2, 2):
+        raise ValueError(f"`rates` have shape {stated.shape}: {instead}")
+    if not (np.isfinite(stated) & (stated >= 0) & (stated == np.floor(stated))).all():
         raise ValueError(f"`rates` must be counts, whole numbers >= 0, not {quoted(rates)}.")
-    return given
+    return stated
 
 
 def _require_checked(counts: LabelCounts, nuisance: JudgeRates, *, learnt: bool) -> None:
@@ -240,11 +240,11 @@ def _require_checked(counts: LabelCounts, nuisance: JudgeRates, *, learnt: bool)
         )
 
 
-def _notes(counts: LabelCounts, strata: Any, given: Floats | None, found: int) -> list[str]:
+def _notes(counts: LabelCounts, strata: Any, stated: Floats | None, n_strata: int) -> list[str]:
     """State what follows from the arguments: rows that are all checked, and one range in place of two."""
     if counts.checked.n_rows == counts.n_rows:
         return ["All rows have a true label, so that the judge's labels are not used."]
-    if given is None and isinstance(strata, str) and found == 1:
+    if stated is None and isinstance(strata, str) and n_strata == 1:
         return [
             f"One sensitivity and one specificity hold for all confidences: two ranges need {TWO_FROM} checked rows, "
             f"and {OF_EACH_LABEL} of each true label in both."

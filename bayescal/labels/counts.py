@@ -48,7 +48,7 @@ class LabelCounts(Whole):
         none = np.zeros(len(rows.bins))
         return cls(rows, checked, none, none)
 
-    def given(self, ones: Floats, zeros: Floats) -> "LabelCounts":
+    def with_kernel(self, ones: Floats, zeros: Floats) -> "LabelCounts":
         """Return the counts with another kernel."""
         return replace(self, ones=ones, zeros=zeros)
 

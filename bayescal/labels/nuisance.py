@@ -67,8 +67,8 @@ class JudgeRates:
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Draw from the Beta distributions without the constraint; values that violate it have weight 0."""
-        drawn = np.clip(rng.beta(self.right, self.wrong, (size, *self.right.shape)), LEAST, 1 - LEAST)
-        return np.asarray(logit(drawn).reshape(size, -1))
+        rates = np.clip(rng.beta(self.right, self.wrong, (size, *self.right.shape)), LEAST, 1 - LEAST)
+        return np.asarray(logit(rates).reshape(size, -1))
 
     @property
     def start(self) -> Floats:
@@ -114,8 +114,8 @@ class Verified:
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Draw values; those with s + p < 1 have weight 0."""
-        drawn = rng.beta(*self._beta, (size, 2, len(self.table)))
-        one, zero = np.moveaxis(np.clip(drawn, LEAST, 1 - LEAST), 1, 0)
+        phi = rng.beta(*self._beta, (size, 2, len(self.table)))
+        one, zero = np.moveaxis(np.clip(phi, LEAST, 1 - LEAST), 1, 0)
         s, p = np.log(one / zero) + self._log_odds, np.log1p(-zero) - np.log1p(-one) - self._log_odds
         return np.concatenate([s, p], axis=1)
 

@@ -56,9 +56,9 @@ class Problem:
     evidence: Evidence
     prior: ShrinkagePrior
 
-    def given(self, ones: Floats, zeros: Floats) -> ShrinkagePosterior:
+    def with_kernel(self, ones: Floats, zeros: Floats) -> ShrinkagePosterior:
         """Return the posterior in which a kernel replaces the evidence."""
-        return ShrinkagePosterior(self.counts.given(ones, zeros), self.prior)
+        return ShrinkagePosterior(self.counts.with_kernel(ones, zeros), self.prior)
 
     def log_ratio(self, theta: Floats, nu: Floats, ones: Floats, zeros: Floats) -> Floats:
         """Return the log ratio of the evidence to the kernel in each bin; `theta` has shape (..., n_values, n_bins)."""
@@ -95,15 +95,15 @@ class Values:
         generators, confidence = rng.spawn(len(nu)), problem.counts.confidence
         columns: list[tuple[Any, ...]] = []
         for i, generator in enumerate(generators):
-            posterior: Any = problem.given(ones[i], zeros[i])
+            posterior: Any = problem.with_kernel(ones[i], zeros[i])
             posterior = compiled_form(posterior) if compiled else posterior
-            drawn, at = posterior.sample_all(near, rng=generator), (nu[i : i + 1], ones[i], zeros[i])
-            log_ratio = problem.log_ratio(drawn.bin_draws.accuracy, *at).sum(axis=-1)
+            draws, at = posterior.sample_all(near, rng=generator), (nu[i : i + 1], ones[i], zeros[i])
+            log_ratio = problem.log_ratio(draws.bin_draws.accuracy, *at).sum(axis=-1)
             exact = posterior.log_evidence[EXACT] + problem.log_ratio(confidence[None], *at).sum()
             evidence = posterior.log_marginal_likelihood + logsumexp(log_ratio) - np.log(near)
-            others = _log_others(posterior, drawn.sub_model, log_ratio)
-            bins = drawn.bin_draws
-            columns.append((bins.mass, bins.accuracy, log_ratio, drawn.sub_model, evidence, exact, others))
+            others = _log_others(posterior, draws.sub_model, log_ratio)
+            bins = draws.bin_draws
+            columns.append((bins.mass, bins.accuracy, log_ratio, draws.sub_model, evidence, exact, others))
         free = log_free(problem.counts, problem.evidence, nu, (ones, zeros))
         return cls(nu, ones, zeros, free, *(np.array(column) for column in zip(*columns, strict=True)))
 
@@ -120,10 +120,10 @@ class Values:
 def _log_others(posterior: ShrinkagePosterior, sub_model: NDArray[np.intp], log_ratio: Floats) -> float:
     """Return the log marginal likelihood of all sub-models but exact calibration, corrected by the ratio of draws."""
     names, top = list(posterior.probabilities), log_ratio.max()
-    drawn = np.bincount(sub_model, minlength=len(names))
+    number = np.bincount(sub_model, minlength=len(names))
     total = np.bincount(sub_model, np.exp(log_ratio - top), len(names))
     overall = np.exp(log_ratio - top).mean()
-    mean = np.divide(total, drawn, out=np.full(len(names), overall), where=drawn > 0)
+    mean = np.divide(total, number, out=np.full(len(names), overall), where=number > 0)
     prior = posterior.taking_part
     weights = alternatives(prior.families, prior.pooled)
     used = [i for i, name in enumerate(names) if name in weights]
@@ -277,7 +277,7 @@ class LabelPosterior:
     def counts(self) -> LabelCounts:
         """Counts with the mean kernel over the values of nu."""
         weights, values = self.solved.weights, self._values
-        return self._problem.counts.given(weights @ values.ones, weights @ values.zeros)
+        return self._problem.counts.with_kernel(weights @ values.ones, weights @ values.zeros)
 
     @property
     def prior(self) -> str:
@@ -320,7 +320,7 @@ class LabelPosterior:
         noise = generator.gumbel(size=shape)
         best = (problem.log_ratio(theta, values.nu[part], ones, zeros) + noise).argmax(axis=0)
         accuracy = np.take_along_axis(theta, best[None], axis=0)[0]
-        alpha = problem.given(values.ones[0], values.zeros[0]).mass_parameters
+        alpha = problem.with_kernel(values.ones[0], values.zeros[0]).mass_parameters
         mass = generator.standard_gamma(alpha, ones.shape)
         mass /= mass.sum(axis=1, keepdims=True)
         occupied = problem.counts.occupied
@@ -329,7 +329,7 @@ class LabelPosterior:
     @cached_property
     def probabilities(self) -> dict[str, float]:
         """Posterior probability of each sub-model, over all values of nu."""
-        names = list(self._problem.given(self._values.ones[0], self._values.zeros[0]).probabilities)
+        names = list(self._problem.with_kernel(self._values.ones[0], self._values.zeros[0]).probabilities)
         weight = self.solved.weights[:, None] * self._values.draw_weights
         total = np.bincount(self._values.sub_model.ravel(), weight.ravel(), len(names))
         return dict(zip(names, (total / total.sum()).tolist(), strict=True))
@@ -343,7 +343,7 @@ class LabelPosterior:
     @property
     def all_saturated(self) -> bool:
         """Whether all bins are saturated."""
-        return self._problem.given(self._values.ones[0], self._values.zeros[0]).all_saturated
+        return self._problem.with_kernel(self._values.ones[0], self._values.zeros[0]).all_saturated
 
     @property
     def prior_odds(self) -> float:

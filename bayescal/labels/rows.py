@@ -128,13 +128,13 @@ def strata_of(strata: Any, rows: JudgedRows, counts: LabelCounts) -> NDArray[np.
         return two if enough else np.zeros(len(counts.bins), np.intp)
     if np.ndim(strata) == 0:
         number = _checks.whole_number("strata", strata)
-        found = _ranges(share, number)
-        if found.max() + 1 < number:
+        stratum = _ranges(share, number)
+        if stratum.max() + 1 < number:
             raise ValueError(
                 f"`strata={number}` needs as many ranges of confidence with rows; {len(counts.bins)} bins with these "
-                f"rows give {found.max() + 1}. Use fewer strata or more bins."
+                f"rows give {stratum.max() + 1}. Use fewer strata or more bins."
             )
-        return found
+        return stratum
     cuts = np.asarray(strata, dtype=np.float64)
     if cuts.ndim != 1 or not (np.diff(cuts, prepend=0.0, append=1.0) > 0).all():
         raise ValueError(

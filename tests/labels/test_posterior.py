@@ -49,7 +49,7 @@ def completed():
     totals = [range(int(n) + 1) for n in EVIDENCE.n]
     made = {}
     for true in product(*totals):
-        given = COUNTS.given(np.array(true, float), EVIDENCE.n - np.array(true))
+        given = COUNTS.with_kernel(np.array(true, float), EVIDENCE.n - np.array(true))
         made[true] = ShrinkagePosterior(given, PRIOR)
     return made
 

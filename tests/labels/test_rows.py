@@ -96,7 +96,7 @@ def test_counts_evidence_and_table():
     # (1, 1), (1, 0), (0, 0), (0, 1); the row without a judge's label is not in it
     assert rows.table(counts.bins, np.array([0, 1])).tolist() == [[1, 0, 0, 1], [0, 0, 1, 0]]
     assert rows.judged_by_label(counts.bins, np.array([0, 1])).tolist() == [[2, 1], [1, 1]]
-    given = counts.given(np.array([0.5, 2.0]), np.array([0.5, 1.0]))
+    given = counts.with_kernel(np.array([0.5, 2.0]), np.array([0.5, 1.0]))
     np.testing.assert_allclose(given.accuracy, [1.5 / 3, 3 / 5])
     np.testing.assert_allclose(given.effective_n, [3, 5])
 
