@@ -116,6 +116,10 @@ class SurvivalEvaluation(Evaluation):
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n", "censored": "n_censored", "effective rows": "effective_n"}
     _bin_dash: ClassVar[str] = "no rows in the bin, or its last row is censored before the horizon"
 
+    def __dir__(self) -> list[str]:
+        # these methods need the outcome of every row
+        return [name for name in super().__dir__() if name not in ("loo", "sensitivity", "under_prior")]
+
     @property
     def horizon(self) -> float:
         """The horizon, in the unit of the times."""
