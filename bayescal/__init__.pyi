@@ -26,6 +26,7 @@ from . import cumulative as cumulative
 from . import datasets as datasets
 from . import decisions as decisions
 from . import estimands as estimands
+from . import labels as labels
 from . import monitoring as monitoring
 from . import planning as planning
 from . import plugins as plugins

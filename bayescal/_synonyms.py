@@ -43,6 +43,7 @@ TOPIC_CALLS = {
     "cumulative": (CUMULATIVE[:-1], "bayescal.cumulative.screen(y_true, y_prob, by=site", f"{CUMULATIVE}.posterior("),
     "decisions": ("bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2]",
                   "bayescal.decisions.ThresholdCounts.from_arrays(y_true, y_prob, thresholds=[0.1, 0.2]"),
+    "labels": ("bayescal.labels.judged(y_true, y_prob, judge=judge",),
     "monitoring": ("monitor.evaluate(", "monitor.change((0, 4)", "monitor.evidence(", "monitor.confidence_sequence(",
                    "bayescal.monitoring.CalibrationMonitor(window=4", "monitor.add(y_true, y_prob, time=12"),
     "planning": (PLAN, COUNTS),  # of a pilot
@@ -68,6 +69,7 @@ DRAWS = {
     "ClinicalSummary": "result.evaluation.ece", "NetBenefit": "result.net_benefit[model]",
     "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
     "CumulativePosterior": "result.kuiper", "CumulativeDifference": "result.posterior().kuiper",
+    "JudgeReport": "result.sensitivity",
     "ClassPriors": "result.draws", "ShiftEvidence": "result.total_variation", "LabelShiftClasses": "result[label].ece",
     "SurvivalHorizons": "result[horizon].ece", "CalibrationMonitor": "monitor.evaluate().ece",
 }  # fmt: skip
@@ -79,6 +81,7 @@ STATISTICS = {
 }  # fmt: skip
 NO_PICTURE = (
     "CalibrationMonitor CalibrationTests ClassPriors CorpDecomposition GroupedNetBenefit GroupedRecalibration "
+    "JudgeReport "
     "ModelParts MurphyDecomposition Plan ShiftEvidence WeightReport"
 )
 SEEDS = "randomstate seed randomseed key generator"
@@ -384,6 +387,8 @@ TABLE = (
           ("p_useful",), of="NetBenefit"),
     Meant("pvalue pvalues p significance", "There is no P-value; the probability that recalibration lowers the loss is",
           (), "result.mean_ratio.pr(lambda ratio: ratio < 1)", of="LossRatio"),
+    Meant("pvalue pvalues p significance", "P-values of tests of the assumptions about a judge are",
+          ("p_errors_alike", "p_checked_at_random"), of="JudgeReport"),
     Meant("pvalue pvalues p significance", "There is no P-value.",
           of="ClassPriors LabelShiftClasses ShiftEvidence SurvivalHorizons WeightReport"),
     Meant("median", "The median is", ("quantile(0.5)",), of="MultiClassScore"),

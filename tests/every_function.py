@@ -122,6 +122,16 @@ def monitored(r):
     return monitor
 
 
+def partly(r, times):
+    """Return outcomes of which every second is missing, and scores, repeated."""
+    return np.tile(np.where(np.arange(len(r.y)) % 2, r.y, np.nan), times), np.tile(r.p, times)
+
+
+def graded(r):
+    """Return the labels of a judge that is wrong in every seventh row."""
+    return np.where(np.arange(len(r.y)) % 7 == 3, 1 - r.y, r.y)
+
+
 def axes_closed(axes):
     import matplotlib.pyplot as plt
 
@@ -183,6 +193,8 @@ CALLS = {
     ),
     "evaluate_survival_counts": lambda r: bc.evaluate_survival_counts(survival(r), horizon=3, **FAST),
     "ece": lambda r: bc.ece(bins_of(r)),
+    "judged": lambda r: bc.labels.judged(*partly(r, 10), judge=np.tile(graded(r), 10), **FAST),
+    "judged, known rates": lambda r: bc.labels.judged(*partly(r, 1), judge=graded(r), rates=(0.9, 0.8), **FAST),
     "l2_error": lambda r: bc.l2_error(bins_of(r)),
     "labels_needed": lambda r: bc.planning.labels_needed(
         r.counts(), width=0.3, simulations=20, largest=1000, draws=100, rng=1

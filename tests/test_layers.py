@@ -19,7 +19,7 @@ HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas", "numba")
 SUPPORT = {"draws", *(p.removesuffix(".py") for p in FILES if re.match(r"_[a-z]\w*\.py", p))}
 CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "evaluate"]
 #: Folders with everything about one topic: rows, counts, posterior, results, verbs, plots, page, command.
-TOPICS = {"survival", "shift", "decisions", "clinical", "cumulative", "monitoring", "planning"}
+TOPICS = {"survival", "shift", "decisions", "clinical", "cumulative", "monitoring", "planning", "labels"}
 #: Layer -> layers it may import (itself included); topics import each other along the arrows of the page only.
 MAY_IMPORT = {
     "support": {"support"},

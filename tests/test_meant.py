@@ -47,6 +47,7 @@ MONITOR = monitored()
 OVER_DATASETS = bc.compare_over_datasets(
     {str(k): (Y[k:], {n: p[k:] for n, p in MODELS.items()}) for k in range(3)}, **FAST
 )
+JUDGED = bc.labels.judged(np.where(np.arange(400) % 2, Y, np.nan), P, judge=Y, **FAST)
 RESULTS = {
     "Evaluation": bc.evaluate(Y, P, **FAST),
     "Recalibration": bc.recalibration(Y, P, **FAST),
@@ -83,6 +84,8 @@ RESULTS = {
     "LabelShiftClasses": bc.shift.label(LABELS, MATRIX, MATRIX, **FAST),
     "CovariateShiftEvaluation": bc.shift.covariate(Y, P, P, weights=1 + P, **FAST),
     "WeightReport": bc.shift.weight_report(1 + P),
+    "JudgedEvaluation": JUDGED,
+    "JudgeReport": JUDGED.judge,
     "SurvivalEvaluation": bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST),
     "SurvivalComparison": bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST),
     "Plan": bc.planning.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
@@ -118,7 +121,7 @@ READER = {
     "confidence": P, "alpha": 0.05, "matrices": {"a": MATRIX, "b": MATRIX[::-1]}, "models": MODELS, "counts": COUNTS,
     "time": TIMES, "event": Y, "risk": P, "monitor": MONITOR, "result": RESULTS["Evaluation"], "logits": MATRIX,
     "first": "a", "second": "b", "model": "a", "horizon": 5, "label": 1, "summary": RESULTS["ClinicalSummary"],
-    "pairs": PAIRS, "answers": bc.read.Answers(Y, P), "others": bc.read.Answers(Y, P**2),
+    "pairs": PAIRS, "answers": bc.read.Answers(Y, P), "others": bc.read.Answers(Y, P**2), "judge": Y,
 }  # fmt: skip
 #: Keywords of other programs, and of other functions here.
 WORDS = (
@@ -157,6 +160,7 @@ WITH_OPTIONS = {
     "evaluate_shifted": (Y, P, P),
     "evaluate_shifted_counts": (shift_counts(),),
     "shift.covariate": (Y, P, P),
+    "labels.judged": (Y, P),
     "shift.label": (Y, P, P),
     "shift.label_counts": (shift_counts(),),
     "plot": (RESULTS["Evaluation"],),
@@ -174,7 +178,7 @@ OPTIONS_OF = {
 NEEDED = {
     "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
     "evaluate_shifted_counts": {"shift": "label"}, "survival.evaluate_counts": {"horizon": 5},
-    "shift.covariate": {"weights": 1 + P},
+    "shift.covariate": {"weights": 1 + P}, "labels.judged": {"judge": Y},
     "planning.labels_needed": {"width": 0.1},
 }  # fmt: skip
 

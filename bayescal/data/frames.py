@@ -35,6 +35,50 @@ def to_array(name: str, values: Any) -> Array:
     return _plain_kind(name, array)
 
 
+def with_missing(name: str, values: Any) -> tuple[Array, Array]:
+    """Convert a column whose entries may be missing; return its values, and whether each is known.
+
+    A missing entry (NaN, None, null, NA or masked) has the value of the first known entry; 0 if none is known.
+
+    >>> with_missing("y_true", [None, 1, 0, float("nan")])
+    (array([1, 1, 0, 1]), array([False,  True,  True, False]))
+    """
+    array, missing = _values_and_mask(values)
+    if array.ndim != 1 or not missing.any():
+        complete = to_array(name, values)
+        return complete, np.ones(len(complete), bool)
+    if missing.all():
+        return np.zeros(len(array)), ~missing
+    first = np.flatnonzero(~missing)[:1]
+    return to_array(name, np.where(missing, array[first], array)), ~missing
+
+
+def _values_and_mask(values: Any) -> tuple[Array, Array]:
+    """Return a column as an array, and whether each entry is missing; nothing is if there are several columns."""
+    array: Array
+    masked: Any = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else False
+    values = _chunked(labelled(values))
+    frame: Any = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame) and len(frame.columns) == 1:
+        frame = frame[frame.columns[0]]
+    if isinstance(frame, nw.Series):
+        array, masked = np.asarray(frame.to_numpy()), _numpy_mask(frame)
+    elif isinstance(values, list | tuple) and not any(_length(each) is not None for each in values):
+        array = np.asarray(values, dtype=object)
+    else:
+        array = np.asarray(values.detach() if hasattr(values, "detach") else values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array, masked = array.reshape(-1), np.reshape(masked, -1)
+    if array.ndim != 1:
+        return array, np.zeros(array.shape, bool)
+    if array.dtype.kind == "f":
+        return array, np.isnan(array) | masked
+    if array.dtype.kind != "O":
+        return array, np.zeros(len(array), bool) | masked
+    none = (v is None or type(v).__name__ in ("NAType", "NaTType") or (isinstance(v, float) and v != v) for v in array)
+    return array, np.fromiter(none, bool, len(array)) | masked
+
+
 def as_array(name: str, values: Any) -> Array:
     """Convert values as `numpy.asarray` does, but never round an integer: uint64 if any is 2^63 or more."""
     return _unrounded(name, values, np.asarray(values))

@@ -425,6 +425,10 @@ _OVER_FREQUENCIES = (
     "its draws are pooled over draws of the class frequencies; each part has one, as in "
     "`bayescal.pymc_model(posterior.parts[0])`."
 )
+_JUDGED = (
+    "half of the weights of the judge's error rates comes from accuracies without the shrinkage model: a pool of two "
+    "models. The checked rows have one: `bayescal.pymc_model(result.checked_only)`."
+)
 #: Class of a result or posterior that has no model -> the reason and what has one, or a function that states them.
 WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.evaluations.Evaluations": _has_parts,
@@ -436,6 +440,9 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.scores.ScoreComparison": _SCORE,
     "bayescal.results.decomposition._Decomposition": _STATISTIC,
     "bayescal.shift.weights.WeightReport": _STATISTIC,
+    "bayescal.labels.result.JudgedEvaluation": _JUDGED,
+    "bayescal.labels.posterior.LabelPosterior": _JUDGED,
+    "bayescal.labels.judge.JudgeReport": _JUDGED,
     "bayescal.cumulative.base.Cumulative": _OF_CURVE,
     "bayescal.cumulative.subpopulation_result.SubpopulationScreen": _OF_CURVE,
     "bayescal.monitoring.monitor.CalibrationMonitor": (

@@ -522,6 +522,11 @@ INTERVALS = (
         )
     ),
     Interval(
+        "ECE and rates from a judge's labels",
+        ("JudgedEvaluation", "JudgeReport"),
+        reason="not measured yet; `tests/labels` compares them with exact sums over the true labels",
+    ),
+    Interval(
         "number of rows of a plan",
         ("Plan",),
         reason="the page [plans](plans.md) measures how often a study of that size meets its goal",

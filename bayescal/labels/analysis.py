@@ -1,0 +1,252 @@
+"""Calibration from a judge's labels: rows -> counts and evidence -> posterior over error rates -> evaluation."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._arrays import Floats
+from bayescal._invalid import quoted
+from bayescal._meant import public
+from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of
+from bayescal.labels.counts import LabelCounts
+from bayescal.labels.judge import RATES, report_of
+from bayescal.labels.nuisance import JudgeRates
+from bayescal.labels.posterior import LabelPosterior, Problem, solve
+from bayescal.labels.result import JudgedEvaluation
+from bayescal.labels.rows import OF_EACH_LABEL, TWO_FROM, JudgedRows, strata_of
+from bayescal.labels.statistics import error_trend, p_checked_at_random
+from bayescal.posterior.shrinkage.prior import ShrinkagePrior
+
+#: Least number of checked rows; and of checked rows of each label and range, below which a warning is given.
+FEWEST_CHECKED, FEW_OF_LABEL = 30, 5
+
+
+class FewCheckedWarning(UserWarning):
+    """Few checked rows have one of the true labels, so that a rate of the judge depends on the prior."""
+
+
+@public
+def judged(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    judge: Any,
+    strata: Any = "auto",
+    rates: Any = None,
+    target: str = "confidence",
+    bins: Any = 15,
+    binning: str = "equal-width",
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> JudgedEvaluation:
+    r"""Compute the posterior of the calibration error for the true label, from labels of an imperfect judge.
+
+    A judge, such as a language model, labels all rows, and a person checks some of them. The judge's labels alone would
+    give the error of the predictions relative to the judge.
+
+    Parameters
+    ----------
+    y_true : array-like of {0, 1} or bool, shape (n_rows,)
+        True labels of the rows that were checked; missing (NaN, None, NA or masked) for the others. At least 30 rows,
+        unless `rates` are given.
+    y_prob : array-like of float, shape (n_rows,)
+        Stated probabilities, in [0, 1]: with the default target, the confidence that an answer is right.
+    judge : array-like of {0, 1} or bool, shape (n_rows,)
+        The judge's labels. They may be missing in rows with a true label.
+    strata : "auto", int or sequence of float, default "auto"
+        Ranges of confidence in which the judge has a sensitivity and specificity of its own: their number, or their
+        inner edges, which are moved to the nearest edge of a bin. By default two ranges with about equal numbers of
+        rows if there are at least 200 checked rows, and 10 of each true label in both ranges; otherwise one.
+    rates : optional
+        What is known about the judge from elsewhere: its (sensitivity, specificity), or the counts ((right, wrong) of
+        true label 1, (right, wrong) of true label 0) of other checked rows. By default it is learnt from the checked
+        rows alone.
+    target : {"confidence", "event"}, default "confidence"
+        As for `evaluate`.
+    bins, binning, draws, rng, logits
+        As for `evaluate`.
+    classes : sequence of two labels, optional
+        The label that counts as 0 and the one that counts as 1, in `y_true` and in `judge`.
+
+    Returns
+    -------
+    JudgedEvaluation
+        An `Evaluation` of the true label, whose attribute `judge` has sensitivity, specificity and the worth of a
+        judged row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid input, as for `evaluate`; if fewer than 30 rows were checked and `rates` are not given; if the judge
+        agrees with the checked labels no better than chance; if a row has neither label.
+
+    Warns
+    -----
+    FewCheckedWarning
+        If fewer than 5 checked rows of a range have one of the true labels.
+    SamplerWarning
+        If few values of the error rates have nearly all weight.
+
+    See Also
+    --------
+    bayescal.evaluate : If all labels are true.
+
+    Notes
+    -----
+    Bin b has the accuracy :math:`\theta_b`, with the prior of the shrinkage model. The judge labels a row whose true
+    label is 1 with 1 with probability s (sensitivity), and one whose true label is 0 with 0 with probability p
+    (specificity), given the true label independently of the confidence within each range. A row of bin b that was not
+    checked is then labelled 1 with probability :math:`q_b = 1 - p + (s + p - 1) \theta_b` [1]_. Checked rows give
+    evidence about :math:`\theta_b`, s and p. The prior of s and p is uniform where :math:`s + p > 1`. Masses of the
+    bins are those of all rows.
+
+    The likelihood is that of true and judged labels together. Therefore the checked rows may be chosen by the judge's
+    label and by the confidence: to check all rows that the judge calls wrong is allowed. It is not allowed that
+    anything else that is related to the true label decides which rows are checked. Checked rows must not have been used
+    to write the judge's prompt or to train it, because s and p would be too good.
+
+    Half of the weights of s and p comes from the marginal likelihood of the shrinkage model, and half from that of
+    independent accuracies: a linear pool. The shrinkage model alone prefers error rates under which the classifier
+    looks calibrated. Accuracy, Brier score and log score do not use shrunk accuracies.
+
+    References
+    ----------
+    .. [1] W. J. Rogan and B. Gladen (1978), "Estimating prevalence from the results of a screening test", American
+       Journal of Epidemiology 107, 71-76.
+
+    Examples
+    --------
+    Confidences that are too high; the judge has sensitivity 0.9 and specificity 0.8, and 300 of 2000 rows are checked:
+
+    >>> import numpy as np
+    >>> import bayescal as bc
+    >>> rng = np.random.default_rng(1)
+    >>> confidence = rng.random(2000)
+    >>> right = rng.random(2000) < 0.2 + 0.5 * confidence
+    >>> judge = np.where(right, rng.random(2000) < 0.9, rng.random(2000) > 0.8)
+    >>> y = np.where(np.arange(2000) < 300, right, np.nan)
+    >>> ev = bc.labels.judged(y, confidence, judge=judge, rng=1)
+    >>> ev.ece.interval(0.95)
+    (0.1..., 0.1...)
+    >>> round(ev.judge.sensitivity.mean(), 1), round(ev.judge.specificity.mean(), 1)
+    (0.9, 0.8)
+    """
+    draws = _checks.whole_number("draws", draws, at_least=2)
+    rows = JudgedRows.read(y_true, y_prob, judge, target, classes, logits)
+    counts = rows.counts(bins, binning)
+    stated = _given_rates(rates)
+    stratum = strata_of(strata, rows, counts) if stated is None else _one_stratum(strata, counts)
+    table = rows.table(counts.bins, stratum)
+    known = stated if stated is not None and stated.ndim == 1 else None
+    elsewhere = stated.reshape(1, 4) if stated is not None and stated.ndim == 2 else 0
+    nuisance = JudgeRates(table + elsewhere, rows.judged_by_label(counts.bins, stratum))
+    if known is None:
+        _require_checked(counts, nuisance, learnt=stated is None)
+    evidence = rows.evidence(counts.bins, stratum)
+    problem = Problem(counts, evidence, ShrinkagePrior())
+    seed, for_solving = _checks.seeds(rng, 2)
+    of_known = None if known is None else known.reshape(1, 2, 1)
+    solved = solve([problem], nuisance, known=of_known, rng=for_solving, draws=draws)
+    solved.warn_if_poor()
+    posterior = LabelPosterior(solved)
+    evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
+    cuts = np.flatnonzero(np.diff(stratum)) + 1
+    report = report_of(
+        evaluation.bin_draws,
+        solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
+        evidence,
+        tuple(counts.bins.edges[cuts].tolist()),
+        table_of_checked=table,
+        trend=error_trend(rows, counts.bins, stratum),
+        p_checked_at_random=p_checked_at_random(rows, counts.bins),
+        notes=tuple(_notes(counts, strata, stated, len(cuts) + 1)),
+    )
+    return JudgedEvaluation.of(evaluation, report)
+
+
+def _one_stratum(strata: Any, counts: LabelCounts) -> NDArray[np.intp]:
+    """Return one stratum for all bins, because `rates` are those of all rows."""
+    if not (isinstance(strata, str) and strata == "auto") and not (np.ndim(strata) == 0 and strata == 1):
+        raise ValueError(f'`rates` are those of all rows, so that `strata` must be 1 or "auto", not {quoted(strata)}.')
+    return np.zeros(len(counts.bins), np.intp)
+
+
+def _given_rates(rates: Any) -> Floats | None:
+    """Return known rates, shape (2,), or counts of right and wrong labels by true label, shape (2, 2)."""
+    if rates is None:
+        return None
+    instead = (
+        "give (sensitivity, specificity), or the counts ((right, wrong) of true label 1, (right, wrong) of true label "
+        "0) of other checked rows."
+    )
+    try:
+        stated = np.asarray(rates, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise TypeError(f"`rates` must be numbers, not {quoted(rates)}: {instead}") from problem
+    if stated.shape == (2,):
+        if not ((stated >= 0) & (stated <= 1)).all() or not stated.sum() >= 1:
+            raise ValueError(
+                f"`rates` must be a sensitivity and a specificity in [0, 1] whose sum is at least 1, not "
+                f"{quoted(rates)}. A sum below 1 means that labels are swapped."
+            )
+        return stated
+    if stated.shape != (2, 2):
+        raise ValueError(f"`rates` have shape {stated.shape}: {instead}")
+    if not (np.isfinite(stated) & (stated >= 0) & (stated == np.floor(stated))).all():
+        raise ValueError(f"`rates` must be counts, whole numbers >= 0, not {quoted(rates)}.")
+    return stated
+
+
+def _require_checked(counts: LabelCounts, nuisance: JudgeRates, *, learnt: bool) -> None:
+    """Refuse too few checked rows, and a judge that is no better than chance; warn about few rows of one label."""
+    n_checked = counts.checked.n_rows
+    if learnt and not n_checked:
+        raise ValueError(
+            "`y_true` must have true labels of some rows; all are missing. Check some rows, or give the judge's "
+            "`rates=` if they are known from elsewhere."
+        )
+    if learnt and n_checked < FEWEST_CHECKED:
+        raise ValueError(
+            f"`y_true` must have true labels of at least {FEWEST_CHECKED} rows; {n_checked} are not missing. Check "
+            "more rows, or give the judge's `rates=` if they are known from elsewhere."
+        )
+    chance = nuisance.p_no_better_than_chance
+    if (chance > 0.5).any():
+        each = int(chance.argmax())
+        s, p = (nuisance.right / (nuisance.right + nuisance.wrong))[:, each]
+        where = f" in range {each} of confidence" if len(chance) > 1 else ""
+        raise ValueError(
+            f"`judge` agrees with the checked labels{where} no better than chance: sensitivity + specificity - 1 is "
+            f"{s + p - 1:.2g} (posterior probability of a negative value: {chance[each]:.2g}). Are its labels swapped?"
+        )
+    of_label = np.stack([nuisance.table[:, :2].sum(axis=1), nuisance.table[:, 2:].sum(axis=1)])
+    few = of_label < FEW_OF_LABEL
+    if few.any():
+        which, each = (int(at) for at in np.argwhere(few)[0])
+        where = f" in range {each} of confidence" if of_label.shape[1] > 1 else ""
+        number = int(of_label[which, each])
+        warnings.warn(
+            f"The judge's {RATES[which]}{where} rests on {number} checked row{'s' * (number != 1)} with true label "
+            f"{1 - which}, so that it depends on the prior. Check more rows of this label, for example those that the "
+            f"judge labels {1 - which}.",
+            FewCheckedWarning,
+            skip_file_prefixes=_checks.PACKAGE,
+        )
+
+
+def _notes(counts: LabelCounts, strata: Any, stated: Floats | None, n_strata: int) -> list[str]:
+    """State what follows from the arguments: rows that are all checked, and one range in place of two."""
+    if counts.checked.n_rows == counts.n_rows:
+        return ["All rows have a true label, so that the judge's labels are not used."]
+    if stated is None and isinstance(strata, str) and n_strata == 1:
+        return [
+            f"One sensitivity and one specificity hold for all confidences: two ranges need {TWO_FROM} checked rows, "
+            f"and {OF_EACH_LABEL} of each true label in both."
+        ]
+    return []

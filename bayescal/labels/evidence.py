@@ -1,0 +1,132 @@
+"""Indirect evidence about the accuracies of bins, and the Beta kernels that replace it."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, xlog1py, xlogy
+
+from bayescal._arrays import Floats
+from bayescal.labels.counts import LabelCounts
+
+#: Least distance of a probability from 0 and 1.
+TINY = 1e-12
+#: Rows that are added at the mean confidence, and steps, to find the mode of the evidence of a bin.
+ADDED, STEPS = 2.0, 25
+#: Mean confidences are at least so far from 0 and 1 there.
+INSIDE = 1e-4
+#: Standard deviation of the Normal weights of a kernel, in standard deviations of the evidence; nodes within two of it.
+REACH, NODES = 1.5, 31
+#: Largest standard deviation in the angle, and its least distance from 0 and from a right angle.
+WIDEST, EDGE = 0.35, 0.003
+#: Nodes of the integral over one accuracy, within so many standard deviations in the angle on each side.
+FREE_NODES, FREE_REACH = 200, 8.0
+
+
+class Evidence(Protocol):
+    """Evidence of rows without the true label, given parameters nu: a likelihood of the accuracy of each bin."""
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Whether each bin has such rows."""
+
+    def log_likelihood(self, theta: Floats, nu: Floats) -> Floats:
+        """Return the log likelihood of each bin.
+
+        `theta` has shape (..., n_values, n_bins) and `nu` (n_values, ...), or the same without n_values.
+        """
+
+    def slope(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
+        """Return the derivative of the log likelihood, and the expected information."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeEvidence:
+    r"""Rows that a judge labelled and nobody checked: `n`, and those labelled 1, `k`, by bin.
+
+    The judge labels a row of bin b with 1 with probability :math:`q = 1 - p + (s + p - 1) \theta_b`, where sensitivity
+    s and specificity p are those of the `stratum` of the bin, shape (n_bins,). Parameters nu, shape (..., 2, n_strata),
+    hold s and p.
+    """
+
+    n: Floats
+    k: Floats
+    stratum: NDArray[np.intp]
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Whether each bin has such rows."""
+        return self.n > 0
+
+    def rate(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
+        """Return the probability q that the judge labels a row with 1, and its derivative s + p - 1."""
+        s, p = nu[..., 0, self.stratum], nu[..., 1, self.stratum]
+        return np.clip(1 - p + (s + p - 1) * theta, TINY, 1 - TINY), s + p - 1
+
+    def log_likelihood(self, theta: Floats, nu: Floats) -> Floats:
+        """Return the log likelihood of each bin; see `Evidence`."""
+        q, _ = self.rate(theta, nu)
+        return np.asarray(self.k * np.log(q) + (self.n - self.k) * np.log1p(-q))
+
+    def slope(self, theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
+        """Return the derivative of the log likelihood, and the expected information."""
+        q, change = self.rate(theta, nu)
+        return change * (self.k / q - (self.n - self.k) / (1 - q)), self.n * change**2 / (q * (1 - q))
+
+
+def kernels(counts: LabelCounts, evidence: Evidence, nu: Floats) -> tuple[Floats, Floats]:
+    r"""Return the exponents a, b >= 0 of the Beta kernel of each bin that is closest to the evidence.
+
+    It is a least-squares fit of the log likelihood on :math:`\log \theta` and :math:`\log (1 - \theta)`, at nodes
+    around the mode of the evidence together with the checked rows. Weights are Normal in the angle
+    :math:`\arcsin \sqrt\theta`. A judge without errors has exactly the numbers of rows labelled 1 and 0; without
+    evidence both exponents are 0. The results have shape (n_values, n_bins).
+    """
+    theta, spread = _mode(counts, evidence, nu)
+    z = np.linspace(-2 * REACH, 2 * REACH, NODES)[:, None, None]
+    angle = np.clip(np.arcsin(np.sqrt(theta)) + z * spread, EDGE, np.pi / 2 - EDGE)
+    at, weight = np.sin(angle) ** 2, np.exp(-0.5 * (z / REACH) ** 2)
+    weight = weight / weight.sum()
+    v, x, y = (
+        each - (weight * each).sum(axis=0) for each in (evidence.log_likelihood(at, nu), np.log(at), np.log1p(-at))
+    )
+    xx, yy, xy, vx, vy = ((weight * one * two).sum(axis=0) for one, two in ((x, x), (y, y), (x, y), (v, x), (v, y)))
+    det = xx * yy - xy**2
+    a, b = (vx * yy - vy * xy) / det, (vy * xx - vx * xy) / det
+    alone_a, alone_b = np.maximum(vx / xx, 0), np.maximum(vy / yy, 0)
+    ones, zeros = np.where(b < 0, alone_a, np.maximum(a, 0)), np.where(a < 0, alone_b, np.maximum(b, 0))
+    return np.where(evidence.present, ones, 0.0), np.where(evidence.present, zeros, 0.0)
+
+
+def _mode(counts: LabelCounts, evidence: Evidence, nu: Floats) -> tuple[Floats, Floats]:
+    """Return the mode of all evidence of each bin, and its standard deviation in the angle, by Fisher scoring."""
+    confidence = np.clip(counts.confidence, INSIDE, 1 - INSIDE)
+    n, k = counts.checked.n + ADDED, counts.checked.k + ADDED * confidence
+    theta = np.tile(confidence, (len(nu), 1))
+    for _ in range(STEPS):
+        slope, information = evidence.slope(theta, nu)
+        total = information + n / (theta * (1 - theta))
+        step = (slope + k / theta - (n - k) / (1 - theta)) / total
+        theta = np.clip(theta + step, theta / 2, 1 - (1 - theta) / 2)  # at most half-way to 0 or 1
+    total = evidence.slope(theta, nu)[1] + n / (theta * (1 - theta))
+    return theta, np.minimum(0.5 / np.sqrt(theta * (1 - theta) * total), WIDEST)
+
+
+def log_free(counts: LabelCounts, evidence: Evidence, nu: Floats, kernel: tuple[Floats, Floats]) -> Floats:
+    """Return the log marginal likelihood of all bins with independent uniform accuracies, shape (n_values,).
+
+    It is the midpoint rule in the angle, where the kernel gives the centre and the width of the evidence. Bins without
+    evidence of rows that were not checked have closed forms.
+    """
+    n, k = counts.checked.n, counts.checked.k
+    ones, zeros = k + kernel[0] + 1, n - k + kernel[1] + 1
+    centre, spread = np.arcsin(np.sqrt(ones / (ones + zeros))), 0.5 / np.sqrt(ones + zeros)
+    low, high = np.maximum(centre - FREE_REACH * spread, 0), np.minimum(centre + FREE_REACH * spread, np.pi / 2)
+    step = (high - low) / FREE_NODES
+    angle = low + (np.arange(FREE_NODES) + 0.5)[:, None, None] * step
+    theta = np.sin(angle) ** 2
+    value = evidence.log_likelihood(theta, nu) + xlogy(k, theta) + xlog1py(n - k, -theta) + np.log(np.sin(2 * angle))
+    largest = value.max(axis=0)
+    integral = largest + np.log(np.exp(value - largest).sum(axis=0) * step)
+    return np.asarray(np.where(evidence.present, integral, betaln(k + 1, n - k + 1)).sum(axis=-1))

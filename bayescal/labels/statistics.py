@@ -1,0 +1,101 @@
+"""Tests of the assumptions about a judge, and what a judged row is worth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincc
+
+from bayescal._arrays import Floats
+from bayescal.labels.evidence import JudgeEvidence
+from bayescal.labels.rows import JudgedRows
+from bayescal.stats.bins import Bins
+
+#: Least number of checked rows of one label and stratum that enter the test of a trend, and least expected numbers.
+LEAST_ROWS, LEAST_EXPECTED = 6, 5.0
+#: Least distance of accuracies from 0 and 1 for the information of a judged row.
+INSIDE = 1e-9
+
+
+@dataclass(frozen=True)
+class ErrorTrend:
+    """Test of a trend of the judge's errors in the confidence, given the true label; `z` is that of labels 0 and 1."""
+
+    p_value: float
+    z: tuple[float, float]
+
+
+def error_trend(rows: JudgedRows, edges: Bins, stratum: NDArray[np.intp]) -> ErrorTrend:
+    """Test whether the judge's errors depend on the confidence among checked rows.
+
+    Within each true label and stratum, the score statistic of a linear trend [1]_ is squared and added; the sum has a
+    chi-squared distribution. Positive values of z mean more errors at higher confidence.
+
+    References
+    ----------
+    .. [1] P. Armitage (1955), "Tests for linear trends in proportions and frequencies", Biometrics 11, 375-386.
+    """
+    both = rows.checked & rows.judged
+    of_row = stratum[rows.bins_of(edges)]
+    total, freedom, z = 0.0, 0, [0.0, 0.0]
+    for label in (0, 1):
+        for each in range(int(stratum.max()) + 1):
+            used = both & (rows.outcome == label) & (of_row == each)
+            x, wrong = rows.confidence[used], (rows.judge[used] != label).astype(float)
+            if len(x) < LEAST_ROWS or not 0 < wrong.sum() < len(wrong) or not x.std() > 0:
+                continue
+            rate = wrong.mean()
+            statistic = float((x - x.mean()) / x.std() @ wrong / np.sqrt(len(x) * rate * (1 - rate)))
+            z[label] += statistic
+            total, freedom = total + statistic**2, freedom + 1
+    return ErrorTrend(chi_squared_tail(total, freedom), (z[0], z[1]))
+
+
+def p_checked_at_random(rows: JudgedRows, edges: Bins) -> float:
+    """Return the P-value of a test whether checked rows differ from the others in judged label and bin.
+
+    It is the chi-squared test of a table with two rows; neighbouring cells are joined until expected numbers are at
+    least 5.
+    """
+    judged, n_bins = rows.judged, len(edges)
+    cell = rows.bins_of(edges)[judged] + n_bins * rows.judge[judged]
+    checked = rows.checked[judged]
+    table = np.stack([np.bincount(cell[checked == kind], minlength=2 * n_bins) for kind in (True, False)])
+    total, share = table.sum(axis=1), table.sum(axis=0)
+    if not total.all():
+        return 1.0
+    # cells are joined from the left; what remains belongs to the last one
+    smaller, groups = total.min() / total.sum(), list[NDArray[np.int64]]()
+    current = np.zeros(2, np.int64)
+    for column in table.T[share > 0]:
+        current = current + column
+        if current.sum() * smaller >= LEAST_EXPECTED:
+            groups.append(current)
+            current = np.zeros(2, np.int64)
+    if len(groups) < 2:
+        return 1.0
+    groups[-1] = groups[-1] + current
+    joined = np.array(groups).T
+    expected = np.outer(joined.sum(axis=1), joined.sum(axis=0)) / joined.sum()
+    return chi_squared_tail(float(((joined - expected) ** 2 / expected).sum()), joined.shape[1] - 1)
+
+
+def chi_squared_tail(statistic: float, freedom: int) -> float:
+    """Return the probability that a chi-squared variable is larger; 1 without degrees of freedom.
+
+    >>> round(chi_squared_tail(3.841459, 1), 6)
+    0.05
+    """
+    return float(gammaincc(freedom / 2, statistic / 2)) if freedom else 1.0
+
+
+def worth(mass: Floats, accuracy: Floats, nu: Floats, evidence: JudgeEvidence) -> Floats:
+    r"""Return the checked rows that carry as much information about the accuracies as one judged row.
+
+    It is :math:`\sum_b m_b k^2 \theta_b (1 - \theta_b) / (q_b (1 - q_b))` with :math:`k = s + p - 1`: the Fisher
+    information of a judged row relative to that of a checked row. `mass` and `accuracy` have shape (n_draws, n_bins),
+    `nu` (n_draws, 2, n_strata); the result has shape (n_draws,).
+    """
+    theta = np.clip(accuracy, INSIDE, 1 - INSIDE)
+    q, change = evidence.rate(theta, nu)
+    return np.asarray((mass * change**2 * theta * (1 - theta) / (q * (1 - q))).sum(axis=1))
