@@ -1,0 +1,346 @@
+"""Measure intervals from the labels of an imperfect judge, and those of other methods; write
+docs/explanation/judge.md: part of `make coverage`. Some rows are checked: they have true labels. Cells in which fewer
+intervals of the ECE than the bar contain the truth are measured again in four times as many fresh data sets, and that
+share counts.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from jobs import named_streams
+from numpy.typing import NDArray
+from pages import rounded, rows_again, save_parts, table
+from studies import about, errors_near, rows_of_jobs, run_study
+from studies.true_values import bin_values
+
+import bayescal as bc
+from bayescal.datasets.simulate import POPULATIONS, true_curve
+from bayescal.stats.bins import make_bins
+from bayescal.verify.coverage import contains
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Row = dict[str, Any]
+
+SEED, PROB, BINS = 42, 0.95, 15
+#: Points of a population that stand for equal shares of it; resamples of the bootstraps.
+POINTS, RESAMPLES = 200_000, 200
+#: Least share of intervals of the ECE of a cell, and how many times as many fresh data sets are drawn below it.
+BARS, TIMES_AGAIN = {"judged": 0.83, "further": 0.83, "dependent": 0.65, "chosen": 0.83}, 4
+SMALL_P = 0.05
+
+OURS, ONE_RANGE = "bayescal", "bayescal, one range"
+CHECKED, TRUTH, ALL_TRUE = "checked rows only", "judge as truth", "all true labels"
+ROGAN_GLADEN, PREDICTION_POWERED = "Rogan-Gladen by bin, bootstrap", "prediction-powered by bin, bootstrap"
+QUANTITIES = ("ece", "signed_error", "accuracy", "brier_score")
+COLUMNS = (
+    "part", "curve", "population", "n_rows", "n_checked", "rates", "how", "quantity", "truth", "method", "coverage",
+    "above", "width", "alike", "random", "repeats", "first",
+)  # fmt: skip
+
+Rates = Callable[[Floats], tuple[Floats, Floats]]
+PAIRS = {"0.95 and 0.95": (0.95, 0.95), "0.9 and 0.8": (0.9, 0.8), "0.75 and 0.9": (0.75, 0.9)}
+#: Sensitivity and specificity that depend on the confidence.
+FALLS, RISES = "specificity from 0.9 to 0.6", "sensitivity rises by 0.4"
+DEPENDENT: dict[str, Rates] = {
+    FALLS: lambda c: (np.full_like(c, 0.9), 0.9 - 0.3 * c),
+    RISES: lambda c: (np.clip(0.75 + 0.4 * (c - 0.5), 0.55, 0.95), np.full_like(c, 0.85)),
+}
+RANDOM, BY_JUDGE, BY_CONFIDENCE, BY_TRUTH = "at random", "by judged label", "by confidence", "by the truth"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A population of rows, a judge, and how rows are chosen to be checked."""
+
+    part: str
+    curve: tuple[str, float | None]
+    population: str
+    n_rows: int
+    n_checked: int
+    rates: str
+    how: str = RANDOM
+
+    @property
+    def columns(self) -> Row:
+        """Columns of the cell in the table."""
+        name, strength = self.curve
+        curve = name if strength is None else f"{name} {strength:g}"
+        return {
+            "part": self.part, "curve": curve, "population": self.population, "n_rows": self.n_rows,
+            "n_checked": self.n_checked, "rates": self.rates, "how": self.how,
+        }  # fmt: skip
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Bools, Bools, Bools]:
+        """Confidences, true labels, judged labels, and which rows are checked."""
+        c = np.clip(POPULATIONS[self.population].sample(self.n_rows, rng=rng), 1e-6, 1 - 1e-6)
+        y = rng.random(self.n_rows) < true_curve(*self.curve)(c)
+        s, p = DEPENDENT[self.rates](c) if self.rates in DEPENDENT else PAIRS[self.rates]
+        judge = np.where(y, rng.random(self.n_rows) < s, rng.random(self.n_rows) >= p)
+        favoured = {RANDOM: np.ones(self.n_rows), BY_JUDGE: np.where(judge, 1.0, 4.0), BY_CONFIDENCE: 0.1 + c}
+        favoured[BY_TRUTH] = np.where(y, 1.0, 4.0)
+        share = favoured[self.how] / favoured[self.how].sum()
+        checked = np.zeros(self.n_rows, bool)
+        checked[rng.choice(self.n_rows, self.n_checked, replace=False, p=share)] = True
+        return c, y, judge, checked
+
+
+CURVES: tuple[tuple[str, float | None], ...] = (
+    ("calibrated", None), ("temperature", 1.5), ("shift", 0.3), ("wave", 0.05),
+)  # fmt: skip
+#: Rows, and checked rows of which the last is for 500 rows.
+SIZES, FEW_MANY = (500, 2000, 10_000), (50, 200, 1000, 400)
+
+
+def _crossed() -> Iterator[Cell]:
+    """Curves, numbers of rows and of checked rows, with populations and rates in turn."""
+    for i, (curve, (j, n), k) in enumerate(product(CURVES, enumerate(SIZES), range(3))):
+        at = CURVES.index(curve)
+        checked = FEW_MANY[3 if n == SIZES[0] and k == 2 else k]
+        yield Cell("judged", curve, ("top", "flat")[i % 2], n, checked, list(PAIRS)[(at + j + k) % 3])
+
+
+CELLS = (
+    *_crossed(),
+    # further cells: rare events, one bad bin, nearly calibrated
+    Cell("further", ("calibrated", None), "rare", 2000, 200, "0.9 and 0.8"),
+    Cell("further", ("temperature", 1.5), "rare", 10_000, 1000, "0.95 and 0.95"),
+    Cell("further", ("shift", 0.3), "rare", 2000, 200, "0.75 and 0.9"),
+    Cell("further", ("shift", 0.3), "rare", 10_000, 200, "0.9 and 0.8"),
+    Cell("further", ("one bad bin", 0.3), "top", 2000, 200, "0.95 and 0.95"),
+    Cell("further", ("one bad bin", 0.3), "flat", 2000, 200, "0.9 and 0.8"),
+    Cell("further", ("one bad bin", 0.3), "top", 10_000, 1000, "0.75 and 0.9"),
+    Cell("further", ("temperature", 1.1), "flat", 2000, 200, "0.9 and 0.8"),
+    Cell("further", ("temperature", 1.1), "top", 10_000, 200, "0.95 and 0.95"),
+    Cell("further", ("temperature", 1.1), "flat", 10_000, 1000, "0.75 and 0.9"),
+    *(
+        Cell("dependent", curve, population, n, checked, rates)
+        for curve, population, (rates, n, checked) in product(
+            CURVES[:2], ("top", "flat"), ((FALLS, 2000, 200), (FALLS, 10_000, 1000), (RISES, 2000, 200))
+        )
+    ),
+    *(
+        Cell("chosen", curve, population, 2000, 300, "0.9 and 0.8", how)
+        for curve, population, how in product(CURVES[:2], ("top", "flat"), (BY_JUDGE, BY_CONFIDENCE, BY_TRUTH))
+    ),
+)
+PARTS = tuple(BARS)
+
+
+@cache
+def true_values(curve: tuple[str, float | None], population: str) -> dict[str, float]:
+    """True values of the quantities in a population."""
+    c = POPULATIONS[population].quantile((np.arange(POINTS) + 0.5) / POINTS)
+    theta = true_curve(*curve)(c)
+    of_bins = bin_values(c, theta, BINS)
+    brier = float((theta * (1 - c) ** 2 + (1 - theta) * c**2).mean())
+    return {name: of_bins[name] for name in QUANTITIES[:2]} | {"accuracy": float(theta.mean()), "brier_score": brier}
+
+
+# ------------------------------------------------------------------------------------------------ other methods
+def resampled(
+    c: Floats, y: Bools, judge: Bools, checked: Bools, rng: np.random.Generator
+) -> Iterator[tuple[str, Floats]]:
+    """Yield resampled ECEs of accuracies by bin that are corrected with the checked rows."""
+    bins = make_bins(BINS, binning="equal-width", confidence=c)
+    place = np.clip(np.searchsorted(bins.edges, c, side="right") - 1, 0, BINS - 1)
+    # unchecked rows with the judge's label 0 and 1; checked ones with true and judged labels (0, 0) to (1, 1)
+    kind = np.where(checked, 2 + 2 * y + judge, judge.astype(int))
+    cells = np.bincount(6 * place + kind, minlength=6 * BINS)
+    drawn = rng.multinomial(len(c), cells / len(c), RESAMPLES).reshape(RESAMPLES, BINS, 6).astype(np.float64)
+    rows = drawn.sum(axis=2)
+    own = np.bincount(place, c, BINS) / np.maximum(np.bincount(place, minlength=BINS), 1)
+    mass = rows / len(c)
+
+    def ratio(one: Floats, of: Floats) -> Floats:
+        return np.divide(one, of, out=np.zeros_like(one), where=of > 0)
+
+    judged = ratio(drawn[:, :, [1, 3, 5]].sum(axis=2), rows)
+    of_all = drawn[:, :, 2:].sum(axis=1)
+    s = (of_all[:, 3] + 0.5) / (of_all[:, 2] + of_all[:, 3] + 1)
+    p = (of_all[:, 0] + 0.5) / (of_all[:, 0] + of_all[:, 1] + 1)
+    better = np.maximum(s + p - 1, 0.02)[:, None]
+    corrected = np.clip((judged + p[:, None] - 1) / better, 0, 1)
+    yield ROGAN_GLADEN, (mass * np.abs(corrected - own)).sum(axis=1)
+    of_checked = drawn[:, :, 2:].sum(axis=2)
+    rectified = judged + ratio(drawn[:, :, 4] - drawn[:, :, 3], of_checked)
+    yield PREDICTION_POWERED, (mass * np.abs(rectified - own)).sum(axis=1)
+
+
+def ends_of_cell(cell: Cell, draws: int, rng: np.random.Generator) -> dict[tuple[str, str], tuple[float, ...]]:
+    """Interval, and P-values of both tests, by method and quantity, for one data set."""
+    c, y, judge, checked = cell.draw(rng)
+    given = np.where(checked, y, np.nan)
+    options = {"draws": draws, "rng": int(rng.integers(2**63)), "bins": BINS}
+    ours = bc.labels.judged(given, c, judge=judge, **options)
+    found: dict[str, bc.Evaluation] = {OURS: ours, CHECKED: ours.checked_only, TRUTH: ours.judge_as_truth}
+    found[ALL_TRUE] = bc.evaluate(y, c, target="confidence", **options)
+    if cell.part == "dependent":
+        found[ONE_RANGE] = bc.labels.judged(given, c, judge=judge, strata=1, **options)
+    tests = (ours.judge.p_errors_alike, ours.judge.p_checked_at_random)
+    ends = {
+        (method, name): (*each.draws(name).interval(PROB), *tests)
+        for method, each in found.items()
+        for name in QUANTITIES
+    }
+    for method, values in resampled(c, y, judge, checked, rng):
+        tail = (1 - PROB) / 2
+        ends[method, "ece"] = (*np.quantile(values, [tail, 1 - tail]).tolist(), *tests)
+    return ends
+
+
+def measured_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
+    """Coverage of all methods on the same data sets; where that of the ECE is low, on fresh ones."""
+    cell, repeats, draws, rng = job
+    warnings.simplefilter("ignore")  # few checked rows of a label, few effective values: results are used as they are
+    first, second = rng.spawn(2)
+    rows = coverage_of(cell, repeats, draws, first)
+    ours = next(row["coverage"] for row in rows if row["method"] == OURS and row["quantity"] == "ece")
+    if ours >= BARS[cell.part] or cell.how == BY_TRUTH:
+        return [row | {"first": None} for row in rows]
+    fresh = coverage_of(cell, TIMES_AGAIN * repeats, draws, second)
+    return [row | {"first": before["coverage"]} for row, before in zip(fresh, rows, strict=True)]
+
+
+def coverage_of(cell: Cell, repeats: int, draws: int, rng: np.random.Generator) -> list[Row]:
+    """Coverage of all methods in data sets of one cell."""
+    every = [ends_of_cell(cell, draws, rng) for _ in range(repeats)]
+    truths, rows = true_values(cell.curve, cell.population), []
+    for method, name in every[0]:
+        low, high, alike, random = np.array([each[method, name] for each in every]).T
+        numbers = {
+            "coverage": float(contains(low, high, truths[name]).mean()),
+            "above": float((truths[name] > high + 1e-9).mean()),
+            "width": float((high - low).mean()),
+            "alike": float((alike < SMALL_P).mean()),
+            "random": float((random < SMALL_P).mean()),
+        }
+        rows.append(
+            {**cell.columns, "quantity": name, "truth": truths[name], "method": method, **numbers, "repeats": repeats}
+        )
+    return rows
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the cells of the chosen parts; with --quick, one of each."""
+    chosen = [cell for cell in CELLS if cell.part in options.only]
+    if options.quick:
+        chosen = [next(cell for cell in chosen if cell.part == part) for part in options.only]
+    stream_of = named_streams(np.random.default_rng(SEED))
+    jobs = [(cell, options.repeats, options.draws, stream_of(*map(str, cell.columns.values()))) for cell in chosen]
+    rows = rows_of_jobs(measured_cell, jobs, workers=options.workers, description="judged")
+    settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "resamples": RESAMPLES}
+    by_part = {part: [[row[name] for name in COLUMNS] for row in rows if row["part"] == part] for part in options.only}
+    return {**about(SEED, settings), "columns": list(COLUMNS), **rounded(by_part)}
+
+
+# ------------------------------------------------------------------------------------------------ tables
+def every_row(numbers: Mapping[str, Any]) -> dict[str, list[Row]]:
+    """Rows of the table by part."""
+    return {
+        part: rows_again({"columns": numbers["columns"], "rows": numbers[part]}) for part in PARTS if part in numbers
+    }
+
+
+def chosen_rows(rows: list[Row], method: str, quantity: str = "ece", **where: Any) -> list[Row]:
+    """Rows of one method and quantity with the given values of columns."""
+    wanted = {"method": method, "quantity": quantity, **where}
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def means(rows: list[Row]) -> list[str]:
+    """Mean and least coverage, and mean width."""
+    covered = np.array([row["coverage"] for row in rows])
+    return [f"{covered.mean():.3f}", f"{covered.min():.2f}", f"{np.mean([row['width'] for row in rows]):.3f}"]
+
+
+def overall(rows: list[Row]) -> str:
+    """One line per method: all cells, and the calibrated ones."""
+    lines = []
+    for method in (OURS, CHECKED, TRUTH, ROGAN_GLADEN, PREDICTION_POWERED, ALL_TRUE):
+        of = chosen_rows(rows, method)
+        zero = [row["coverage"] for row in of if row["truth"] < 1e-9]
+        missed = [f"{np.mean([row[name] for row in of]):.3f}" for name in ("above",)]
+        lines.append([method, *means(of), *missed, f"{np.mean(zero):.2f}" if zero else ""])
+    return table("Method | Mean coverage: | Worst cell: | Width: | Truth above: | 0 if calibrated:", lines)
+
+
+def quantities(rows: list[Row]) -> str:
+    """One line per quantity: this package, the checked rows alone, and all true labels; where the first is worst."""
+    lines = []
+    for name in QUANTITIES:
+        of = chosen_rows(rows, OURS, name)
+        worst = min(of, key=lambda row: row["coverage"])
+        beside = [" / ".join(means(chosen_rows(rows, method, name))) for method in (CHECKED, ALL_TRUE)]
+        lines.append([name, *means(of), place(worst), *beside])
+    heads = "Checked only, mean / worst / width | All true labels, the same"
+    return table(f"Quantity | Mean coverage: | Worst cell: | Width: | Where it is worst | {heads}", lines)
+
+
+def place(row: Row) -> str:
+    """Words for a cell."""
+    return f"{row['curve']}, {row['population']}, {row['n_rows']} / {row['n_checked']}, {row['rates']}"
+
+
+def by_cell(rows: list[Row], methods: tuple[str, ...], *more: str) -> str:
+    """One line per cell: coverage and width of each method."""
+    lines = []
+    for row in chosen_rows(rows, OURS):
+        where = {name: row[name] for name in ("curve", "population", "n_rows", "n_checked", "rates", "how")}
+        shown = []
+        for method in methods:
+            of = chosen_rows(rows, method, **where)[0]
+            again = f" (first {of['first']:.2f})" if of["first"] is not None and method == OURS else ""
+            shown.append(f"{of['coverage']:.2f}{again} {of['width']:.3f}")
+        about_cell = [row["curve"], row["population"], row["n_rows"], row["n_checked"]]
+        extra = [row[name] if isinstance(row[name], str) else f"{row[name]:.2f}" for name in more]
+        lines.append([*about_cell, row["rates"], f"{row['truth']:.3f}", *shown, *extra])
+    titles = {"how": "Checked", "alike": "Errors alike, P < 0.05:", "random": "Checked at random, P < 0.05:"}
+    heads = " | ".join(f"{method}:" for method in methods)
+    extra_heads = "".join(f" | {titles[name]}" for name in more)
+    return table(f"Curve | Confidences | Rows: | Checked: | Judge | True ECE: | {heads}{extra_heads}", lines)
+
+
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Return conditions and tables by the name of their marker."""
+    rows, beside = every_row(numbers), (CHECKED, TRUTH, ROGAN_GLADEN, PREDICTION_POWERED)
+    repeats, prob = numbers["repeats"], numbers["prob"]
+    of_one, of_again = errors_near(prob, repeats, TIMES_AGAIN * repeats)
+    texts = {
+        "conditions": (
+            f"bayescal {numbers['bayescal']}: {repeats} data sets per cell, {numbers['draws']} draws, "
+            f"{numbers['resamples']} resamples of bootstraps, {BINS} equal-width\nbins, seed {numbers['seed']}. The "
+            f"standard error of one share near {prob:g} is {of_one}; a cell below its bar is measured again in\n"
+            f"{TIMES_AGAIN * repeats} fresh data sets ({of_again}), and that share counts.\n"
+        )
+    }
+    if "judged" in rows:
+        texts |= {"overall": overall(rows["judged"]), "quantities": quantities(rows["judged"])}
+        texts["cells"] = by_cell(rows["judged"], (OURS, *beside, ALL_TRUE))
+    if "further" in rows:
+        texts |= {"further": overall(rows["further"]), "further_cells": by_cell(rows["further"], (OURS, *beside))}
+    if "dependent" in rows:
+        texts["dependent"] = by_cell(rows["dependent"], (OURS, ONE_RANGE, *beside), "alike")
+    if "chosen" in rows:
+        texts["chosen"] = by_cell(rows["chosen"], (OURS, *beside), "how", "random")
+    return texts
+
+
+if __name__ == "__main__":
+    run_study(
+        __doc__,
+        measure=measure,
+        tables=tables,
+        numbers="judged.json",
+        page="judge.md",
+        save=save_parts,
+        shown=("conditions", "overall", "quantities", "further", "dependent", "chosen"),
+        repeats=(100, 2),
+        parts=PARTS,
+    )
