@@ -36,7 +36,7 @@ from studies.truncation import (
     truncated_ece_mean,
     truncation_study,
 )
-from verify_cases import DIGITS, QUICK, SEED, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
+from verify_cases import DIGITS, FEWER_RUNS, QUICK, SEED, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
 
 import bayescal as bc
 from bayescal.verify.chains import agreement
@@ -272,12 +272,12 @@ def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[st
         # with --quick every fifth row
         if not settings.chosen(name) or (settings.quick and i % 5 and name != SHOWN_SAMPLER):
             continue
-        rng = streams()("sbc", name)
-        with timed(f"{settings.runs} data sets, {name}") as row:
-            ranks[name] = sbc(simulator, runs=settings.runs, rng=rng, workers=settings.workers, progress=True)
+        rng, runs = streams()("sbc", name), min(settings.runs, FEWER_RUNS.get(name, settings.runs))
+        with timed(f"{runs} data sets, {name}") as row:
+            ranks[name] = sbc(simulator, runs=runs, rng=rng, workers=settings.workers, progress=True)
             row |= {
                 "model": name,
-                "runs": settings.runs,
+                "runs": runs,
                 "draws": ranks[name].n_draws,
                 "samples": len(ranks[name].samples),
                 "p": ranks[name].p_value,

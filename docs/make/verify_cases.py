@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sbc.cell_shift import CellShiftSimulator
 from sbc.class_priors import ClassPriorSimulator
+from sbc.judge import JudgeSimulator
 from sbc.net_benefit import NetBenefitSimulator
 from sbc.pooling import PoolingSimulator
 from sbc.random_effects import RandomEffectsSimulator
@@ -48,6 +49,9 @@ SATURATED_ENDS = (0.0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1.0)
 SATURATED_BINS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 #: Right sampler of the picture.
 SHOWN_SAMPLER = "independent bins, 500 rows"
+#: Data sets of samplers of which one takes a third of a second.
+OF_JUDGE = "labels of a judge, 300 rows, 60 checked"
+FEWER_RUNS = {OF_JUDGE: 2000}
 #: Models that are compared with --quick; `make references QUICK=1` samples the Dirichlet model.
 QUICK = ("shrinkage: smooth drift",)
 
@@ -190,4 +194,5 @@ def simulators() -> dict[str, Any]:
         "shift of cells, 4 cells": CellShiftSimulator(),
         "shift of cells, 10 cells": CellShiftSimulator(10, rows=(300, 200)),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
+        OF_JUDGE: JudgeSimulator(),
     }

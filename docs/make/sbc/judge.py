@@ -12,16 +12,18 @@ from bayescal.labels.counts import LabelCounts
 from bayescal.labels.evidence import JudgeEvidence
 from bayescal.labels.nuisance import JudgeRates
 from bayescal.labels.posterior import LabelPosterior, Problem, solve
-from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import EXACT, INDEPENDENT, NOISE
 from bayescal.stats.binned import BinnedCounts
 from sbc.control import Control, with_data, with_draws
 from sbc.ranks import NamedSimulator
+from sbc.simulators import shrinkage_simulator
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 #: Values of the error rates, and draws of which a random subset is ranked.
 VALUES, DRAWN = 120, 1000
+#: Accuracies that differ less from mean confidences are equal to them.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,45 +37,48 @@ class JudgedData:
 
 
 class JudgeSimulator(NamedSimulator):
-    """Accuracies from the shrinkage prior without a pool, uniform error rates with s + p > 1, and rows given them.
+    """Bins from the prior of one family, uniform error rates with s + p > 1, and rows given them.
 
     Parameters
     ----------
     bins : int, default 5
-        Number of bins; confidences are their midpoints.
+        Number of bins.
     rows, checked : int, default 300 and 60
         Number of rows, and of checked ones among them.
     """
 
     def __init__(self, bins: int = 5, rows: int = 300, checked: int = 60) -> None:
-        self.bins, self.rows, self.checked = bins, rows, checked
-        self.prior = ShrinkagePrior(pool=False)
+        self.of_bins = shrinkage_simulator(bins=bins, rows=rows, sub_models=[INDEPENDENT, NOISE, EXACT])
+        self.prior, self.checked = self.of_bins.prior, checked
 
     def simulate_one(self, rng: np.random.Generator) -> tuple[Mapping[str, Any], JudgedData]:
         """Draw bins and error rates, and rows given them."""
-        empty = BinnedCounts.empty(self.bins)
-        drawn = ShrinkagePosterior(empty, self.prior).sample(1, rng=rng)
-        mass, accuracy = drawn.mass[0], drawn.accuracy[0]
+        truths, (stack,) = self.of_bins.simulate(1, rng)
+        edges, n, k = stack.bins, stack.n, stack.k.astype(int)
+        stated = np.where(n > 0, stack.mean_confidence, edges.midpoints)
         s, p = rng.random(2)
         s, p = (s, p) if s + p > 1 else (1 - s, 1 - p)
-        cell = rng.choice(self.bins, self.rows, p=mass / mass.sum())
-        truth = rng.random(self.rows) < accuracy[cell]
-        judge = np.where(truth, rng.random(self.rows) < s, rng.random(self.rows) >= p)
-        confidence, checked = empty.bins.midpoints[cell], np.arange(self.rows) < self.checked
+        cell = np.repeat(np.arange(len(n)), n)
+        truth = np.concatenate([np.arange(each) < ones for each, ones in zip(n, k, strict=True)])
+        judge = np.where(truth, rng.random(len(cell)) < s, rng.random(len(cell)) >= p)
+        checked = rng.permutation(len(cell)) < self.checked
 
         def counted(outcome: NDArray[np.bool_], kept: Any) -> BinnedCounts:
-            return BinnedCounts.from_arrays(outcome[kept], confidence[kept], bins=empty.bins)
+            return BinnedCounts.from_arrays(outcome[kept], stated[cell][kept], bins=edges)
 
         def number(kept: NDArray[np.bool_]) -> Ints:
-            return np.bincount(cell[kept], minlength=self.bins)
+            return np.bincount(cell[kept], minlength=len(n))
 
         evidence = JudgeEvidence(
-            number(~checked).astype(float), number(~checked & judge).astype(float), np.zeros(self.bins, np.intp)
+            number(~checked).astype(float), number(~checked & judge).astype(float), np.zeros(len(n), np.intp)
         )
         kinds = (truth & judge, truth & ~judge, ~truth & ~judge, ~truth & judge)
         table = np.array([[np.count_nonzero(kind & checked) for kind in kinds]], float)
         counts = LabelCounts.without_kernel(counted(judge, slice(None)), counted(truth, checked))
-        gap = mass * (accuracy - empty.bins.midpoints)
+        # exactly calibrated bins tie with draws to the last bit
+        mass, accuracy = truths.mass[0, 0], truths.accuracy[0, 0]
+        accuracy = np.where(np.abs(accuracy - stated) < ROUNDING, counts.confidence, accuracy)
+        gap = mass * (accuracy - counts.confidence)
         values = {"ece": np.abs(gap).sum(), "signed_error": gap.sum(), "s": s, "p": p, "accuracy": accuracy}
         return values, JudgedData(counts, evidence, table, number(checked & judge))
 

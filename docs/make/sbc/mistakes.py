@@ -9,6 +9,7 @@ from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED, SMALL
 from sbc.cell_shift import CELL_SHIFT_MISTAKES, CellShiftSimulator
 from sbc.class_priors import CLASS_PRIOR_MISTAKES, ClassPriorSimulator
 from sbc.control import Control
+from sbc.judge import JUDGE_MISTAKES, JudgeSimulator
 from sbc.net_benefit import NET_BENEFIT_MISTAKES, NetBenefitSimulator
 from sbc.pooling import LONE, OWN, POOLING_MISTAKES, SAME, UNSPOILT_POOLING, PoolingSimulator
 from sbc.random_effects import RANDOM_EFFECTS_MISTAKES, RandomEffectsSimulator
@@ -59,6 +60,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "random effects": RandomEffectsSimulator(),
         "class frequencies": ClassPriorSimulator(),
         "shift of cells": CellShiftSimulator(),
+        "judge": JudgeSimulator(),
         OWN: PoolingSimulator(),
         SAME: PoolingSimulator(together=True),
         LONE: PoolingSimulator(alone=0.4),
@@ -76,7 +78,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     ----------
     of : str, optional
         Name of the sampler: "dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects",
-        "pooling", "class frequencies" or "shift of cells". By default all.
+        "pooling", "class frequencies", "shift of cells" or "judge". By default all.
 
     Returns
     -------
@@ -86,7 +88,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     Examples
     --------
     >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects")
-    >>> samplers += ("pooling", "class frequencies", "shift of cells")
+    >>> samplers += ("pooling", "class frequencies", "shift of cells", "judge")
     >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
@@ -101,6 +103,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
         *POOLING_MISTAKES,
         *CLASS_PRIOR_MISTAKES,
         *CELL_SHIFT_MISTAKES,
+        *JUDGE_MISTAKES,
     )
     return tuple(c for c in every if of in (None, c.of))
 
