@@ -248,6 +248,10 @@ def _of_parts(result: Any, name: str) -> str:
     return f" Each of its parts has it, as in `result[{labels[0]!r}].{name}{call}`."
 
 
+def _is_plot(name: str) -> bool:
+    return name.startswith("plot_") and name in dir(sys.modules[_lazy.PACKAGE])
+
+
 def no_attribute(result: Any, name: str) -> NoReturn:
     """Raise an `AttributeError` that names the attribute that may be meant; the `__getattr__` of public classes.
 
@@ -262,7 +266,8 @@ def no_attribute(result: Any, name: str) -> NoReturn:
         known, rows = set(dir(result)), _rows(name, owners)
         hint = _of_rows([each for each in rows if each.of], known, owners, kind)
         hint = hint or (kind._instead(result, name) if hasattr(kind, "_instead") else "")
-        hint = hint or _of_rows(rows, known, owners, kind) or _of_parts(result, name) or similar(name, known)
+        hint = hint or _of_rows(rows, known, owners, kind) or _of_parts(result, name)
+        hint = hint or (f" Use `bayescal.{name}(result)`." if _is_plot(name) else similar(name, known))
     raise AttributeError(f"{kind.__name__!r} has no attribute {name!r}.{hint}")
 
 

@@ -78,6 +78,7 @@ class JudgedEvaluation(Evaluation):
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n", "checked": "n_checked"}
     _bin_dash: ClassVar[str] = "no rows in the bin, or no evidence of its labels"
     population: ClassVar[str] = " of the true label"
+    _observed_words: ClassVar[str] = "corrected for the judge"
 
     @classmethod
     def of(cls, evaluation: Evaluation, judge: JudgeReport) -> "JudgedEvaluation":

@@ -245,8 +245,7 @@ def _plot_one(
     below.set_xlabel(stated)
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
     hatched = points.censored is not None and bool(points.censored.any())
-    dots = "from labelled rows" if evaluation._labelled_elsewhere else "observed"
-    above = _reliability_key(ax, prob, main, dots, thin=scales.thin, small=small, hatched=hatched)
+    above = _reliability_key(ax, prob, main, evaluation._observed_words, thin=scales.thin, small=small, hatched=hatched)
     note = outside_note(points, evaluation, scales.y)
     headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
     if small:

@@ -139,7 +139,8 @@ def discrimination(evaluation: Evaluation) -> list[Table]:
 def bins(evaluation: Evaluation) -> Table:
     """Return the table of bins: edges, rows, what was observed, and the interval of the accuracy."""
     d, (stated, happened) = wording.decimals(evaluation.ece), wording.axis_words(evaluation.counts.target)
-    share = f"{happened} by labels" if evaluation._labelled_elsewhere else f"observed {happened}"
+    words = evaluation._observed_words
+    share = f"observed {happened}" if words == "observed" else f"{happened} by labels"
     header = ("bin", *evaluation._bin_rows, f"mean {stated}", share, "2.5 %", "97.5 %")
     edges = _edges(evaluation.counts.bins.edges.tolist())
     of_values = evaluation.counts.bins.kind == VALUES

@@ -296,7 +296,8 @@ class Evaluation(ModelChecks, _presented.Presented):
         return self.posterior
 
     def _lacks(self, name: str) -> AttributeError:
-        return AttributeError(f"`{name}` exists for model='shrinkage' only; this is model={self.model!r}.")
+        model = f"model={self.model!r}" if self.model != "shrinkage" else "an average of several shrinkage models"
+        return AttributeError(f"`{name}` exists for model='shrinkage' only; this is {model}.")
 
     @property
     def _of_label(self) -> str:
@@ -307,8 +308,8 @@ class Evaluation(ModelChecks, _presented.Presented):
     population: ClassVar[str] = ""
     #: Function that compares classifiers on the same rows, which a warning names.
     _compared_by: ClassVar[str] = "compare"
-    #: Whether the accuracies of the bins are those of labelled rows of another population.
-    _labelled_elsewhere: ClassVar[bool] = False
+    #: Words for the accuracies of the counts, as dots of a picture.
+    _observed_words: ClassVar[str] = "observed"
     #: Table of bins: columns of numbers of rows, title -> name in the records; the meaning of a dash.
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n"}
     _bin_dash: ClassVar[str] = "no rows in the bin"

@@ -102,7 +102,7 @@ class TargetEvaluation(Evaluation):
 
     counts: LabelShiftedCounts | TargetCounts
 
-    _labelled_elsewhere: ClassVar[bool] = True
+    _observed_words: ClassVar[str] = "from labelled rows"
     _bin_rows: ClassVar[Mapping[str, str]] = {"labelled rows": "n", "rows of the target": "target_rows"}
     _bin_dash: ClassVar[str] = "no rows of the target in the bin"
 
