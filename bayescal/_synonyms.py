@@ -82,7 +82,7 @@ STATISTICS = {
 NO_PICTURE = (
     "CalibrationMonitor CalibrationTests ClassPriors CorpDecomposition GroupedNetBenefit GroupedRecalibration "
     "JudgeReport "
-    "ModelParts MurphyDecomposition Plan ShiftEvidence WeightReport"
+    "CheckPlan ModelParts MurphyDecomposition Plan ShiftEvidence WeightReport"
 )
 SEEDS = "randomstate seed randomseed key generator"
 PROBS = "prob level conflevel confidencelevel ciprob ci hdiprob interval credible"

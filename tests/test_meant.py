@@ -89,6 +89,7 @@ RESULTS = {
     "SurvivalEvaluation": bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST),
     "SurvivalComparison": bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST),
     "Plan": bc.planning.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
+    "CheckPlan": bc.planning.checks_needed(JUDGED, rows=20),
     "LogisticRecalibration": bc.LogisticRecalibration().fit(P, Y),
 }
 PAIRS = {("a", "b"): bc.PairedCounts.from_arrays(Y, P, Y, P**1.2)}
@@ -167,6 +168,7 @@ WITH_OPTIONS = {
     "survival.evaluate": (TIMES, Y, P),
     "survival.evaluate_counts": (bc.SurvivalCounts.from_arrays(TIMES, Y, P, times=[5, 10]),),
     "planning.labels_needed": (COUNTS,),
+    "planning.checks_needed": (JUDGED,),
     "verify.shrinkage_model": (COUNTS,),
     "verify.calibrated_model": (COUNTS,),
 }
@@ -179,7 +181,7 @@ NEEDED = {
     "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
     "evaluate_shifted_counts": {"shift": "label"}, "survival.evaluate_counts": {"horizon": 5},
     "shift.covariate": {"weights": 1 + P}, "labels.judged": {"judge": Y},
-    "planning.labels_needed": {"width": 0.1},
+    "planning.labels_needed": {"width": 0.1}, "planning.checks_needed": {"rows": 10},
 }  # fmt: skip
 
 
@@ -511,7 +513,7 @@ OF_OTHERS = (*STATISTICS, "pvalue", "p_value", "p_values", "rhat", "ess", "to_pa
 #: Results without draws of one quantity.
 WITHOUT_DRAWS = (
     *("CalibrationTests", "CorpDecomposition", "Evidence", "MurphyDecomposition", "Plan", "SubpopulationDifference"),
-    *("SubpopulationScreen", "WeightReport", "ConfidenceSequence", "LogisticRecalibration"),
+    *("CheckPlan", "SubpopulationScreen", "WeightReport", "ConfidenceSequence", "LogisticRecalibration"),
 )
 
 
@@ -575,7 +577,7 @@ def test_results_without_intervals_say_so():
             continue
         members = inspect.getmembers(kind, inspect.isfunction)
         methods = [member for key, member in members if key not in ("to_frame", "metrics") and not key.startswith("_")]
-        has = any("prob" in parameters(each) for each in methods) or name in ("Plan", "ConfidenceSequence")
+        has = any("prob" in parameters(each) for each in methods) or name in ("CheckPlan", "Plan", "ConfidenceSequence")
         said = refusal(RESULTS[name].to_html, level=0.9)
         if ("The result has no intervals." in said) == has or (has and "0.9)`" not in said):
             offenders.append((name, said))

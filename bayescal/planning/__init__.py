@@ -1,8 +1,9 @@
-"""How many labels a test set needs.
+"""How many labels a test set needs, and which.
 
 `labels_needed` takes counts of a pilot and a goal: a narrow interval (``width=``), a limit that the error is below or
 above with high probability (``below=``, ``above=``), or a verdict on two classifiers (``difference=``). It simulates
-test sets of many sizes from the posterior of the pilot. The result is a `Plan`.
+test sets of many sizes from the posterior of the pilot. The result is a `Plan`. `checks_needed` plans which rows people
+should check if a judge labelled all of them.
 
 State: settled.
 

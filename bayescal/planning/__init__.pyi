@@ -1,2 +1,4 @@
 from .analysis import labels_needed as labels_needed
+from .checks import CheckPlan as CheckPlan
+from .checks import checks_needed as checks_needed
 from .result import Plan as Plan

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jobs import named_streams
 from numpy.typing import NDArray
-from pages import rounded, rows_again, save_parts, table
+from pages import cells, rounded, rows_again, save_parts, table
 from studies import about, errors_near, rows_of_jobs, run_study
 from studies.true_values import bin_values
 
@@ -130,7 +130,22 @@ CELLS = (
         for curve, population, how in product(CURVES[:2], ("top", "flat"), (BY_JUDGE, BY_CONFIDENCE, BY_TRUTH))
     ),
 )
-PARTS = tuple(BARS)
+#: Cells in which as many rows as before are checked in addition, at random and as planned.
+PLANNED_CELLS = (
+    Cell("planned", ("temperature", 1.5), "top", 2000, 200, "0.9 and 0.8"),
+    Cell("planned", ("temperature", 1.5), "flat", 2000, 200, "0.95 and 0.95"),
+    Cell("planned", ("temperature", 1.5), "flat", 10_000, 200, "0.75 and 0.9"),
+    Cell("planned", ("shift", 0.3), "flat", 2000, 200, "0.75 and 0.9"),
+    Cell("planned", ("shift", 0.3), "top", 10_000, 50, "0.9 and 0.8"),
+    Cell("planned", ("wave", 0.05), "top", 2000, 200, "0.9 and 0.8"),
+    Cell("planned", ("calibrated", None), "flat", 2000, 200, "0.9 and 0.8"),
+    Cell("planned", ("calibrated", None), "top", 2000, 100, "0.95 and 0.95"),
+)
+PLANNED_COLUMNS = (
+    "curve", "population", "n_rows", "n_checked", "rates", "linear", "now", "random_predicted", "random",
+    "random_coverage", "planned_predicted", "planned", "planned_coverage", "repeats",
+)  # fmt: skip
+PARTS = (*BARS, "planned")
 
 
 @cache
@@ -152,8 +167,8 @@ def resampled(
     place = np.clip(np.searchsorted(bins.edges, c, side="right") - 1, 0, BINS - 1)
     # unchecked rows with the judge's label 0 and 1; checked ones with true and judged labels (0, 0) to (1, 1)
     kind = np.where(checked, 2 + 2 * y + judge, judge.astype(int))
-    cells = np.bincount(6 * place + kind, minlength=6 * BINS)
-    drawn = rng.multinomial(len(c), cells / len(c), RESAMPLES).reshape(RESAMPLES, BINS, 6).astype(np.float64)
+    counted = np.bincount(6 * place + kind, minlength=6 * BINS)
+    drawn = rng.multinomial(len(c), counted / len(c), RESAMPLES).reshape(RESAMPLES, BINS, 6).astype(np.float64)
     rows = drawn.sum(axis=2)
     own = np.bincount(place, c, BINS) / np.maximum(np.bincount(place, minlength=BINS), 1)
     mass = rows / len(c)
@@ -227,25 +242,62 @@ def coverage_of(cell: Cell, repeats: int, draws: int, rng: np.random.Generator) 
     return rows
 
 
+# ------------------------------------------------------------------------------------------------ planned checks
+def planned_set(cell: Cell, draws: int, rng: np.random.Generator) -> list[float]:
+    """Widths now, predicted and reached, and coverage, with checks at random and as planned."""
+    c, y, judge, checked = cell.draw(rng)
+    options = {"draws": draws, "rng": int(rng.integers(2**63)), "bins": BINS}
+    ev = bc.labels.judged(np.where(checked, y, np.nan), c, judge=judge, **options)
+    plan = bc.planning.checks_needed(ev, rows=cell.n_checked)
+    place = np.clip(np.searchsorted(plan.edges, c, side="right") - 1, 0, BINS - 1)
+    order = rng.permutation(len(c))
+    free = order[~checked[order]]
+    # the first rows of each cell of the plan, in random order
+    kind = 2 * place[free] + judge[free]
+    sorted_by_kind = np.argsort(kind, kind="stable")
+    rank = np.empty(len(free), np.intp)
+    first = np.searchsorted(kind[sorted_by_kind], np.arange(2 * BINS))
+    rank[sorted_by_kind] = np.arange(len(free)) - first[kind[sorted_by_kind]]
+    chosen = {"random": free[: plan.rows], "planned": free[rank < plan.planned[judge[free].astype(int), place[free]]]}
+    truth, found = true_values(cell.curve, cell.population)["ece"], [plan.linear, plan.now]
+    for name, predicted in (("random", plan.at_random), ("planned", plan.width)):
+        more = checked.copy()
+        more[chosen[name]] = True
+        again = bc.labels.judged(np.where(more, y, np.nan), c, judge=judge, **options)
+        low, high = again.ece.interval(PROB)
+        found += [predicted, high - low, float(contains(np.array([low]), np.array([high]), truth)[0])]
+    return found
+
+
+def planned_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
+    """Mean widths and coverage of a cell."""
+    cell, repeats, draws, rng = job
+    warnings.simplefilter("ignore")
+    means = np.mean([planned_set(cell, draws, rng) for _ in range(repeats)], axis=0).tolist()
+    about_cell = {name: cell.columns[name] for name in PLANNED_COLUMNS[:5]}
+    return [about_cell | dict(zip(PLANNED_COLUMNS[5:-1], means, strict=True)) | {"repeats": repeats}]
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the cells of the chosen parts; with --quick, one of each."""
-    chosen = [cell for cell in CELLS if cell.part in options.only]
-    if options.quick:
-        chosen = [next(cell for cell in chosen if cell.part == part) for part in options.only]
     stream_of = named_streams(np.random.default_rng(SEED))
-    jobs = [(cell, options.repeats, options.draws, stream_of(*map(str, cell.columns.values()))) for cell in chosen]
-    rows = rows_of_jobs(measured_cell, jobs, workers=options.workers, description="judged")
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "resamples": RESAMPLES}
-    by_part = {part: [[row[name] for name in COLUMNS] for row in rows if row["part"] == part] for part in options.only}
-    return {**about(SEED, settings), "columns": list(COLUMNS), **rounded(by_part)}
+    by_part: dict[str, list[list[Any]]] = {}
+    for part in options.only:
+        chosen = [cell for cell in (*CELLS, *PLANNED_CELLS) if cell.part == part][: 1 if options.quick else None]
+        jobs = [(cell, options.repeats, options.draws, stream_of(*map(str, cell.columns.values()))) for cell in chosen]
+        function, columns = (planned_cell, PLANNED_COLUMNS) if part == "planned" else (measured_cell, COLUMNS)
+        rows = rows_of_jobs(function, jobs, workers=options.workers, description=part)
+        by_part[part] = [[row[name] for name in columns] for row in rows]
+    columns_of = {"columns": list(COLUMNS), "planned_columns": list(PLANNED_COLUMNS)}
+    return {**about(SEED, settings), **columns_of, **rounded(by_part)}
 
 
 # ------------------------------------------------------------------------------------------------ tables
 def every_row(numbers: Mapping[str, Any]) -> dict[str, list[Row]]:
     """Rows of the table by part."""
-    return {
-        part: rows_again({"columns": numbers["columns"], "rows": numbers[part]}) for part in PARTS if part in numbers
-    }
+    columns = {part: numbers["planned_columns" if part == "planned" else "columns"] for part in PARTS}
+    return {part: rows_again({"columns": columns[part], "rows": numbers[part]}) for part in PARTS if part in numbers}
 
 
 def chosen_rows(rows: list[Row], method: str, quantity: str = "ece", **where: Any) -> list[Row]:
@@ -329,6 +381,16 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         texts["dependent"] = by_cell(rows["dependent"], (OURS, ONE_RANGE, *beside), "alike")
     if "chosen" in rows:
         texts["chosen"] = by_cell(rows["chosen"], (OURS, *beside), "how", "random")
+    if "planned" in rows:
+        head = (
+            "Curve | Confidences | Rows: | Checked: | Judge | Linear: | Width now: | At random, predicted: | reached: "
+            "| coverage: | Planned, predicted: | reached: | coverage:"
+        )
+        form = (
+            "{curve}|{population}|{n_rows}|{n_checked}|{rates}|{linear:.2f}|{now:.3f}|{random_predicted:.3f}|"
+            "{random:.3f}|{random_coverage:.2f}|{planned_predicted:.3f}|{planned:.3f}|{planned_coverage:.2f}"
+        )
+        texts["planned"] = table(head, cells(rows["planned"], form))
     return texts
 
 
@@ -340,7 +402,7 @@ if __name__ == "__main__":
         numbers="judged.json",
         page="judge.md",
         save=save_parts,
-        shown=("conditions", "overall", "quantities", "further", "dependent", "chosen"),
+        shown=("conditions", "overall", "quantities", "further", "dependent", "chosen", "planned"),
         repeats=(100, 2),
         parts=PARTS,
     )
