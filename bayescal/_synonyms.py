@@ -91,9 +91,10 @@ PROBS = "prob level conflevel confidencelevel ciprob ci hdiprob interval credibl
 TABLE = (
     # --- columns
     Meant(LABELS, "Labels are", ("y_true", "outcome", "response", "event", "y", "count_file:label",
-          "shift.count_files:label", "ClasswiseCounts.from_frame:label")),
+          "labels.count_file:label", "shift.count_files:label", "ClasswiseCounts.from_frame:label")),
     Meant(PROBABILITIES, "Probabilities are", ("y_prob", "confidence", "risk", "y_prob_target",
-          "cumulative.subpopulation:score", "cumulative.screen:score", "count_file:prob", "shift.count_files:prob")),
+          "cumulative.subpopulation:score", "cumulative.screen:score", "count_file:prob", "labels.count_file:prob",
+          "shift.count_files:prob")),
     Meant(COLUMNS, "Labels and probabilities are evaluated by", (), f"{EVALUATE})"),
     Meant(f"ytrue {LABELS}", "Rows are added by", ("y_true",), "monitor.add(y_true, y_prob, time=12)",
           of="monitoring"),
@@ -220,7 +221,7 @@ TABLE = (
     Meant("alpha level significance", "The probability of a false alarm is", ("level", "fdr"),
           of="CalibrationMonitor.evidence cumulative.screen"),
     Meant("level alpha significance", "The probability of an interval is given to the result:", (),
-          "result.table(prob=0.9)", of="count_file shift.count_files"),
+          "result.table(prob=0.9)", of="count_file labels.count_file shift.count_files"),
     Meant("alpha significance", "Intervals have the probability 1 - alpha:", ("prob=1 - alpha",),
           "result.table(prob=1 - alpha)"),
     Meant("limit", "A limit belongs to the result:", (), "monitor.confidence_sequence().above(0.02)",

@@ -83,7 +83,7 @@ def of_files(function):
     def call(r):
         import pandas as pd
 
-        columns = {"y": r.y, "p": r.p, "t": r.t, "w": np.ones(len(r.y)) if r.w is None else r.w}
+        columns = {"y": r.y, "j": graded(r), "p": r.p, "t": r.t, "w": np.ones(len(r.y)) if r.w is None else r.w}
         columns |= {f"m{k}": r.matrix[:, k] for k in range(3)} | {"label": r.label}
         with TemporaryDirectory() as folder:
             path = Path(folder, "rows.csv")
@@ -198,6 +198,10 @@ CALLS = {
     "checks_needed": lambda r: bc.planning.checks_needed(
         bc.labels.judged(*partly(r, 10), judge=np.tile(graded(r), 10), **FAST), rows=5
     ),
+    "judged_counts": lambda r: bc.labels.judged_counts(
+        bc.labels.JudgedCounts.from_arrays(*partly(r, 10), judge=np.tile(graded(r), 10)), **FAST
+    ),
+    "judged_file": of_files(lambda path, r: bc.labels.count_file(path, label="y", prob="p", judge="j")),
     "l2_error": lambda r: bc.l2_error(bins_of(r)),
     "labels_needed": lambda r: bc.planning.labels_needed(
         r.counts(), width=0.3, simulations=20, largest=1000, draws=100, rng=1

@@ -8,7 +8,7 @@ from bayescal import _checks, _render
 from bayescal.cli.command import Result
 from bayescal.cli.comparison import ComparedDatasets, ComparedFiles
 from bayescal.cli.evaluation import EvaluatedFile, named_estimands
-from bayescal.cli.options import CompareGateOptions, GateOptions, Options, QuestionOptions
+from bayescal.cli.options import CompareGateOptions, GateOptions, Options
 from bayescal.cli.words import say
 from bayescal.estimands.limits import checked_limit, checked_number, within_limit
 from bayescal.estimands.registry import as_scalar
@@ -86,8 +86,8 @@ class Required(Result):
             screen.print(f"Met: {self.sentence}", soft_wrap=True)
 
 
-def require_of_report(
-    gate: GateOptions, question: QuestionOptions, evaluate: Callable[[QuestionOptions], EvaluatedFile]
+def require_of_report[Question: Options](
+    gate: GateOptions, question: Question, evaluate: Callable[[Question], EvaluatedFile]
 ) -> Result:
     """Evaluate, and state whether each group, class or file has a quantity on the better side of a limit.
 
@@ -99,15 +99,15 @@ def require_of_report(
         return evaluate(question)
     if len(limits) > 1:
         raise ValueError("--require-below and --require-above cannot be used together: one quantity has one limit.")
-    names = named_estimands(question.estimand) or ["ece"]
+    names = named_estimands(question.given().get("estimand")) or ["ece"]
     (name, value), record = next(iter(limits.items())), as_scalar(names[0])
     if len(names) > 1:
         raise ValueError(f"--{name.replace('_', '-')} is about one quantity; --estimand names {len(names)}.")
     limit = checked_limit(name, value, record)
-    report = evaluate(replace(question, estimand=None))
+    report = evaluate(replace(question, estimand=None))  # type: ignore[call-arg]  # a field of all of them
     evaluation: Any = report.evaluation
     several = not isinstance(evaluation, Evaluation)
-    if question.estimand and not several:
+    if "estimand" in question.given() and not several:
         parameters = {**report.parameters, "estimand": [record.name]}
         report = replace(report, estimands=[record], parameters=parameters)
     evaluations = {str(label): evaluation[label] for label in evaluation.labels} if several else {"": evaluation}

@@ -265,19 +265,22 @@ Binning = Annotated[
 ]
 
 
+EstimandNames = Annotated[
+    list[str] | None,
+    option(
+        QUESTION,
+        "NAMES",
+        "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several "
+        "times. By default all errors of calibration, and the accuracy of predictions.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class QuestionOptions(Options):
     """The calibration error that is estimated."""
 
-    estimand: Annotated[
-        list[str] | None,
-        option(
-            QUESTION,
-            "NAMES",
-            "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several "
-            "times. By default all errors of calibration, and the accuracy of predictions.",
-        ),
-    ] = None
+    estimand: EstimandNames = None
     target: Target = None
     bins: Bins = None
     binning: Binning = None

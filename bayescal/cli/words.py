@@ -45,7 +45,7 @@ OPTIONS = (
     "prob_prefix",
     *OPTION_OF,
 )
-OPTIONS += ("horizon", "cause", "shift", "using")
+OPTIONS += ("horizon", "cause", "shift", "using", "strata", "rates")
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 OPTIONS += ("correct", "confidence", "pattern", "percent", "partial", "abstained", "abstain")
 OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulations")
@@ -170,7 +170,7 @@ def file_named(file: Path, files: Sequence[Path]) -> Iterator[None]:
 
 @contextmanager
 def warnings_as_notes(
-    rows: "Rows | RowStream", called: dict[str, str], others: "Mapping[str, Rows]" = NO_ROWS
+    rows: "Rows | RowStream | None", called: dict[str, str], others: "Mapping[str, Rows]" = NO_ROWS
 ) -> Iterator[list[str]]:
     """Show warnings of the library as notes on stderr, each once, and its errors, in the words of the command line.
 

@@ -12,13 +12,12 @@ from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of
-from bayescal.labels.counts import LabelCounts
 from bayescal.labels.judge import RATES, report_of
 from bayescal.labels.nuisance import JudgeRates
 from bayescal.labels.posterior import LabelPosterior, Problem, solve
 from bayescal.labels.result import JudgedEvaluation
-from bayescal.labels.rows import OF_EACH_LABEL, TWO_FROM, JudgedRows, strata_of
 from bayescal.labels.statistics import error_trend, p_checked_at_random
+from bayescal.labels.sums import OF_EACH_LABEL, TWO_FROM, JudgedCounts, strata_of
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 
 #: Least number of checked rows; and of checked rows of each label and range, below which a warning is given.
@@ -138,18 +137,70 @@ def judged(
     (0.9, 0.8)
     """
     draws = _checks.whole_number("draws", draws, at_least=2)
-    rows = JudgedRows.read(y_true, y_prob, judge, target, classes, logits)
-    counts = rows.counts(bins, binning)
-    stated = _given_rates(rates)
-    stratum = strata_of(strata, rows, counts) if stated is None else _one_stratum(strata, counts)
-    table = rows.table(counts.bins, stratum)
+    columns: dict[str, Any] = {"target": target, "classes": classes, "logits": logits}
+    counts = JudgedCounts.from_arrays(y_true, y_prob, judge=judge, bins=bins, binning=binning, **columns)
+    return judged_counts(counts, strata=strata, rates=rates, draws=draws, rng=rng)
+
+
+@public
+def judged_counts(
+    counts: JudgedCounts, *, strata: Any = "auto", rates: Any = None, draws: int = 4000, rng: Any = None
+) -> JudgedEvaluation:
+    """Compute the posterior of the calibration error for the true label from counts of rows with a judge's labels.
+
+    Parameters
+    ----------
+    counts : JudgedCounts
+        The counts, such as the sum of those of batches, or those of a file.
+    strata, rates, draws, rng
+        As for `judged`.
+
+    Returns
+    -------
+    JudgedEvaluation
+        The evaluation that `judged` returns for the rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `judged`.
+
+    See Also
+    --------
+    JudgedCounts : Counts of arrays, which can be added.
+    count_file : Counts of a file.
+
+    Examples
+    --------
+    A stream of three batches, with 100 checked rows each:
+
+    >>> import numpy as np
+    >>> import bayescal as bc
+    >>> rng, counts = np.random.default_rng(1), bc.labels.JudgedCounts.empty()
+    >>> for _ in range(3):
+    ...     confidence = rng.random(700)
+    ...     right = rng.random(700) < 0.2 + 0.5 * confidence
+    ...     judge = np.where(right, rng.random(700) < 0.9, rng.random(700) > 0.8)
+    ...     y = np.where(np.arange(700) < 100, right, np.nan)
+    ...     counts += bc.labels.JudgedCounts.from_arrays(y, confidence, judge=judge)
+    >>> counts
+    JudgedCounts(15 equal-width bins [a, b), 2100 rows, 300 of them checked)
+    >>> round(bc.labels.judged_counts(counts, rng=1).ece.mean(), 2)
+    0.1
+    """
+    if not isinstance(counts, JudgedCounts):
+        raise TypeError(f"`counts` must be JudgedCounts, not {type(counts).__name__}.")
+    draws = _checks.whole_number("draws", draws, at_least=2)
+    of_labels, stated = counts.of_labels, _given_rates(rates)
+    stratum = strata_of(strata, counts) if stated is None else _one_stratum(strata, counts)
+    table = counts.table(stratum)
     known = stated if stated is not None and stated.ndim == 1 else None
     elsewhere = stated.reshape(1, 4) if stated is not None and stated.ndim == 2 else 0
-    nuisance = JudgeRates(table + elsewhere, rows.judged_by_label(counts.bins, stratum))
+    nuisance = JudgeRates(table + elsewhere, counts.judged_by_label(stratum))
     if known is None:
         _require_checked(counts, nuisance, learnt=stated is None)
-    evidence = rows.evidence(counts.bins, stratum)
-    problem = Problem(counts, evidence, ShrinkagePrior())
+    evidence = counts.evidence(stratum)
+    problem = Problem(of_labels, evidence, ShrinkagePrior())
     seed, for_solving = _checks.seeds(rng, 2)
     of_known = None if known is None else known.reshape(1, 2, 1)
     solved = solve([problem], nuisance, known=of_known, rng=for_solving, draws=draws)
@@ -163,14 +214,14 @@ def judged(
         evidence,
         tuple(counts.bins.edges[cuts].tolist()),
         table_of_checked=table,
-        trend=error_trend(rows, counts.bins, stratum),
-        p_checked_at_random=p_checked_at_random(rows, counts.bins),
+        trend=error_trend(counts, stratum),
+        p_checked_at_random=p_checked_at_random(counts),
         notes=tuple(_notes(counts, strata, stated, len(cuts) + 1)),
     )
     return JudgedEvaluation.of(evaluation, report)
 
 
-def _one_stratum(strata: Any, counts: LabelCounts) -> NDArray[np.intp]:
+def _one_stratum(strata: Any, counts: JudgedCounts) -> NDArray[np.intp]:
     """Return one stratum for all bins, because `rates` are those of all rows."""
     if not (isinstance(strata, str) and strata == "auto") and not (np.ndim(strata) == 0 and strata == 1):
         raise ValueError(f'`rates` are those of all rows, so that `strata` must be 1 or "auto", not {quoted(strata)}.')
@@ -203,9 +254,9 @@ def _given_rates(rates: Any) -> Floats | None:
     return stated
 
 
-def _require_checked(counts: LabelCounts, nuisance: JudgeRates, *, learnt: bool) -> None:
+def _require_checked(counts: JudgedCounts, nuisance: JudgeRates, *, learnt: bool) -> None:
     """Refuse too few checked rows, and a judge that is no better than chance; warn about few rows of one label."""
-    n_checked = counts.checked.n_rows
+    n_checked = counts.n_checked
     if learnt and not n_checked:
         raise ValueError(
             "`y_true` must have true labels of some rows; all are missing. Check some rows, or give the judge's "
@@ -240,9 +291,9 @@ def _require_checked(counts: LabelCounts, nuisance: JudgeRates, *, learnt: bool)
         )
 
 
-def _notes(counts: LabelCounts, strata: Any, stated: Floats | None, n_strata: int) -> list[str]:
+def _notes(counts: JudgedCounts, strata: Any, stated: Floats | None, n_strata: int) -> list[str]:
     """State what follows from the arguments: rows that are all checked, and one range in place of two."""
-    if counts.checked.n_rows == counts.n_rows:
+    if counts.n_checked == counts.n_rows:
         return ["All rows have a true label, so that the judge's labels are not used."]
     if stated is None and isinstance(strata, str) and n_strata == 1:
         return [

@@ -8,11 +8,12 @@ from scipy.special import gammaincc
 
 from bayescal._arrays import Floats
 from bayescal.labels.evidence import JudgeEvidence
-from bayescal.labels.rows import JudgedRows
-from bayescal.stats.bins import Bins
+from bayescal.labels.sums import JudgedCounts
 
 #: Least number of checked rows of one label and stratum that enter the test of a trend, and least expected numbers.
 LEAST_ROWS, LEAST_EXPECTED = 6, 5.0
+#: Least standard deviation of confidences in the test of a trend; rounding of sums stays below it.
+LEAST_SPREAD = 1e-7
 #: Least distance of accuracies from 0 and 1 for the information of a judged row.
 INSIDE = 1e-9
 
@@ -25,7 +26,7 @@ class ErrorTrend:
     z: tuple[float, float]
 
 
-def error_trend(rows: JudgedRows, edges: Bins, stratum: NDArray[np.intp]) -> ErrorTrend:
+def error_trend(counts: JudgedCounts, stratum: NDArray[np.intp]) -> ErrorTrend:
     """Test whether the judge's errors depend on the confidence among checked rows.
 
     Within each true label and stratum, the score statistic of a linear trend [1]_ is squared and added; the sum has a
@@ -35,32 +36,36 @@ def error_trend(rows: JudgedRows, edges: Bins, stratum: NDArray[np.intp]) -> Err
     ----------
     .. [1] P. Armitage (1955), "Tests for linear trends in proportions and frequencies", Biometrics 11, 375-386.
     """
-    both = rows.checked & rows.judged
-    of_row = stratum[rows.bins_of(edges)]
     total, freedom, z = 0.0, 0, [0.0, 0.0]
-    for label in (0, 1):
+    middle = counts.bins.midpoints
+    for label, both in enumerate((counts.both_0, counts.both_1)):
         for each in range(int(stratum.max()) + 1):
-            used = both & (rows.outcome == label) & (of_row == each)
-            x, wrong = rows.confidence[used], (rows.judge[used] != label).astype(float)
-            if len(x) < LEAST_ROWS or not 0 < wrong.sum() < len(wrong) or not x.std() > 0:
+            of = stratum == each
+            rows, wrong = both.n[of], both.cells[1 - label, of]
+            n, n_wrong = rows.sum(), wrong.sum()
+            if n < LEAST_ROWS or not 0 < n_wrong < n:
                 continue
-            rate = wrong.mean()
-            statistic = float((x - x.mean()) / x.std() @ wrong / np.sqrt(len(x) * rate * (1 - rate)))
+            deviation = both.deviation[:, of]
+            mean = (middle[of] @ rows + deviation.sum()) / n
+            off = middle[of] - mean
+            variance = (off**2 @ rows + 2 * off @ deviation.sum(axis=0) + both.deviation_sq[of].sum()) / n
+            if not variance > LEAST_SPREAD**2:
+                continue
+            rate = n_wrong / n
+            covariance = off @ wrong + deviation[1 - label].sum()
+            statistic = float(covariance / np.sqrt(variance * n * rate * (1 - rate)))
             z[label] += statistic
             total, freedom = total + statistic**2, freedom + 1
     return ErrorTrend(chi_squared_tail(total, freedom), (z[0], z[1]))
 
 
-def p_checked_at_random(rows: JudgedRows, edges: Bins) -> float:
+def p_checked_at_random(counts: JudgedCounts) -> float:
     """Return the P-value of a test whether checked rows differ from the others in judged label and bin.
 
     It is the chi-squared test of a table with two rows; neighbouring cells are joined until expected numbers are at
     least 5.
     """
-    judged, n_bins = rows.judged, len(edges)
-    cell = rows.bins_of(edges)[judged] + n_bins * rows.judge[judged]
-    checked = rows.checked[judged]
-    table = np.stack([np.bincount(cell[checked == kind], minlength=2 * n_bins) for kind in (True, False)])
+    table = np.stack([counts.both.sum(axis=0).ravel(), counts.alone.ravel()])
     total, share = table.sum(axis=1), table.sum(axis=0)
     if not total.all():
         return 1.0

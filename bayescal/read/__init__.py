@@ -3,8 +3,8 @@
 `lm_eval` reads the files ``samples_*.jsonl`` of lm-evaluation-harness, `inspect` the logs of Inspect, ``.eval`` and
 ``.json``, and `json_lines` those of other programs. All return `Answers`: for each answer whether it was right, its
 confidence, its subject, its question, its epoch and its model. `Answers.rows` gives the arguments of
-`bayescal.evaluate`, and `matched` those of `bayescal.compare` for several models on the same questions. None of the
-programs needs to be installed.
+`bayescal.evaluate`, and `matched` those of `bayescal.compare` for several models on the same questions, and `judged`
+those of `bayescal.labels.judged` for a judge's grades and a person's. None of the programs needs to be installed.
 
 Examples
 --------

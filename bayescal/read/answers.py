@@ -307,6 +307,64 @@ def matched(answers: Any, *, by: str | None = None, unmatched: str = "refuse") -
     return arguments | ({"cluster": of_rows.cluster} if of_rows._clustered else {})
 
 
+@public
+def judged(answers: Answers, checked: Answers) -> dict[str, Any]:
+    """Return the arguments of `bayescal.labels.judged` for answers that a judge graded and a person graded in part.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers of one model with the grades of a judge, as from ``inspect(log, scorer="judge")``.
+    checked : Answers
+        Some of the same answers with the grades of a person, as from
+        ``inspect(log, scorer="person", abstain="drop")``. They are found by question and epoch.
+
+    Returns
+    -------
+    dict
+        ``y_true``, the grades of the person, which are NaN for the other answers; ``y_prob``, ``judge`` and
+        ``target="confidence"``; ``cluster`` if a cluster has several answers, as a question with several epochs.
+
+    Raises
+    ------
+    ValueError
+        If there are answers of several models, or an answer of `checked` is not one of `answers` or differs from it
+        in its confidence or content.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> answers = bc.read.Answers([1, 0, 1], [0.9, 0.8, 0.6], question=["x", "y", "z"])
+    >>> checked = bc.read.Answers([0], [0.6], question=["z"])
+    >>> bc.read.judged(answers, checked)["y_true"]
+    array([nan, nan,  0.])
+    """
+    for each in (answers, checked):
+        if not isinstance(each, Answers):
+            raise TypeError(f"`answers` and `checked` must be Answers, not {type(each).__name__}.")
+        each._require_one_model()
+    keys, wanted = (list(zip(e.question.tolist(), e.epoch.tolist(), strict=True)) for e in (answers, checked))
+    places = {key: i for i, key in enumerate(keys)}
+    unknown = [key for key in wanted if key not in places]
+    if unknown:
+        raise ValueError(
+            f"`checked` must be some of `answers`; {len(unknown)} of {len(wanted)} are not, first to "
+            f"{_place(*unknown[0])}. Read both from the same logs, with the same options."
+        )
+    order = np.array([places[key] for key in wanted], dtype=np.intp)
+    for what, attribute in {"confidence": "confidence", "content": "_content"}.items():
+        ours, theirs = getattr(answers, attribute), getattr(checked, attribute)
+        if ours is not None and theirs is not None and (differ := ours[order] != theirs).any():
+            raise ValueError(
+                f"`checked` must be some of `answers`; the {what} of {int(differ.sum())} of {len(wanted)} differs, "
+                f"first of {_place(*wanted[int(differ.argmax())])}."
+            )
+    y_true = np.full(len(answers), np.nan)
+    y_true[order] = checked.correct
+    rows = answers.rows(by=None)
+    return {"y_true": y_true, "y_prob": rows.pop("y_prob"), "judge": rows.pop("y_true"), **rows}
+
+
 def _place(question: Any, epoch: int) -> str:
     return f"question {quoted(str(question))}" + (f" in epoch {epoch}" if epoch != 1 else "")
 

@@ -124,8 +124,8 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
 
     Parameters
     ----------
-    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
-        The counts.
+    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ...
+        The counts, of any of these types; also ShiftCounts, ThresholdCounts and JudgedCounts.
     path : str or Path
         The file. An existing file is replaced in one step, so that readers never see an incomplete file.
 
@@ -170,7 +170,7 @@ def load_counts(path: str | Path) -> SavedCounts:
 
     Returns
     -------
-    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ShiftCounts or ThresholdCounts
+    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts, ...
         The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``.
 
     Raises

@@ -148,3 +148,49 @@ def test_first_guesses_lead_to_what_there_is(call, said):
     with pytest.raises((TypeError, AttributeError)) as caught:
         call()
     assert said in str(caught.value)
+
+
+# --- grades of a judge and of a person
+
+
+def test_grades_of_a_person_are_found_by_question():
+    checked = bc.read.Answers([0, 1], [0.6, 0.9], question=["z", "x"])
+    rows = bc.read.judged(A, checked)
+    np.testing.assert_array_equal(rows["y_true"], [1, np.nan, 0])
+    assert rows["judge"].tolist() == [True, False, True]
+    assert rows["y_prob"].tolist() == [0.9, 0.8, 0.6]
+    assert set(rows) == {"y_true", "judge", "y_prob", "target"}
+    assert bc.labels.judged(**rows, rates=(0.9, 0.8), draws=20, rng=1).counts.checked.n_rows == 2
+
+
+def test_epochs_are_told_apart_and_name_clusters():
+    answers = bc.read.Answers([1, 0], [0.9, 0.8], question=["x", "x"], epoch=[1, 2])
+    rows = bc.read.judged(answers, bc.read.Answers([1], [0.8], question=["x"], epoch=[2]))
+    np.testing.assert_array_equal(rows["y_true"], [np.nan, 1])
+    assert rows["cluster"].tolist() == ["x", "x"]
+
+
+@pytest.mark.parametrize(
+    ("checked", "error", "message"),
+    [
+        (bc.read.Answers([1, 0], [0.9, 0.3], question=["x", "w"]), ValueError, "1 of 2 are not, first to question 'w'"),
+        (
+            bc.read.Answers([1], [0.7], question=["x"]),
+            ValueError,
+            "the confidence of 1 of 1 differs, first of",
+        ),
+        (bc.read.Answers([1, 1], [0.9, 0.8], model=["a", "b"]), ValueError, "the answers are of 2 models"),
+        ([1, 0, 1], TypeError, "`answers` and `checked` must be Answers, not list"),
+    ],
+)
+def test_grades_of_other_answers_are_refused(checked, error, message):
+    with pytest.raises(error, match=message):
+        bc.read.judged(A, checked)
+
+
+def test_grades_of_other_texts_are_refused():
+    texts, others = (np.array(list(each), dtype=object) for each in ("pqr", "pqs"))
+    one, other = (bc.read.Answers(A.correct, A.confidence)._with_content(each) for each in (texts, others))
+    assert len(bc.read.judged(one, one)["y_true"]) == 3
+    with pytest.raises(ValueError, match="the content of 1 of 3 differs, first of question '2'"):
+        bc.read.judged(one, other)

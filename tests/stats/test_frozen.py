@@ -24,6 +24,7 @@ COUNTS = {
     "logit": bc.LogitCounts.from_arrays(Y, P),
     "survival": bc.SurvivalCounts.from_arrays([1, 2, 2, 3], Y, P, times=[1, 2, 3]),
     "shift": bc.ShiftCounts.of_source(Y, P, cells=CELLS, bins=3) + bc.ShiftCounts.of_target(Q, cells=CELLS, bins=3),
+    "judged": bc.labels.JudgedCounts.from_arrays([0, None, 1, None], P, judge=Y, bins=3),
     "threshold": bc.ThresholdCounts.from_arrays(Y, {"a": P, "b": Q}, [0.3, 0.5], cluster=CLUSTER),
 }
 

@@ -216,7 +216,7 @@ def rows_of(classifier: ModelColumns, place: Places, read: Mapping[tuple[str, Ki
     probs = [read[column] for column in place.probs]
     labels = read[place.label]
     return Rows(
-        _as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
+        as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
         probs[0] if classifier.prob_prefix is None else np.column_stack(probs),
         read[place.weights[0]] if place.weights else None,
         place.classes,
@@ -227,7 +227,7 @@ def rows_of(classifier: ModelColumns, place: Places, read: Mapping[tuple[str, Ki
     )
 
 
-def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
+def as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
     """Convert text to a fixed-width array that is wide enough for all classes; a truncated label equals no class."""
     width = max(LABEL_SHOWN, *map(len, classes)) + 2
     fixed = labels.astype(f"U{width}")

@@ -21,8 +21,10 @@ from bayescal._rules import COMPLETE, OVERSHOOT
 Array = NDArray[Any]
 
 #: Kinds of columns: numbers; logarithms of probabilities, which become probabilities; class numbers or true/false;
-#: unchanged text in an array of objects.
-Kind = Literal["number", "log", "label", "text"]
+#: unchanged text in an array of objects. Labels and texts of the last two may be missing: NaN, or None.
+Kind = Literal["number", "log", "label", "text", "label or none", "text or none"]
+#: Texts that stand for no label, in lower case.
+NO_LABEL = ("", "na", "n/a", "nan", "null", "none")
 
 NAMES_SHOWN = 12
 #: Approximate number of values in a block.
@@ -117,7 +119,7 @@ class Source(ABC):
         over blocks do not depend on the machine.
         """
         self._require([column for column, _ in wanted])
-        for column in (column for column, kind in wanted if kind == "text"):
+        for column in (column for column, kind in wanted if kind.startswith("text")):
             self._refuse_nested(column)
         rows = max(1, BLOCK // (len(wanted) * ROWS)) * ROWS
         empty = True
@@ -164,7 +166,16 @@ class Source(ABC):
         return column.removeprefix(prefix)
 
     def _sql(self, column: str, kind: Kind) -> str:
-        return {"number": self._number, "log": self._number, "label": self._label, "text": self._text}[kind](column)
+        if kind == "label or none":  # infinity stands for no label, because NULL is an invalid one
+            none, label = self._lacks(column), f"CAST({self._label(column)} AS DOUBLE)"
+            return f"CASE WHEN {none} THEN CAST('inf' AS DOUBLE) WHEN NOT isinf({label}) THEN {label} END"
+        of_kind = {"number": self._number, "log": self._number, "label": self._label}
+        return of_kind.get(kind, self._text)(column)
+
+    def _lacks(self, column: str) -> str:
+        """Return SQL of whether a row has no label."""
+        text = self._text(column)
+        return f"({text} IS NULL OR lower(trim({text})) IN {NO_LABEL})"
 
     @property
     def columns_sentence(self) -> str:
@@ -239,10 +250,16 @@ class Source(ABC):
     def _complete(self, column: str, kind: Kind, values: Any) -> Array:
         missing = np.ma.getmaskarray(values)
         values = np.ma.getdata(values)
+        if kind == "text or none":
+            texts = values.astype(object)
+            texts[missing] = None
+            return texts
         if values.dtype.kind == "f":
             missing = missing | np.isnan(values)
         if missing.any():
             self._refuse(column, kind)
+        if kind == "label or none":
+            return np.where(np.isinf(values), np.nan, values)
         if kind == "log":
             if values.max(initial=-np.inf) > OVERSHOOT:
                 self._refuse_positive(column)
@@ -252,14 +269,16 @@ class Source(ABC):
 
     def _refuse(self, column: str, kind: Kind) -> NoReturn:
         """Raise an error about invalid values of a column, with their number and the first of them."""
-        value, text = self._sql(column, kind), self._text(column)
+        value, text, of_labels = self._sql(column, kind), self._text(column), kind.startswith("label")
         not_a_number = "" if kind == "text" else f" OR isnan(CAST({value} AS DOUBLE))"
+        lacking = self._lacks(column) if kind == "label or none" else "false"
         rows = (
-            f"(SELECT row_number() OVER () - 1 AS row, {text} AS text, ({value}) IS NULL{not_a_number} AS bad "
-            f"FROM {self._table([column])})"
+            f"(SELECT row_number() OVER () - 1 AS row, {text} AS text, ({value}) IS NULL{not_a_number} AS bad, "
+            f"{lacking} AS lacking FROM {self._table([column])})"
         )
-        ((n, count, empty, first, commas),) = self._ask(
-            "SELECT count(*), count(*) FILTER (bad), count(*) FILTER (bad AND text IS NULL), "
+        ((n, known, count, empty, first, commas),) = self._ask(
+            "SELECT count(*), count(*) FILTER (NOT lacking), "
+            "count(*) FILTER (bad), count(*) FILTER (bad AND text IS NULL), "
             "min(row) FILTER (bad), "
             r"bool_and(regexp_full_match(text, '\s*\d*,\d+\s*')) FILTER (bad AND text IS NOT NULL) "
             f"FROM {rows}"
@@ -271,11 +290,11 @@ class Source(ABC):
         if empty == count:
             raise InvalidRows(NoValue(rule=COMPLETE.words, hint=repair, **fields))
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
-        rule = "must hold numbers or true/false" if kind == "label" else "must hold numbers"
+        rule = "must hold numbers or true/false" if of_labels else "must hold numbers"
         also = f" ({empty} of them empty)" if empty else ""
-        if other := self._other_text(shown or "", bool(commas) and kind != "label"):
+        if other := self._other_text(shown or "", bool(commas) and not of_labels):
             repair = other
-        elif kind == "label" and count == n:
+        elif of_labels and count == known:
             labels = ", ".join(quoted(word) for (word,) in words)
             more = (
                 ": first the label of outcome 0 (no event, or a wrong answer), then that of outcome 1. A column of "
@@ -285,7 +304,7 @@ class Source(ABC):
                 "`prob_prefix='p_'`."
             )
             repair = f"String labels ({labels}) need `classes=` to say what they mean{more}"
-        elif kind != "label":
+        elif not of_labels:
             repair = _checks.of_percentages(shown) or self._within(column) or repair
         verb = f"does not{also}", f"do not{also}"
         written = "no value" if shown is None else quoted(shown)

@@ -1,0 +1,254 @@
+"""JudgedCounts: rows with a judge's label or a true label, by bin. Frozen and addable; ranges of confidence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._arrays import Floats, Ints
+from bayescal._invalid import quoted
+from bayescal._meant import public
+from bayescal.data.predictions import Predictions
+from bayescal.labels.counts import LabelCounts
+from bayescal.labels.evidence import JudgeEvidence
+from bayescal.labels.rows import JudgedRows
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.frozen import Sums
+
+#: Checked rows from which on two strata are the default, and the least number of each label in each of them.
+TWO_FROM, OF_EACH_LABEL = 200, 10
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class JudgedCounts(Sums):
+    """Numbers of rows and sums over rows with a judge's label, the true label, or both: all that `judged` needs.
+
+    Counts of streams and of data that do not fit into memory are added with ``+``. `bayescal.labels.count_file` counts
+    a file, and `bayescal.labels.judged_counts` evaluates counts.
+
+    Parameters
+    ----------
+    rows : BinnedCounts
+        All rows. The outcome is the judge's label, and the true label of rows without a judge's label.
+    checked : BinnedCounts
+        The rows with a true label, which is the outcome.
+    both_0, both_1 : BinnedCounts
+        The rows with a judge's label and the true label 0, or 1. The outcome is the judge's label.
+
+    Raises
+    ------
+    ValueError
+        If the bins or targets differ, or rows are in a part and not in the whole.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> counts = bc.labels.JudgedCounts.from_arrays([1, None, 0], [0.9, 0.8, 0.3], judge=[1, 1, 1], bins=2)
+    >>> counts + counts
+    JudgedCounts(2 equal-width bins [a, b), 6 rows, 4 of them checked)
+    """
+
+    rows: BinnedCounts
+    checked: BinnedCounts
+    both_0: BinnedCounts
+    both_1: BinnedCounts
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("checked", "both_0", "both_1"):
+            part = getattr(self, name)
+            if part.bins != self.bins or part.target != self.target:
+                raise ValueError(
+                    f"`{name}` must have the bins and the target of `rows`; they are {part.bins} and {part.target!r}."
+                )
+        if min(self._without_judge.min(), self.alone.min()) < 0:
+            raise ValueError("`both_0` and `both_1` must be rows of `checked`, and all of them rows of `rows`.")
+
+    @classmethod
+    def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "JudgedCounts":
+        """Return counts without rows, to which those of batches are added.
+
+        Parameters
+        ----------
+        bins : int, array-like or Bins, default 15
+            Number of equal-width bins, or edges.
+        target : {"confidence", "event"}, default "confidence"
+            As for `bayescal.labels.judged`.
+        """
+        none = BinnedCounts.empty(bins, target=target)
+        return cls(none, none, none, none)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        judge: Any,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        target: str = "confidence",
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
+    ) -> "JudgedCounts":
+        """Count rows.
+
+        Parameters
+        ----------
+        y_true, y_prob, judge, target, classes, logits
+            As for `bayescal.labels.judged`. All true labels of a batch may be missing.
+        bins, binning
+            As for `make_bins`. Batches that are added need the same edges.
+
+        Returns
+        -------
+        JudgedCounts
+            The counts.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For invalid input, as for `bayescal.labels.judged`.
+        """
+        rows = JudgedRows.read(y_true, y_prob, judge, target, classes, logits)
+        return cls.from_rows(rows, make_bins(bins, binning=binning, confidence=rows.confidence))
+
+    @classmethod
+    def from_rows(cls, rows: JudgedRows, bins: Bins) -> "JudgedCounts":
+        """Count validated rows."""
+        both = rows.checked & rows.judged
+
+        def counted(part: NDArray[np.bool_], outcome: NDArray[np.bool_]) -> BinnedCounts:
+            if not part.any():
+                return BinnedCounts.empty(bins, target=rows.predictions.target)
+            confidence, target = rows.confidence[part], rows.predictions.target
+            chosen = Predictions(confidence=confidence, outcome=outcome[part], target=target)
+            return BinnedCounts.from_predictions(chosen, bins=bins)
+
+        return cls(
+            BinnedCounts.from_predictions(rows.predictions, bins=bins),
+            counted(rows.checked, rows.outcome),
+            counted(both & ~rows.outcome, rows.judge),
+            counted(both & rows.outcome, rows.judge),
+        )
+
+    def __repr__(self) -> str:
+        return f"JudgedCounts({self.bins}, {self.n_rows} rows, {self.n_checked} of them checked)"
+
+    @property
+    def bins(self) -> Bins:
+        """The bins."""
+        return self.rows.bins
+
+    @property
+    def target(self) -> str:
+        """Meaning of outcome and confidence."""
+        return self.rows.target
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
+
+    @property
+    def n_checked(self) -> int:
+        """Number of rows with a true label."""
+        return self.checked.n_rows
+
+    @property
+    def both(self) -> Ints:
+        """Checked rows by true label, judge's label and bin, shape (2, 2, n_bins)."""
+        return np.stack([self.both_0.cells, self.both_1.cells])
+
+    @property
+    def _without_judge(self) -> Ints:
+        """Rows without a judge's label, by true label and bin, shape (2, n_bins)."""
+        return self.checked.cells - self.both.sum(axis=1)
+
+    @cached_property
+    def alone(self) -> Ints:
+        """Rows that were judged and not checked, by the judge's label and bin, shape (2, n_bins)."""
+        return self.rows.cells - self.both.sum(axis=0) - self._without_judge
+
+    @property
+    def of_labels(self) -> LabelCounts:
+        """All rows and the checked ones, for posteriors."""
+        return LabelCounts.without_kernel(self.rows, self.checked)
+
+    def evidence(self, stratum: NDArray[np.intp]) -> JudgeEvidence:
+        """Return the rows that were judged and not checked."""
+        return JudgeEvidence(self.alone.sum(axis=0).astype(np.float64), self.alone[1].astype(np.float64), stratum)
+
+    def table(self, stratum: NDArray[np.intp]) -> Floats:
+        """Return checked rows with a judge's label by stratum and labels, shape (n_strata, 4).
+
+        The columns are (true label, judge's label) (1, 1), (1, 0), (0, 0) and (0, 1).
+        """
+        zero, one = self.both
+        return _by_stratum([one[1], one[0], zero[0], zero[1]], stratum)
+
+    def judged_by_label(self, stratum: NDArray[np.intp]) -> Floats:
+        """Return the rows with a judge's label by stratum, labels 1 first, shape (n_strata, 2)."""
+        return _by_stratum((self.alone + self.both.sum(axis=0))[::-1], stratum)
+
+
+def _by_stratum(values: Any, stratum: NDArray[np.intp]) -> Floats:
+    """Sum values of shape (n, n_bins) over the bins of each stratum, shape (n_strata, n)."""
+    return np.stack([np.bincount(stratum, each, int(stratum.max()) + 1) for each in values], axis=1)
+
+
+def strata_of(strata: Any, counts: JudgedCounts) -> NDArray[np.intp]:
+    """Return the stratum of each bin: ranges of confidence, each with its own sensitivity and specificity.
+
+    `strata` is ``"auto"``, a number of ranges with about equal numbers of rows, or increasing inner edges, which are
+    moved to the nearest edge of a bin.
+    """
+    edges, share = counts.bins.edges, counts.rows.share.cumsum()[:-1]
+    if isinstance(strata, str):
+        _checks.one_of("strata", strata, ("auto",))
+        if counts.checked.n_rows < TWO_FROM:
+            return np.zeros(len(counts.bins), np.intp)
+        two = _ranges(share, 2)
+        table = counts.table(two)
+        enough = two.max() == 1 and min(table[:, :2].sum(axis=1).min(), table[:, 2:].sum(axis=1).min()) >= OF_EACH_LABEL
+        return two if enough else np.zeros(len(counts.bins), np.intp)
+    if np.ndim(strata) == 0:
+        number = _checks.whole_number("strata", strata)
+        stratum = _ranges(share, number)
+        if stratum.max() + 1 < number:
+            raise ValueError(
+                f"`strata={number}` needs as many ranges of confidence with rows; {len(counts.bins)} bins with these "
+                f"rows give {stratum.max() + 1}. Use fewer strata or more bins."
+            )
+        return stratum
+    cuts = np.asarray(strata, dtype=np.float64)
+    if cuts.ndim != 1 or not (np.diff(cuts, prepend=0.0, append=1.0) > 0).all():
+        raise ValueError(
+            '`strata` must be "auto", a number, or increasing confidences between 0 and 1, the inner edges of the '
+            f"strata; not {quoted(strata)}."
+        )
+    nearest = np.abs(edges[:, None] - cuts).argmin(axis=0)
+    if len(np.unique(nearest)) < len(cuts) or (len(cuts) and (nearest[0] == 0 or nearest[-1] == len(edges) - 1)):
+        raise ValueError(
+            f"`strata` must have different nearest inner edges of bins; {quoted(strata)} have "
+            f"{edges[nearest].round(4).tolist()}. Use fewer strata or more bins."
+        )
+    return np.searchsorted(nearest, np.arange(len(counts.bins)), side="right")
+
+
+def _ranges(share: Floats, number: int) -> NDArray[np.intp]:
+    """Divide bins into ranges with about equal numbers of rows, given the shares of rows below the inner edges."""
+    if number == 1 or not len(share):
+        return np.zeros(len(share) + 1, np.intp)
+    inside = (share > 0) & (share < 1)
+    if not inside.any():
+        return np.zeros(len(share) + 1, np.intp)
+    wanted = np.arange(1, number) / number
+    cut = np.unique(np.where(inside, np.abs(share - wanted[:, None]), np.inf).argmin(axis=1)) + 1
+    return np.searchsorted(cut, np.arange(len(share) + 1), side="right")
