@@ -13,12 +13,10 @@ from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages, _rules
+from bayescal._arrays import Array
 from bayescal._invalid import DOES_NOT, SHOWN, InvalidRows, Rounding, RoundingWarning, first_of, invalid, quoted
-
-Array = NDArray[Any]
 
 #: Files that a warning skips so that it points to the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
 PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)

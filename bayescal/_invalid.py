@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from bayescal._arrays import Array
 
 #: Maximum number of characters of a value or name that a message shows.
 SHOWN = 100

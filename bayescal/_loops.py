@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
-
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 
 #: Seconds that compiled loops need before they run: to load machine code from the disk, to import numba, to compile.
 LOAD, IMPORT, COMPILE = 0.25, 0.75, 1.75
@@ -23,7 +21,7 @@ CHOICES = ("auto", "always", "never")
 _spent: dict[tuple[object, ...], float] = {}
 
 
-def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) -> ModuleType | None:
+def compiled(name: str, columns: Sequence[Array | None], seconds: float) -> ModuleType | None:
     """Return the compiled loops if they are worth loading for this call, otherwise None; results are the same.
 
     `columns` are the arguments of the loop, the first with one entry per row; each combination of their types is
@@ -109,7 +107,7 @@ def _load() -> ModuleType | None:
     return _compiled
 
 
-def _known_to_numba(column: NDArray[Any]) -> bool:
+def _known_to_numba(column: Array) -> bool:
     half_or_long = column.dtype.kind == "f" and column.dtype.itemsize not in (4, 8)
     return column.dtype.isnative and column.dtype.kind in "biuf" and not half_or_long
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Array
 from bayescal._invalid import DOES_NOT, InvalidRows, invalid
-
-Array = NDArray[Any]
 
 #: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
 OVERSHOOT = 1e-6

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Ints
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MOST_DRAWN, count_rows, evaluate_one
 from bayescal.data.clusters import Clusters
@@ -114,7 +114,7 @@ def evaluate_row_groups(
     empty = BinnedCounts.empty(edges, target=overall.target)
     groups = by.split(predictions)
 
-    def counted(rows: NDArray[np.int64]) -> Counts:
+    def counted(rows: Ints) -> Counts:
         if not len(rows):
             return empty
         within = None if clusters is None else clusters.take(rows)

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import read_rows
@@ -37,7 +36,7 @@ class HosmerLemeshow:
 
     chi_squared: float
     df: int
-    n: NDArray[np.int64]
+    n: Ints
     observed: Floats
     expected: Floats
     divided: int
@@ -116,7 +115,7 @@ class CalibrationTests(_presented.Presented):
     hosmer_lemeshow: HosmerLemeshow
     p_hosmer_lemeshow: float
     question: str
-    contradicted: NDArray[np.int64]
+    contradicted: Ints
     of_rows: tuple[str, ...] = ()
 
     _index = ("statistic",)

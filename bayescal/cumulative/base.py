@@ -6,10 +6,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _packages, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats
 from bayescal._meant import public
 from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.brownian import quantile_max_abs
@@ -20,7 +19,6 @@ from bayescal.stats.sums import effective_number
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
@@ -68,7 +66,7 @@ class CumulativeBand(NamedTuple):
         Ends of the band.
     """
 
-    score: NDArray[Any]
+    score: Array
     low: Floats
     high: Floats
 

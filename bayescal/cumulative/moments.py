@@ -9,9 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
-
-Indices = NDArray[np.intp]
+from bayescal._arrays import Bools, Floats, Indices
 
 #: Relative rounding error of a difference of cumulative sums above which a range is summed by blocks.
 TOLERANCE = 1e-12
@@ -42,7 +40,7 @@ class Moments:
     def __getitem__(self, at: Indices | slice) -> Self:
         return type(self)(*(values[at] for values in vars(self).values()))
 
-    def put(self, at: NDArray[np.bool_], other: "Moments") -> None:
+    def put(self, at: Bools, other: "Moments") -> None:
         """Replace the moments of some sets."""
         for name, values in vars(self).items():
             values[at] = getattr(other, name)
@@ -94,7 +92,7 @@ def moments_of_ranges(rows: Moments, begin: Indices, end: Indices) -> Moments:
 
 
 def split_moments(
-    rows: Moments, ranges: tuple[Indices, Indices, Indices, Indices], constant: NDArray[np.bool_]
+    rows: Moments, ranges: tuple[Indices, Indices, Indices, Indices], constant: Bools
 ) -> tuple[Moments, Moments]:
     """Return the moments of members and of others in cells of sorted rows, whose members stand together.
 
@@ -128,9 +126,7 @@ def _of_sums(sums: list[NDArray[np.longdouble]]) -> Moments:
     return Moments(*(each.astype(np.float64) for each in numbers))
 
 
-def _doubtful(
-    members: Moments, others: Moments, errors: list[Floats], constant: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _doubtful(members: Moments, others: Moments, errors: list[Floats], constant: Bools) -> Bools:
     """Return whether rounding errors of cumulative sums of this size can be seen in the numbers of a cell."""
     cell = members + others
     weight, weight_sq, _, second = errors

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
 from bayescal.cumulative.responses import Responses
@@ -188,7 +187,7 @@ class SubpopulationDifference(Cumulative):
         ]
 
 
-def difference_of(rows: Responses, member: NDArray[np.bool_], group: str = SUBPOPULATION) -> SubpopulationDifference:
+def difference_of(rows: Responses, member: Bools, group: str = SUBPOPULATION) -> SubpopulationDifference:
     """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
     shown = "a subpopulation" if group == SUBPOPULATION else group
     question = f"cumulative difference between {shown} and the full population"
@@ -277,7 +276,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         return adjusted
 
     @property
-    def reliable(self) -> NDArray[np.bool_]:
+    def reliable(self) -> Bools:
         """Whether the P-value of each group can be trusted; other groups are not flagged.
 
         Small P-values are corrected for the skewness of outcomes with two values. For other responses, such as costs,

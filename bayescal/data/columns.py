@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
+from bayescal._arrays import Array
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import to_array
 from bayescal.data.reading import RowSums
 
-Array = NDArray[Any]
 #: Maximum number of classes that a message lists.
 SHOWN_CLASSES = 10
 

@@ -6,13 +6,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 from bayescal._invalid import invalid, quoted
 from bayescal._meant import several_classifiers
 
-Array = NDArray[Any]
 #: Maximum number of dimensions of a numpy array.
 MOST_DIMENSIONS = 64
 

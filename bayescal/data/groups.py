@@ -9,17 +9,15 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render, _rules
-from bayescal._arrays import Ints
+from bayescal._arrays import Array, Bools, Ints
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data import times
 from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading
 
-Array = NDArray[Any]
 #: Name of the column of labels if it has none.
 UNNAMED = "group"
 #: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
@@ -154,7 +152,7 @@ def _labels(name: str, labels: Any) -> Array:
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def refuse_missing(name: str, missing: NDArray[np.bool_]) -> None:
+def refuse_missing(name: str, missing: Bools) -> None:
     """Refuse missing labels; the hint says how to keep their rows."""
     if missing.any():
         remedy = f"give them a label of their own, as in `{name}.fillna('unknown')`"
@@ -170,7 +168,7 @@ def unhashable(name: str, problem: TypeError) -> TypeError:
     )
 
 
-def missing_labels(labels: Array) -> NDArray[np.bool_]:
+def missing_labels(labels: Array) -> Bools:
     """Return which labels of a column are missing."""
     if labels.dtype.kind == "f":
         return np.isnan(labels)

@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
+from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._loops import compiled
 from bayescal._meant import several_classifiers
@@ -28,8 +28,6 @@ from bayescal.data.columns import (
 )
 from bayescal.data.frames import SKIPS_INTEGERS, column_names, to_array
 from bayescal.data.reading import Reading, unit_rows
-
-Array = NDArray[Any]
 
 #: Number of entries that are processed at a time; they fit in the second-level cache.
 CHUNK = 2**18

@@ -9,14 +9,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Ints
+from bayescal._arrays import Array, Bools, Ints
 from bayescal._checks import quoted
 from bayescal.data.frames import as_array
 
-Array = NDArray[Any]
 #: First moment of a window, which identifies it; None for a stream without time.
 Start = int | float | datetime | None
 
@@ -274,7 +272,7 @@ def _since_epoch(name: str, array: Array) -> Ints:
     return array.astype("M8[us]").astype(np.int64)
 
 
-def _in_calendar(array: Array) -> NDArray[np.bool_]:
+def _in_calendar(array: Array) -> Bools:
     if np.datetime_data(array.dtype)[0] in ("ps", "fs", "as"):
         return np.ones(array.shape, bool)  # 2^63 of them are less than a year
     years = array.astype("M8[Y]").astype(np.int64) + 1970

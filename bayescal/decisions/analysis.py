@@ -5,10 +5,8 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bayescal import _checks
+from bayescal._arrays import Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
@@ -166,7 +164,7 @@ def _by_group(
 ) -> dict[Any, ThresholdCounts]:
     """Count the rows of each group; the part of a cluster inside a group is a cluster."""
 
-    def count(inside: NDArray[np.int64], members: tuple[Predictions, ...]) -> ThresholdCounts:
+    def count(inside: Ints, members: tuple[Predictions, ...]) -> ThresholdCounts:
         within = None if clusters is None else clusters.take(inside)
         return ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, within)
 

@@ -5,12 +5,11 @@ ClusteredCells is for statistics that treat clusters as independent.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
@@ -22,7 +21,6 @@ from bayescal.stats.sums import effective_number, row_counts, summed_by_key, sum
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Array = NDArray[Any]
 
 #: Rows per chunk.
 CHUNK = 262_144

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.decisions.counts import ThresholdCounts
 
 #: Share of the scores of the prior that are 0 or 1, half of it each; the others are uniform.
@@ -123,7 +122,7 @@ class ScoreCellsPosterior:
             mass += more * self._summed(atoms, outcome, rng.random(atoms.shape))
         return mass.reshape(n_models, n_draws, size)
 
-    def _summed(self, atoms: Floats, outcome: NDArray[np.bool_], score: Floats) -> Floats:
+    def _summed(self, atoms: Floats, outcome: Bools, score: Floats) -> Floats:
         """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,).
 
         Scores are given as their ranks in the base distribution, in [0, 1).
@@ -160,7 +159,7 @@ class ScoreCellsPosterior:
             masses = rng.standard_exponential((part.shape[0], n_draws))
             mass += (part.T @ masses).reshape(n_models, size, n_draws).swapaxes(1, 2)
 
-    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
         """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""
         a = self.pseudo_rows
         n_atoms = int(np.ceil(np.log(REMAINDER) / np.log(a / (1 + a)))) + 1

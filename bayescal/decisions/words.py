@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Indices
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.from_draws import gain_of_treating
 from bayescal.decisions.thresholds import UNNAMED
@@ -30,7 +29,7 @@ FEW_EXPECTED_ROWS = 3.0
 DECISIVE_SHARE = 0.1
 
 
-def shown(thresholds: Floats) -> NDArray[np.intp]:
+def shown(thresholds: Floats) -> Indices:
     """Return the positions of the thresholds that are printed: all, multiples of 0.1, or evenly spread ones.
 
     >>> t = np.arange(1, 100) / 100
@@ -45,7 +44,7 @@ def shown(thresholds: Floats) -> NDArray[np.intp]:
     return np.unique(np.round(np.linspace(0, len(thresholds) - 1, PRINTED_THRESHOLDS)).astype(np.intp))
 
 
-def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
+def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, Bools]:
     """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
 
     Rows are few if they are fewer than `FEW_ROWS_PER_SIDE`, or fewer than `FEW_EXPECTED_ROWS` would have the rarer
@@ -72,7 +71,7 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
     return few
 
 
-def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
+def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, Bools]:
     """Return for each model whether few treated rows of outcome 0, and of outcome 1, decide: (2, n_thresholds).
 
     They do if they are fewer than `FEW_ROWS_PER_SIDE`, and contribute at least a tenth of the variance of the net
@@ -126,7 +125,7 @@ def decimals_of(table: Sequence[Mapping[str, Any]]) -> int:
     return min(max(4, _render.decimals(min(widths, default=0.0)) + 1), MOST_DECIMALS)
 
 
-def ranges(thresholds: Floats, marked: NDArray[np.bool_]) -> str:
+def ranges(thresholds: Floats, marked: Bools) -> str:
     """Describe marked thresholds as ranges.
 
     >>> ranges(np.array([0.1, 0.2, 0.3, 0.5]), np.array([True, True, False, True]))

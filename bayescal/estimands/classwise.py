@@ -3,16 +3,17 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks
+from bayescal._arrays import Bools
 from bayescal.draws import Draws
 
 #: Largest share of draws in which all classes are exactly calibrated.
 MOST_EXACT = 0.05
 
 
-def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> NDArray[np.bool_]:
+def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> Bools:
     r"""Choose the draws in which all classes are exactly calibrated, given their log Bayes factors, shape (n_classes,).
 
     They are a share :math:`0.05 \min(1, \prod_k B_k)` of the draws, to within one draw. The mean over classes is 0 only

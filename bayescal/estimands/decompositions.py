@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.registry import estimand
@@ -28,7 +26,7 @@ class IsotonicFit:
     fitted: Floats
 
 
-def isotonic_fit(confidence: NDArray[Any], outcome: NDArray[Any], weight: Floats | None) -> IsotonicFit:
+def isotonic_fit(confidence: Array, outcome: Array, weight: Floats | None) -> IsotonicFit:
     """Fit outcomes by a non-decreasing function of the confidence; rows of weight 0 are left out.
 
     The algorithm is that of Busing (2022), "Monotone regression: a simple and fast O(n) PAVA implementation", Journal

@@ -5,10 +5,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.times import Start, in_code, in_words
 from bayescal.draws import Draws
@@ -196,7 +195,7 @@ class Evidence(_presented.Presented):
     """
 
     windows: tuple[Start, ...]
-    n_rows: NDArray[np.int64]
+    n_rows: Ints
     log_values: Floats
     level: float
     reference: str | None
@@ -404,7 +403,7 @@ class ConfidenceSequence(_presented.Presented):
     """
 
     windows: tuple[Start, ...]
-    n_rows: NDArray[np.int64]
+    n_rows: Ints
     plug_in: Floats
     low: Floats
     high: Floats
@@ -463,7 +462,7 @@ class ConfidenceSequence(_presented.Presented):
         """
         return self._first(self.high < _limit(limit))
 
-    def _first(self, flags: NDArray[np.bool_]) -> Start:
+    def _first(self, flags: Bools) -> Start:
         positions = np.flatnonzero(flags)
         return self.windows[int(positions[0])] if len(positions) else None
 

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
 from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at, within
 
-Floats = NDArray[np.float64]
 Record = Mapping[str, Any]
 
 #: Name of a file of samples: the task and the time of the run.

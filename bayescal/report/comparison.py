@@ -12,21 +12,7 @@ from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.drawing import (
-    SMALL,
-    SMALLER,
-    TINY,
-    add_part,
-    axes_or_new,
-    background,
-    cell,
-    characters,
-    is_small,
-    keep_within,
-    palette,
-    small_words,
-    text_on,
-)
+from bayescal.report import drawing
 from bayescal.report.forest import (
     NAME_WIDTH,
     Forest,
@@ -123,7 +109,7 @@ class Colors:
     @classmethod
     def chosen(cls, ax: "Axes", color: Any, other_color: Any, reference_color: Any) -> "Colors":
         """Return the given colours, or those for the background of the axes."""
-        default = palette(ax)
+        default = drawing.palette(ax)
         return cls(
             _checks.color("color", color, default.blue),
             _checks.color("other_color", other_color, default.orange),
@@ -188,7 +174,7 @@ def write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> Non
             ha=side,
             va="bottom",
             color=colour,
-            fontsize=SMALL + 0.5,
+            fontsize=drawing.SMALL + 0.5,
             parse_math=False,
         )
 
@@ -200,7 +186,7 @@ def sides_in_words(
 
     If larger values are better, the first classifier is better where the difference is positive, on the right.
     """
-    third = int(0.9 * characters(ax, size) / 3)
+    third = int(0.9 * drawing.characters(ax, size) / 3)
     chances = [f"P {_render.probability(float(p))}" for p in shapes.decided[0]]
     if larger:
         names, chances = names[::-1], chances[::-1]
@@ -222,14 +208,14 @@ def draw_curve(ax: "Axes", shapes: ComparisonShapes, color: str) -> None:
         marker="o",
         markersize=6,
         color=color,
-        markeredgecolor=background(ax),
+        markeredgecolor=drawing.background(ax),
         clip_on=False,
     )
     ax.set(xlim=(0, shapes.ropes[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
-    ax.set_xlabel("largest difference that counts as equal", fontsize=SMALL)
-    ax.set_ylabel("P(equal)", fontsize=SMALL)
+    ax.set_xlabel("largest difference that counts as equal", fontsize=drawing.SMALL)
+    ax.set_ylabel("P(equal)", fontsize=drawing.SMALL)
     calm(ax)
-    ax.tick_params(axis="y", labelsize=SMALL)
+    ax.tick_params(axis="y", labelsize=drawing.SMALL)
 
 
 def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], colours: list[str]) -> None:
@@ -245,10 +231,12 @@ def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], col
         for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
                 written = _render.probability(value).removeprefix("= ")
-                color = text_on(ax, fill)
-                ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER, color=color, gid="probability")
+                color = drawing.text_on(ax, fill)
+                ax.text(
+                    c, r, written, ha="center", va="center", fontsize=drawing.SMALLER, color=color, gid="probability"
+                )
     step = -(-n_columns // WRITTEN)
-    ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=SMALL)
+    ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=drawing.SMALL)
     ax.xaxis.tick_top()
     ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.4, -0.6), yticks=[])
     ax.tick_params(length=0, pad=2)
@@ -330,18 +318,20 @@ def plot_comparison(
     shapes, names = _named(shapes), tuple(map(_render.name, comparison.names))
     two, n = shapes.density is not None, len(shapes.classifiers)
     height, lines = rows_height(shapes.classifiers.names), name_lines(shapes.classifiers.names)
-    ax = axes_or_new(ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0)))
+    ax = drawing.axes_or_new(
+        ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0))
+    )
     if ax.get_axes_locator() is not None:
         raise ValueError("`ax` is divided already. Give each plot axes of its own: `fig, axes = plt.subplots(1, 2)`.")
     colors = Colors.chosen(ax, color, other_color, reference_color)
     verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
     axis, what = axis_label(estimand, target), _render.name(comparison.quantity(estimand))
     larger = as_estimand(estimand).better == "larger"
-    if is_small(ax, 4.6, 4.0 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
+    if drawing.is_small(ax, 4.6, 4.0 + height) if two else drawing.is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
         _in_small(ax, shapes, names, axis, what, verdict, colors, larger=larger)
         if not two and has_sign(estimand, shapes.classifiers):
             mark_zero(ax, colors.reference)
-        keep_within(ax)
+        drawing.keep_within(ax)
         return ax
     colours = [colors.main] * n
     if two:
@@ -351,15 +341,15 @@ def plot_comparison(
         mark_zero(ax, colors.reference)
     words = direction(estimand, target)
     label = [axis, *words, key(prob)]
-    if two and not words and len("; ".join(label)) < 0.9 * characters(ax, SMALL):
+    if two and not words and len("; ".join(label)) < 0.9 * drawing.characters(ax, drawing.SMALL):
         label = ["; ".join(label)]
-    ax.set_xlabel("\n".join(label), fontsize=SMALL, parse_math=False)
+    ax.set_xlabel("\n".join(label), fontsize=drawing.SMALL, parse_math=False)
     if two:
         _two(ax, shapes, names, what, colors, lines=len(label), larger=larger)
     else:
         _several(ax, shapes, what, colors, lines=len(label), larger=larger)
     _verdict(ax, verdict, above=4 if two else 20)
-    keep_within(ax)
+    drawing.keep_within(ax)
     return ax
 
 
@@ -383,20 +373,22 @@ def _in_small(
     larger: bool,
 ) -> None:
     """Draw the difference of two classifiers, or the classifiers if there are more than two."""
-    lines = characters(ax, TINY + 1)
+    lines = drawing.characters(ax, drawing.TINY + 1)
     if shapes.density is not None:
-        words = sides_in_words(ax, names, shapes, TINY, larger=larger)
+        words = sides_in_words(ax, names, shapes, drawing.TINY, larger=larger)
         draw_difference(ax, shapes, words, colors.sides(larger=larger), ticks=3)
         ax.set_xlabel(difference_label(names, what, lines), parse_math=False)
-        above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
+        above = drawing.TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
         draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
         ax.set_xlabel("ECE" if what == "ECE" else axis, parse_math=False)
         longest = max(map(len, wrapped(max(shapes.classifiers.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
-        room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (longest + 2)) / (0.6 * (TINY + 1))
+        room = (drawing.cell(ax).width * 72 / ax.figure.dpi - 0.6 * drawing.TINY * (longest + 2)) / (
+            0.6 * (drawing.TINY + 1)
+        )
         lines, above = max(12, int(room)), 4
-    ax.set_title(wrapped(verdict, lines), loc="left", fontsize=TINY + 1, pad=above, parse_math=False)
-    small_words(ax)
+    ax.set_title(wrapped(verdict, lines), loc="left", fontsize=drawing.TINY + 1, pad=above, parse_math=False)
+    drawing.small_words(ax)
 
 
 def _two(
@@ -406,7 +398,7 @@ def _two(
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)
-    words = sides_in_words(ax, names, shapes, SMALL + 0.5, larger=larger)
+    words = sides_in_words(ax, names, shapes, drawing.SMALL + 0.5, larger=larger)
     # the height of the forest plot depends on its names; in a figure of default height the other panels keep theirs
     forest_height = rows_height(names)
     below = divider.new_vertical(
@@ -416,9 +408,9 @@ def _two(
     )
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
-        add_part(ax, part)
+        drawing.add_part(ax, part)
     draw_difference(below, shapes, words, colors.sides(larger=larger))
-    below.set_xlabel(difference_label(names, what, 70), fontsize=SMALL, parse_math=False)
+    below.set_xlabel(difference_label(names, what, 70), fontsize=drawing.SMALL, parse_math=False)
     draw_curve(curve, shapes, colors.reference)
 
 
@@ -431,7 +423,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     divider = make_axes_locatable(ax)
     # half of the left column each, less if names are long
     points = ax.bbox.width * 72 / ax.figure.dpi / (1 + TABLE) / 2
-    half = int(points / (0.6 * (SMALL + 0.5))) - 8 * (name_lines(shapes.classifiers.names) > 1)
+    half = int(points / (0.6 * (drawing.SMALL + 0.5))) - 8 * (name_lines(shapes.classifiers.names) > 1)
     left, right = f"{best} better", f"better than {best}"
     if larger:
         left, right = right, left
@@ -442,7 +434,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     beside = Axes(ax.figure, ax.get_position(original=True))
     beside.set_axes_locator(divider.new_locator(nx=2, ny=0))
     for part in (below, ranks, beside):
-        add_part(ax, part)
+        drawing.add_part(ax, part)
     rows = shapes.differences
     ends = limits_of(float(rows.low.min()), float(rows.high.max()), shapes.rope)
     sided = colors.sides(larger=larger)
@@ -451,20 +443,22 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     write_above(below, ((0.0, "left", sides[0], sided.main), (1.0, "right", sides[1], sided.other)))
     below.set_xlabel(
         f"{what} of {wrapped(best, 40)} minus that of the row\ngrey: differences of at most {shapes.rope:g}",
-        fontsize=SMALL,
+        fontsize=drawing.SMALL,
         parse_math=False,
     )
     draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [colors.main] * n)
     empty = f"empty: < {EMPTY:g}"
     ranks.set_xlabel(
         f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'darker: more probable'})",
-        fontsize=SMALL,
+        fontsize=drawing.SMALL,
     )
     draw_probabilities(beside, shapes.decided, ["P(1st)", "P(equal)", "P(2nd)"], list(colors.three))
-    beside.set_xlabel(f"1st: {_render.cut(best, 24)}, 2nd: the row\n({empty})", fontsize=SMALL, parse_math=False)
+    beside.set_xlabel(
+        f"1st: {_render.cut(best, 24)}, 2nd: the row\n({empty})", fontsize=drawing.SMALL, parse_math=False
+    )
 
 
 def _verdict(ax: "Axes", verdict: str, above: float) -> None:
     points = ax.bbox.width * 72 / ax.figure.dpi
-    lines = wrapped(verdict, int(points / (0.62 * (SMALL + 1))))
-    ax.set_title(lines, loc="left", fontsize=SMALL + 1, pad=above, parse_math=False)
+    lines = wrapped(verdict, int(points / (0.62 * (drawing.SMALL + 1))))
+    ax.set_title(lines, loc="left", fontsize=drawing.SMALL + 1, pad=above, parse_math=False)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, add_part, background, is_dark, palette, require_evaluation
@@ -62,7 +61,7 @@ class ReliabilityPoints:
 
     bin_low: Floats
     bin_high: Floats
-    n: NDArray[np.int64]  # rows
+    n: Ints  # rows
     effective_n: Floats  # Kish's effective number of rows; equal to `n` without weights
     share: Floats  # of the (weighted) rows; sums to 1
     confidence: Floats  # observed mean; NaN in bins that are not followed to the horizon
@@ -72,7 +71,7 @@ class ReliabilityPoints:
     censored: Floats | None = None  # share of rows in the bin and censored before the horizon; None without times
 
     @property
-    def outside(self) -> NDArray[np.bool_]:
+    def outside(self) -> Bools:
         """Flag bins whose observed accuracy lies outside the interval, shape (n_occupied,)."""
         return (self.accuracy < self.low) | (self.accuracy > self.high)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import unknown_keyword
+from bayescal.report import drawing
 from bayescal.report.diagram import (
     ROOM,
     THIN_BIN,
@@ -20,18 +21,6 @@ from bayescal.report.diagram import (
     reliability_points,
     require_undivided,
     scale_histogram,
-)
-from bayescal.report.drawing import (
-    SMALL,
-    SMALLER,
-    TINY,
-    add_part,
-    background,
-    characters,
-    is_small,
-    keep_within,
-    palette,
-    small_words,
 )
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
@@ -180,10 +169,10 @@ def add_evaluation(
     scale_histogram(diagram.below, scales.share)
     _legend(ax, diagram)
     if diagram.small:
-        small_words(ax)
+        drawing.small_words(ax)
         diagram.below.set_yticks([])
     if place == 0:
-        keep_within(ax)
+        drawing.keep_within(ax)
     return line
 
 
@@ -191,11 +180,11 @@ def _prepared(ax: "Axes") -> Diagram:
     """Divide axes: the histogram below, and above the legend, as high as the legend is."""
     from mpl_toolkits.axes_grid1.axes_size import MaxHeight
 
-    small = is_small(ax, *ROOM)
+    small = drawing.is_small(ax, *ROOM)
     divider, below = divided(ax)
     legend: list[Any] = []
     above = divider.new_vertical(MaxHeight(legend), pad=0.05)
-    add_part(ax, above)
+    drawing.add_part(ax, above)
     above.set_axis_off()
     above.set_navigate(False)
     diagram = Diagram(below, above, small)
@@ -231,8 +220,8 @@ def _line(
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
-    cycle = palette(ax).cycle
-    small = is_small(ax, *ROOM)
+    cycle = drawing.palette(ax).cycle
+    small = drawing.is_small(ax, *ROOM)
     default: dict[str, Any] = {
         "color": cycle[place % len(cycle)],
         "marker": MARKERS[place % len(MARKERS)],
@@ -250,7 +239,7 @@ def _line(
 
 
 def _letters(ax: "Axes", small: bool) -> int:
-    return characters(ax, TINY if small else SMALL) - 6
+    return drawing.characters(ax, drawing.TINY if small else drawing.SMALL) - 6
 
 
 def _label(evaluation: Evaluation, name: str | None, prob: float, letters: int) -> str:
@@ -300,7 +289,7 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
             marker=line.get_marker(),
             linestyle="",
             markersize=line.get_markersize(),
-            markerfacecolor=background(ax),
+            markerfacecolor=drawing.background(ax),
             zorder=4.5,
             gid="thin",
             transform=moved,
@@ -322,13 +311,13 @@ def _legend(ax: "Axes", diagram: Diagram) -> None:
     """Write the legend above the axes, below what all evaluations have in common."""
     import textwrap
 
-    size = TINY if diagram.small else SMALL
-    smaller = TINY - 0.5 if diagram.small else SMALLER
+    size = drawing.TINY if diagram.small else drawing.SMALL
+    smaller = drawing.TINY - 0.5 if diagram.small else drawing.SMALLER
     words = [] if diagram.small else [_in_common([each.evaluation for each in diagram.shown])]
     words.append(_key(diagram))
     notes = (outside_note(each.points, each.evaluation, ax.get_ylim()) for each in diagram.shown)
     words.extend(dict.fromkeys(filter(None, notes)))
-    lines = [line for each in words for line in textwrap.wrap(_render.visible(each), characters(ax, smaller))]
+    lines = [line for each in words for line in textwrap.wrap(_render.visible(each), drawing.characters(ax, smaller))]
     legend = diagram.above.legend(
         handles=[each.line for each in diagram.shown],
         title="\n".join(lines),

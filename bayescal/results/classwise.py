@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
+from bayescal._arrays import Bools
 from bayescal._loops import in_threads
 from bayescal._meant import public
 from bayescal._metrics import Table
@@ -84,7 +84,7 @@ class ClasswiseEvaluation(Evaluations):
     null_by_class: Draws
     model: str
     prior: str
-    exact: NDArray[np.bool_]
+    exact: Bools
     evaluate_class: Callable[[int], Evaluation]
     correlations: tuple[Floats, Floats]
     order_seed: int

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal._metrics import Table
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
@@ -118,7 +118,7 @@ def p_smallest(values: Floats) -> Floats:
     return shares
 
 
-def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def tied_ranks(size: Floats) -> tuple[Ints, Ints, Ints]:
     """Sort the columns of each row; also return the ranks [start, end) that each sorted value shares with its ties."""
     order = np.argsort(size, axis=1, kind="stable")
     ordered = np.take_along_axis(size, order, axis=1)

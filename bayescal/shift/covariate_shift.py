@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Array
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.frames import column_names
@@ -232,7 +232,7 @@ def covariate(
     return CovariateShiftEvaluation.of(evaluation, report)
 
 
-def _edges(rows: Predictions, confidence: NDArray[Any], bins: Any, binning: str) -> Bins:
+def _edges(rows: Predictions, confidence: Array, bins: Any, binning: str) -> Bins:
     """Make the bins: with equal numbers of target rows, or with equal effective numbers of source rows."""
     if binning == "equal-effective-mass":
         return make_bins(bins, binning=binning, confidence=rows.confidence, weights=rows.weight)

@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
@@ -109,7 +108,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         origin = self.bin_draws.fingerprint
         return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
 
-    def _given_priors(self, record: Estimand) -> tuple[Callable[[int], Counts], NDArray[np.intp]]:
+    def _given_priors(self, record: Estimand) -> tuple[Callable[[int], Counts], Indices]:
         """Return a function of i that makes the counts given draw i of the class frequencies, and i for each draw.
 
         Ranks of rows do not use the posterior of the bins, so that all draws of the frequencies are used for them.

@@ -5,18 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import quoted
 from bayescal.data.columns import column, numbers, own_hints, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
 from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading, reading_of_logits, unit_rows
-
-Array = NDArray[Any]
 
 #: The argument that holds the predictions of the target.
 TARGET = "y_prob_target"

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
@@ -390,7 +390,7 @@ class BinnedCounts(Counted):
         return not (np.array_equal(self.weight, self.cells) and np.array_equal(self.weight_sq, self.n))
 
     @property
-    def occupied(self) -> NDArray[np.bool_]:
+    def occupied(self) -> Bools:
         """Whether each bin has rows of positive weight, shape (n_bins,)."""
         return self.weight.sum(axis=0) > 0
 
@@ -506,7 +506,7 @@ class BinnedCounts(Counted):
         total = self.deviation.sum(axis=0)
         squares = self.deviation_sq + 2 * shift * total + shift**2 * self.weight.sum(axis=0)
 
-        def add(values: NDArray[Any]) -> NDArray[Any]:
+        def add(values: Array) -> Array:
             return np.add.reduceat(values, start[:-1], axis=-1)
 
         cells = add(self.cells)
@@ -537,7 +537,7 @@ def sums_of_classes(rows: ClassRows, bins: Bins) -> tuple[list[CellSums], Readin
     return _usable(counted, rows.weight), rows.reading
 
 
-def _usable[T](counted: tuple[T, float] | None, weight: NDArray[Any] | None) -> T:
+def _usable[T](counted: tuple[T, float] | None, weight: Array | None) -> T:
     """Return the sums of rows that have passed the checks."""
     if counted is None:
         raise ArithmeticError("rows that passed the checks cannot be counted; this is a bug, please report it.")

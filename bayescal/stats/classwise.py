@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
@@ -380,7 +380,7 @@ def joint_residuals(rows: ClassRows, bins: Sequence[Bins]) -> Floats | None:
     return lower + lower.T + np.diag(np.diag(total))
 
 
-def first_cells(bins: Sequence[Bins]) -> NDArray[np.int64]:
+def first_cells(bins: Sequence[Bins]) -> Ints:
     """Return the number of the first cell of each class, and the number of cells."""
     return np.cumsum([0, *map(len, bins)])
 
@@ -413,7 +413,7 @@ def error_correlation(counts: Sequence[BinnedCounts], joint: Floats | None) -> t
     return _correlation(_by_class(sign[:, None] * joint * sign, first) - centre), _correlation(_by_class(joint, first))
 
 
-def _by_class(joint: Floats, first: NDArray[np.int64]) -> Floats:
+def _by_class(joint: Floats, first: Ints) -> Floats:
     """Sum over the bins of each class."""
     result: Floats = np.add.reduceat(np.add.reduceat(joint, first[:-1], axis=0), first[:-1], axis=1)
     return result
@@ -469,7 +469,7 @@ def _exclusive(variance: Floats) -> Floats:
     return covariance
 
 
-def _correlation(moments: NDArray[Any]) -> Floats:
+def _correlation(moments: Array) -> Floats:
     """Scale moments to a unit diagonal; a problem with variance 0 has correlation 0 with all others."""
     sd = np.sqrt(np.maximum(np.diag(moments), 0.0))
     scale = np.where(sd > 0, sd, 1.0)

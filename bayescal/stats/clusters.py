@@ -6,9 +6,8 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import bin_index
@@ -16,8 +15,6 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import log_losses
 from bayescal.stats.sums import effective_number, ratio, sums_at
-
-Array = NDArray[Any]
 
 #: Largest number of bins whose matrices are kept: 2 MB each.
 MOST_BINS = 512

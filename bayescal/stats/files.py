@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import AllZero, InvalidRows
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT, too_small
@@ -261,7 +260,7 @@ class _Clusters:
 
 def _count_groups(
     columns: Columns, group: Any, bins: Bins, counted: Iterable[str], most: int
-) -> Iterator[tuple[str, BinnedCounts, Predictions, NDArray[np.int64]]]:
+) -> Iterator[tuple[str, BinnedCounts, Predictions, Ints]]:
     """Count the groups of a block; yield the label, counts, rows, and the numbers of the rows in the block.
 
     More than `most` groups, including those of earlier blocks, are refused before any group of the block is counted.
@@ -369,8 +368,8 @@ def _from_rows(stream: RowStream, how: Counting, progress: OnProgress) -> Bins:
     """Make bins whose edges depend on the rows, in a pass over the file."""
     _checks.one_of("binning", how.binning, BINNINGS)
     findings = BlockFindings(stream)
-    parts: list[NDArray[Any]] = []
-    weights: list[NDArray[Any]] = []
+    parts: list[Array] = []
+    weights: list[Array] = []
     for rows in _blocks(stream, EDGES, progress):
         with findings.block(len(rows.y_true)):
             columns = how.columns(rows)

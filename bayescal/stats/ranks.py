@@ -3,18 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Frozen
 from bayescal.stats.sums import effective_number, sums_at
-
-Array = NDArray[Any]
 
 #: Grids that are not bins: each distinct confidence is a cell, or the cells of `fine_cell`.
 VALUES, FINE = "values", "fine"

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._rules import NOT_NEGATIVE
 
-Array = NDArray[Any]
 TINY = float(np.finfo(np.float64).tiny)
 #: Coefficients by bin, for the first and for the second classifier.
 Coefficients = tuple[Floats, Floats]

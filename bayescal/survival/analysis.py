@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Array, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
@@ -341,7 +341,7 @@ def require_increasing(horizons: Sequence[float]) -> None:
         _checks.refuse("horizon", "must be strictly increasing", falls, values)
 
 
-def require_rising(risk: NDArray[Any]) -> None:
+def require_rising(risk: Array) -> None:
     """Refuse risks at several horizons that are smaller at a later one in more than half of the rows."""
     falls = (np.diff(np.atleast_2d(risk.T), axis=0) < 0).any(axis=0)
     if 2 * np.count_nonzero(falls) > falls.size:
@@ -355,7 +355,7 @@ def _evaluate_groups(
 ) -> GroupedEvaluation:
     overall = HorizonCounts.from_rows(rows, horizon, edges, clusters)
 
-    def counted(places: NDArray[np.int64]) -> HorizonCounts:
+    def counted(places: Ints) -> HorizonCounts:
         within = None if clusters is None else clusters.take(places)
         return HorizonCounts.from_rows(rows.part(places), horizon, edges, within)
 

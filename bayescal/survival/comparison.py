@@ -8,10 +8,9 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
@@ -97,7 +96,7 @@ class PairedHorizons:
         return self.rows.gap_cosine(gaps)
 
     @property
-    def _bins(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _bins(self) -> tuple[Ints, Ints]:
         return self.cells[:, 0], self.cells[:, 2]
 
     @property

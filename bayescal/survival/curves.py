@@ -5,12 +5,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal.stats.sums import sums_at
-
-Bools = NDArray[np.bool_]
 
 #: Mean risks are clipped to this distance from 0 and 1 where a hazard is scaled to them.
 LEAST_RISK = 1e-6

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _files
+from bayescal._arrays import Array, Floats
 from bayescal.stats.documents.sums import (
     WEIGHTS,
     bins_document,
@@ -69,7 +69,7 @@ def survival_from_document(document: Mapping[str, Any]) -> SurvivalCounts:
     within("deviation_sq", "be at most (half the width of the bin)^2 per row", squares, half**2 * total, squares)
     within("deviation", "have a square of at most deviation_sq times the rows", off**2, squares * total, off)
 
-    def spread(values: NDArray[Any]) -> NDArray[Any]:
+    def spread(values: Array) -> Array:
         full = np.zeros(empty.exits.size, values.dtype)
         full[cell] = values
         return full.reshape(empty.exits.shape)
@@ -79,8 +79,8 @@ def survival_from_document(document: Mapping[str, Any]) -> SurvivalCounts:
 
 
 def _read_weights(
-    document: Mapping[str, Any], n: NDArray[Any], bin_of: NDArray[Any], size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
+    document: Mapping[str, Any], n: Array, bin_of: Array, size: int
+) -> tuple[Floats, Floats] | tuple[None, None]:
     """Read sums of weights by cell and of squared weights by bin; None if rows have none."""
     entries = [name for name in WEIGHTS if name in document]
     if not entries:

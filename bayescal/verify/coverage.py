@@ -6,10 +6,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks, _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
@@ -189,7 +189,7 @@ def stacked[Key: Hashable](results: Iterable[Mapping[Key, tuple[float, ...]]]) -
     return {name: np.array(numbers) for name, numbers in by_method.items()}
 
 
-def contains(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> NDArray[np.bool_]:
+def contains(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> Bools:
     """Whether each interval contains the truth; its ends belong to it."""
     return np.asarray((np.subtract(low, TOLERANCE) <= truth) & (truth <= np.add(high, TOLERANCE)))
 

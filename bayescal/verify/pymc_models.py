@@ -39,15 +39,7 @@ from bayescal.posterior.shrinkage.prior import (
     ShrinkagePrior,
 )
 from bayescal.stats.contract import Counts, require_counts
-from bayescal.verify.pymc_sub_models import (
-    DIM,
-    BinRows,
-    categorical,
-    is_crowded,
-    is_saturated,
-    saturated_bins,
-    sub_models,
-)
+from bayescal.verify import pymc_sub_models
 
 #: A symbolic value in the graph of a model.
 Tensor = Any
@@ -311,8 +303,8 @@ def _shrinkage(
     used = counts.occupied if counts.occupied.any() else np.ones(len(counts.bins), bool)
     n, k, rows = (values[used] for values in _effective(counts))
     confidence = np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)[used]
-    apart = is_saturated(confidence) & (SATURATED in prior.sub_models)
-    crowded = is_crowded(counts.bins.edges, counts.mean_confidence)[used] & ~apart
+    apart = pymc_sub_models.is_saturated(confidence) & (SATURATED in prior.sub_models)
+    crowded = pymc_sub_models.is_crowded(counts.bins.edges, counts.mean_confidence)[used] & ~apart
     if not crowded.any():
         prior = prior.without_ends()
     if sub_model is not None:
@@ -321,7 +313,12 @@ def _shrinkage(
     if apart.all() and not with_calibrated:  # no bin is left for the sub-models
         log_weight = {EXACT: 0.0}
     labels = np.flatnonzero(used)
-    coords = {"bin": labels, DIM: labels[~apart], "saturated_bin": labels[apart], "hypothesis": list(log_weight)}
+    coords = {
+        "bin": labels,
+        pymc_sub_models.DIM: labels[~apart],
+        "saturated_bin": labels[apart],
+        "hypothesis": list(log_weight),
+    }
     coords |= {"crowded_bin": labels[crowded]}
     with pm.Model(coords=coords) as model:
         # masses ~ Dirichlet, written with rates as in `dirichlet_model`
@@ -330,9 +327,9 @@ def _shrinkage(
         mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
         _counted("rows", pm.Poisson, rows, rate)
 
-        of_used = BinRows(n, k, confidence, crowded)
-        beside = saturated_bins(of_used.of(apart))
-        graphs = sub_models(of_used.of(~apart), prior, log_weight)
+        of_used = pymc_sub_models.BinRows(n, k, confidence, crowded)
+        beside = pymc_sub_models.saturated_bins(of_used.of(apart))
+        graphs = pymc_sub_models.sub_models(of_used.of(~apart), prior, log_weight)
         log_saturated = {
             name: beside.log_exact if with_calibrated and name == EXACT else beside.log_likelihood for name in graphs
         }
@@ -341,7 +338,7 @@ def _shrinkage(
         chosen: Any = 0
         if len(graphs) > 1:
             probability = pm.Deterministic("p_sub_model", pt.special.softmax(joint), dims="hypothesis")
-            chosen = pm.Deterministic("sub_model", categorical(probability, pm.Uniform("u_sub_model")))
+            chosen = pm.Deterministic("sub_model", pymc_sub_models.categorical(probability, pm.Uniform("u_sub_model")))
         else:
             for name, value in next(iter(graphs.values())).parameters.items():
                 pm.Deterministic(name, value)

@@ -1,15 +1,12 @@
 """Knots of a calibration curve, bins of nearly equal weight, divided where scores are sparse; rates between knots."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import logit
 from bayescal.stats.ordered import MergedCounts, Steps, ends_of_equal_weight, merge_between
 from bayescal.stats.sums import effective_number
-
-Indices = NDArray[np.intp]
 
 #: A bin is divided if its scores span more than WIDEST_LOGIT on the logit scale and more than WIDEST; scores closer to
 #: 0 or 1 than LOGIT_FLOOR count as this far away.
@@ -81,7 +78,7 @@ def _rows(steps: Steps, part: slice) -> float:
     return effective_number(steps.weight[part], steps.weight_sq[part])
 
 
-def rates_at(knots: BinDraws, score: Floats, apart: NDArray[np.bool_]) -> Floats:
+def rates_at(knots: BinDraws, score: Floats, apart: Bools) -> Floats:
     r"""Interpolate draws of a calibration curve, at scores in [0, 1], between its knots; shape (n_draws, n_scores).
 
     The error of a knot with score c and rate m is measured in angles, :math:`e = \arcsin\sqrt m - \arcsin\sqrt c`. It

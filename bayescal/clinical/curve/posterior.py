@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.clinical.curve.knots import AT_END
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
@@ -259,7 +258,7 @@ class SmoothCurvePosterior:
         return accuracy[order]
 
 
-def _spread(values: Floats, used: NDArray[np.bool_], empty: float) -> Floats:
+def _spread(values: Floats, used: Bools, empty: float) -> Floats:
     """Return columns for all bins, with a constant where a bin is empty."""
     if used.all():
         return values
@@ -320,7 +319,7 @@ class CurvePosterior:
         return "" if self.prior_exact == PRIOR_EXACT else f"prior probability of exact calibration {self.prior_exact:g}"
 
     @cached_property
-    def apart(self) -> NDArray[np.bool_]:
+    def apart(self) -> Bools:
         """Knots at exactly 0 or 1, shape (n_knots,); they have a model of their own."""
         c = self.counts.mean_confidence
         return np.asarray(np.minimum(c, 1 - c) <= AT_END)

@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Array
 from bayescal._invalid import prefixed, quoted
 from bayescal.data.files.predictions import ModelColumns, Places, Rows, places_of, rows_of
 from bayescal.data.files.source import FileError, Kind, Source
-
-Array = NDArray[Any]
 
 
 def read_models(

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 from bayescal._checks import quoted
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.source import FileError, Kind, Source, listed
 from bayescal.data.matrix import as_integers
 from bayescal.data.reading import Reading, RowSums, divided
-
-Array = NDArray[Any]
 
 #: Minimum number of characters that are kept of a label, so that a message can show one that is not a class.
 LABEL_SHOWN = 80

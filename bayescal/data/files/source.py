@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _packages
+from bayescal._arrays import Array
 from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
 from bayescal._rules import COMPLETE, OVERSHOOT
-
-Array = NDArray[Any]
 
 #: Kinds of columns: numbers; logarithms of probabilities, which become probabilities; class numbers or true/false;
 #: unchanged text in an array of objects.

@@ -12,11 +12,10 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, xlog1py, xlogy
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Bools, Floats, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
@@ -48,8 +47,6 @@ from bayescal.posterior.shrinkage.sub_model import (
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
-
-Bools = NDArray[np.bool_]
 
 #: Sub-models with a smaller probability are left out of moments.
 LEAST_OF_MOMENTS = 1e-8
@@ -144,7 +141,7 @@ class ShrinkagePosterior:
         return self._bins.confidence
 
     @property
-    def crowded(self) -> NDArray[np.bool_]:
+    def crowded(self) -> Bools:
         """Whether each bin has a share of noise of its own under "label_noise_ends", shape (n_bins,)."""
         return self._bins.crowded
 
@@ -319,9 +316,7 @@ class ShrinkagePosterior:
         """Draw the masses of the bins in use."""
         return rng.dirichlet(alpha, n_draws)
 
-    def _draw_described(
-        self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
-    ) -> SubModelDraws:
+    def _draw_described(self, chosen: Indices, rows: Indices, rng: np.random.Generator) -> SubModelDraws:
         """Draw the described bins: row ``rows[i]`` of the result is a draw from sub-model number ``chosen[i]``."""
         shape = (len(rows), len(self._rows[0]))
         accuracy, off = np.empty(shape), np.zeros(shape, bool)
@@ -484,7 +479,7 @@ class ShrinkagePosterior:
         return {name: sample for name, sample in samples.items() if sample is not None}
 
 
-def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray[Any]:
+def _spread(values: Array, bins: Bools, fill: Any) -> Array:
     """Expand values of some bins, shape (n_draws, n), to all bins; `fill` gives the values of the others."""
     if bins.all():
         return values

@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 
 #: Prior weights of sub-models by family.
 Families = Mapping[str, Mapping[str, float]]
@@ -277,7 +276,7 @@ def alternatives(families: Families, pooled: Collection[str] = POOLED) -> dict[s
     return posterior_probabilities(others, even, pooled) if others else {}
 
 
-def allot(probability: NDArray[np.float64], n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def allot(probability: Floats, n_draws: int, rng: np.random.Generator) -> Indices:
     """Assign a sub-model to each draw, sorted; each sub-model gets ``n_draws * probability`` draws to within one."""
     edges = np.cumsum(probability)
     return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")

@@ -11,13 +11,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit, ndtr
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
-
-Ints = NDArray[np.intp]
 
 #: Largest absolute shift of the logit.
 LARGEST_SHIFT = 10.0
@@ -176,7 +173,7 @@ class Segments:
         return 0.5 * (self._edges[1:] + self._edges[:-1])
 
     @cached_property
-    def _starts(self) -> Ints:
+    def _starts(self) -> Indices:
         """First bin of each block."""
         each = -(-len(self.n) // BLOCKS)
         return np.arange(0, len(self.n), each)
@@ -186,7 +183,7 @@ class Segments:
         return len(self._starts)
 
     @property
-    def _sizes(self) -> Ints:
+    def _sizes(self) -> Indices:
         return np.diff(np.append(self._starts, len(self.n)))
 
     @cached_property
@@ -315,7 +312,7 @@ class Segments:
             ends[:, :end] += joint[:, end, :end]
         return joint.sum(axis=0)
 
-    def _draw_segments(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    def _draw_segments(self, count: int, rng: np.random.Generator) -> tuple[Indices, Indices, Indices]:
         """Draw the segments: index of the draw, first block, and end block (exclusive) of each."""
         cumulative = np.cumsum(self._backward, axis=2)
         # concatenate the rows, each shifted by its index, so that one search serves all draws
@@ -335,7 +332,7 @@ class Segments:
         owner, starts, ends = (np.concatenate(values) for values in zip(*parts, strict=True))
         return owner, starts, ends
 
-    def _draw_shifts(self, start: Ints, end: Ints, rng: np.random.Generator) -> Floats:
+    def _draw_shifts(self, start: Indices, end: Indices, rng: np.random.Generator) -> Floats:
         """Draw shifts of segments that are off: a cell by its posterior mass, then a point within it."""
         pairs, which = np.unique(start * (self._blocks + 1) + end, return_inverse=True)
         first, last = pairs // (self._blocks + 1), pairs % (self._blocks + 1)

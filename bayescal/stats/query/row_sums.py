@@ -6,10 +6,9 @@ from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import AllZero, Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
 from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
@@ -37,7 +36,7 @@ class Edges(Protocol):
     def midpoints(self) -> Floats:
         """Middle of each bin, shape (n_bins,)."""
 
-    def starts_as(self, dtype: Any) -> NDArray[Any]:
+    def starts_as(self, dtype: Any) -> Array:
         """First value of each bin in this dtype, and 1; shape (n_bins + 1,)."""
 
     def __len__(self) -> int:

@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
@@ -45,7 +44,7 @@ def beta_stacy_moments(time: Any, event: Any, horizon: float) -> tuple[float, fl
     return 1 - mean, max(square - mean**2, 0.0)
 
 
-def risk_sets(time: Any, event: Any, horizon: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def risk_sets(time: Any, event: Any, horizon: float) -> tuple[Ints, Ints]:
     """Return the numbers of events, and of rows at risk, at each distinct time of an event up to the horizon.
 
     >>> risk_sets([1, 1, 2, 3, 5], [1, 1, 0, 1, 0], 4)
@@ -66,11 +65,11 @@ class SurvivalTwin:
     """
 
     time: Floats
-    event: NDArray[np.int64]
+    event: Ints
     horizon: float
 
     @cached_property
-    def _sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _sets(self) -> tuple[Ints, Ints]:
         return risk_sets(self.time, self.event, self.horizon)
 
     def model(self) -> "pm.Model":
