@@ -40,15 +40,7 @@ class CurvePoints:
 
 
 def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
-    """Compute the values that `plot_calibration_curve` draws; `prob` is the probability of the interval at each score.
-
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> rows = simulate(1000, population="flat", rng=1)
-    >>> points = curve_points(bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1))
-    >>> len(points.score), points.x, len(points.share), float(points.share.sum())
-    (131, (-0.02, 1.02), 50, 1.0)
-    """
+    """Compute the values that `plot_calibration_curve` draws, with intervals of probability `prob` at each score."""
     low, high = cv.span
     knots = cv.score[(low <= cv.score) & (cv.score <= high)]
     score = np.unique(np.concatenate([np.linspace(low, high, POINTS), knots]))
@@ -218,15 +210,7 @@ def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:
 
 
 def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
-    """Compute the values that `plot_recalibration` draws, over the range of the probabilities between 0 and 1.
-
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> rows = simulate(2000, population="flat", curve="shift", strength=1, rng=1)
-    >>> points = recalibration_points(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1))
-    >>> float(np.interp(0.5, points.score, points.mean).round(1))
-    0.7
-    """
+    """Compute the values that `plot_recalibration` draws, over the range of the probabilities between 0 and 1."""
     logit = rc.counts.logit
     # half of the points are spread over probabilities, half over logits
     even = 1 / (1 + np.exp(-np.linspace(logit[0], logit[-1], OF_LINE // 2)))

@@ -46,13 +46,7 @@ class CumulativePoints:
 
 
 def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
-    """Compute the values that `plot_cumulative` draws; `prob` is the probability of the band.
-
-    >>> import bayescal as bc
-    >>> points = cumulative_points(bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9]))
-    >>> points.worst.round(2).tolist(), points.tick_score.tolist()
-    ([[0.0, 0.0], [0.4, 0.12]], [0.2, 0.2, 0.2, 0.6, 0.6, 0.9])
-    """
+    """Compute the values that `plot_cumulative` draws; `prob` is the probability of the band."""
     share, curve = cd.abscissae, cd.curve
     band = cd.band(prob)
     start = (band.high[0] - band.low[0]) / 2  # before the first score, the curve is 0

@@ -178,11 +178,6 @@ def null_mean(name: str, scale: Scale) -> float:
 
     .. [1] F. Spitzer (1956), "A combinatorial lemma and its application to probability theory", Transactions of the
        American Mathematical Society 82, 323-339.
-
-    Two steps of variance 1/2: the mean range is (1 + 1/sqrt(2)) / sqrt(pi) = 0.9631.
-
-    >>> round(null_mean("kuiper", Scale(1.0, 1.0, 1.0, 0.5**0.5)), 3)
-    0.963
     """
     r = scale.mean_step
     if name == "kuiper":
@@ -222,14 +217,6 @@ def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: i
     .. [1] D. Siegmund (1985), Sequential Analysis, Springer, section 10.4.
     .. [2] H. Cramer (1938), "Sur un nouveau theoreme-limite de la theorie des probabilites", Actualites scientifiques
        et industrielles 736, 5-23: large deviations of sums.
-
-    >>> corrected_tail(sf_range, [1.959964, 2.4976722], [1.0, 0.1], 2).round(4)
-    array([0.05  , 0.0358])
-
-    With 10 rare outcomes, a tail of 2e-6 is 23 times as large.
-
-    >>> corrected_tail(sf_range, [2.5, 5.0], [0.01, 0.01], 2, rare=10)
-    array([4.91e-02, 5.00e-05])
     """
     in_sigma, mean_step = np.asarray(in_sigma, dtype=np.float64), np.asarray(mean_step)
     shifted = tail(in_sigma + ends * SHORTFALL * np.minimum(mean_step, LARGE_STEP))
@@ -328,9 +315,6 @@ def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> 
        18, 1269-1283.
     .. [2] W. Hoeffding (1963), "Probability inequalities for sums of bounded random variables", Journal of the American
        Statistical Association 58, 13-30, Theorem 2 and its extension to maxima.
-
-    >>> round(c_emp_bound(1000), 3), round(c_emp_bound(1000, given_scores=True), 3)
-    (0.172, 0.086)
     """
     return _ends(given_scores) * float(np.sqrt(np.log(2 / (1 - prob)) / (2 * n)))
 

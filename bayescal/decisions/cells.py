@@ -166,12 +166,6 @@ class ClusteredCells(Sums):
         With J clusters, it is :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} w_i (y_i - \bar y))^2 / \sum_i w_i^2 (y_i -
         \bar y)^2`, at most :math:`\sum_j W_j^2 / \sum_i w_i^2`; 1 without both outcomes. `weight_sq` has the sums of
         squared weights by outcome.
-
-        Each of two clusters has one outcome in all of its four rows:
-
-        >>> clustered = ClusteredCells.of_rows(np.repeat([0, 1], 4), np.repeat([[0, 0], [0, 1]], 4, axis=0), np.ones(8))
-        >>> clustered.outcome_effect(np.array([4.0, 4.0]))
-        4.0
         """
         of_cluster = sums_at(self.cluster, self.weight, self.number)
         events = sums_at(self.cluster, self.weight * self.cells[:, -1], self.number)

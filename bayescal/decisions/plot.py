@@ -87,12 +87,6 @@ def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: b
     """Compute the values that `plot_decision_curve` draws; `standardized` divides net benefits by the prevalence.
 
     `prob` is the probability of the bands, and from which a model is marked as useful.
-
-    >>> import bayescal as bc
-    >>> dc = bc.decisions.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
-    >>> points = decision_curve_points(dc)
-    >>> points.useful["model"], points.treat_all.round(2)
-    (array([ True,  True,  True]), array([ 0.29,  0.  , -1.5 ]))
     """
     draws = dc.standardized if standardized else dc.net_benefit
     ends = {name: each.interval(prob) for name, each in draws.items()}

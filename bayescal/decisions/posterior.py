@@ -51,14 +51,6 @@ class ScoreCellsPosterior:
     .. [2] J. Sethuraman (1994), "A constructive definition of Dirichlet priors", Statistica Sinica 4, 639-650.
     .. [3] H. Jeffreys (1946), "An invariant form for the prior probability in estimation problems", Proceedings of the
        Royal Society A 186, 453-461.
-
-    >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5])
-    >>> posterior = ScoreCellsPosterior(counts, pseudo_rows=2.0, given_outcome=False)
-    >>> posterior.parameters(0)
-    array([[1.5, 0.5],
-           [0.5, 2.5]])
-    >>> posterior.sample(1000, rng=1).shape
-    (1000, 1, 2, 2)
     """
 
     counts: ThresholdCounts

@@ -21,9 +21,6 @@ def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None
     and no interval of the mean would contain 0. The limit of 5 % is fixed. Without it, the product of many Bayes
     factors could leave hardly any other draws, even if all classes are slightly over-confident. With it, the lower
     bound of an interval can be 0, and the upper bound hardly changes.
-
-    >>> [int(jointly_exact(each, 200, rng=1).sum()) for each in ([2.0, -1.5], [2.0, -9.0])]
-    [10, 0]
     """
     share = MOST_EXACT * np.exp(min(float(np.asarray(log_bayes_factors, dtype=np.float64).sum()), 0.0))
     generator = _checks.generator(rng)
@@ -36,9 +33,6 @@ def classwise_mean(by_class: Draws) -> Draws:
 
     Nixon, Dusenberry, Zhang, Jerfel and Tran (2019), "Measuring calibration in deep learning", CVPR Workshops, call it
     the static calibration error.
-
-    >>> classwise_mean(Draws(np.array([[0.1, 0.3], [0.2, 0.2]]))).values
-    array([0.2, 0.2])
     """
     return Draws(by_class.values.mean(axis=1), "classwise_ece")
 
@@ -59,11 +53,7 @@ def root_mean_square(by_class: Draws) -> Draws:
 
 
 def marginal_mean(by_class: Draws, frequency: ArrayLike) -> Draws:
-    """Draw the mean of the ECEs of all classes, weighted by class frequency >= 0, which sums to 1 (marginal error).
-
-    >>> marginal_mean(Draws(np.array([[0.1, 0.3], [0.2, 0.2]])), [0.75, 0.25]).values
-    array([0.15, 0.2 ])
-    """
+    """Draw the mean of the ECEs of all classes, weighted by class frequency >= 0, which sums to 1 (marginal error)."""
     share = np.asarray(frequency, dtype=np.float64)
     _checks.same_length(("frequency", "by_class"), (len(share), by_class.values.shape[1]))
     if (share < 0).any() or abs(share.sum() - 1) > 1e-9:

@@ -31,11 +31,6 @@ def isotonic_fit(confidence: Array, outcome: Array, weight: Floats | None) -> Is
 
     The algorithm is that of Busing (2022), "Monotone regression: a simple and fast O(n) PAVA implementation", Journal
     of Statistical Software 102, code snippet 1. For binary outcomes, the same function minimises the log score.
-
-    The outcomes 1 and 0 at 0.3 and 0.4 are in the wrong order, so both are replaced by their mean.
-
-    >>> isotonic_fit(np.array([0.3, 0.4, 0.9]), np.array([1, 0, 1]), None).fitted
-    array([0.5, 0.5, 1. ])
     """
     from scipy.optimize import isotonic_regression
 

@@ -131,12 +131,6 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
     diagonal. This is the reordering of Iman and Conover (1982), "A distribution-free approach to inducing rank
     correlation among input variables", Communications in Statistics - Simulation and Computation 11, 311-334, but with
     random Normals in place of fixed scores, so that the rank correlation varies as in a sample.
-
-    >>> both = reorder(np.array([[1.0, 10.0], [2.0, 30.0], [3.0, 20.0]]), np.ones((2, 2)), rng=1)
-    >>> both[both[:, 0].argsort()]
-    array([[ 1., 10.],
-           [ 2., 20.],
-           [ 3., 30.]])
     """
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.where(values > ROUNDING, values, 0.0))

@@ -59,14 +59,7 @@ class ComparisonShapes:
 
 
 def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> ComparisonShapes:
-    """Compute the values that `plot_comparison` draws; TypeError if `comparison` is not a comparison.
-
-    >>> import bayescal as bc
-    >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.2, 0.4, 0.7, 0.9]}, rng=1)
-    >>> shapes = comparison_shapes(comparison)
-    >>> shapes.decided, shapes.density.stem_x
-    (array([[0., 1., 0.]]), array([0.]))
-    """
+    """Compute the values that `plot_comparison` draws; TypeError if `comparison` is not a comparison."""
     if not isinstance(comparison, Compared):
         instead = "make one with `bayescal.compare(y_true, {'A': ..., 'B': ...})`"
         if isinstance(comparison, ScoreComparison):

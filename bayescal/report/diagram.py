@@ -80,11 +80,6 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
     """Compute the values that `plot_reliability` draws, one entry per bin with rows.
 
     Raise TypeError if `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
-
-    >>> import bayescal as bc
-    >>> points = reliability_points(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
-    >>> points.confidence, points.accuracy
-    (array([0.3, 0.8]), array([0.5, 1. ]))
     """
     one_problem(evaluation)
     counts = evaluation.counts
@@ -125,13 +120,7 @@ class Scales:
 
 
 def common_scales(points: Sequence[ReliabilityPoints]) -> Scales:
-    """Return the limits that contain those of all diagrams (at least one); diagrams without rows do not count.
-
-    >>> import bayescal as bc
-    >>> evaluations = [bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=bins, rng=1) for bins in (2, 4)]
-    >>> common_scales([reliability_points(each) for each in evaluations])
-    Scales(x=(-0.02, 1.02), y=(-0.02, 1.02), share=0.5, thin=True)
-    """
+    """Return the limits that contain those of all diagrams (at least one); diagrams without rows do not count."""
     limits = [window(each) for each in points if len(each.n)] or [window(points[0])]
     x, y = ((min(low for low, _ in ends), max(high for _, high in ends)) for ends in zip(*limits, strict=True))
     largest = max((float(share) for each in points for share in each.share), default=1.0)

@@ -62,12 +62,7 @@ class Forest:
 
 
 def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
-    """Compute the means and intervals of a forest plot from draws of shape (n_draws, n_rows).
-
-    >>> rows = forest(["a"], np.linspace(0, 1, 1001)[:, None])
-    >>> rows.low, rows.inner_low, rows.mean
-    (array([0.025]), array([0.25]), array([0.5]))
-    """
+    """Compute the means and intervals of a forest plot from draws of shape (n_draws, n_rows)."""
     draws = Draws(np.asarray(values, dtype=np.float64))
     return Forest(tuple(names), draws.mean(), *draws.interval(prob), *draws.interval(INNER))
 

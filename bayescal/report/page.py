@@ -134,11 +134,6 @@ def page(
 
     `estimand` is a choice of comparisons only. `parameters` and `notes` of the command line say what was read; the
     tables `more` follow those of the result.
-
-    >>> import bayescal as bc
-    >>> text = page(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
-    >>> text.count("<svg"), text.count("<table")
-    (2, 4)
     """
     _packages.require("jinja2", "matplotlib")
     from markupsafe import Markup

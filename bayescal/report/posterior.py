@@ -88,13 +88,7 @@ class PosteriorShapes:
 def posterior_shapes(
     evaluation: Evaluation | ClasswiseEvaluation, prob: float = 0.95, *, prior: bool = False
 ) -> PosteriorShapes:
-    """Compute the values that `plot_posterior` draws; TypeError if `evaluation` is something else.
-
-    >>> import bayescal as bc
-    >>> shapes = posterior_shapes(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
-    >>> shapes.plug_in, bool(shapes.posterior.low < shapes.posterior.mean < shapes.posterior.high)
-    (0.2, True)
-    """
+    """Compute the values that `plot_posterior` draws; TypeError if `evaluation` is something else."""
     drawing.require_evaluation(evaluation)
     _checks.one_of("prior", prior, [True, False])
     if prior and not isinstance(evaluation, Evaluation):

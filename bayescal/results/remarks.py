@@ -46,14 +46,7 @@ NAMED_RESULTS = 3
 
 
 def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
-    """Return remarks of one or two sentences on one result; empty if no problem is known.
-
-    >>> from bayescal import BinnedCounts
-    >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 100, [0.2, 0.7] * 100), "shrinkage")
-    ()
-    >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 10, [0.2, 0.7] * 10), "shrinkage")
-    ('With fewer than 30 effective rows the interval depends mostly on the prior.',)
-    """
+    """Return remarks of one or two sentences on one result; empty if no problem is known."""
     about_rows = (*cluster_remarks(counts), *row_remarks(counts))
     if not counts.n_rows:
         return about_rows
@@ -186,12 +179,7 @@ def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
 
 
 def grid_remarks(counts: Counts) -> list[str]:
-    """Return the remark on the area under the ROC curve of counts whose grid ties rows; empty if there is no error.
-
-    >>> from bayescal import BinnedCounts
-    >>> grid_remarks(BinnedCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7], bins=2))
-    ['The counts do not order rows of one bin, so the AUC is known to within 0.25; its interval includes this error...']
-    """
+    """Return the remark on the area under the ROC curve of counts whose grid ties rows; empty if there is no error."""
     error = auc_grid_error(counts)
     if not error:
         return []
@@ -262,11 +250,6 @@ def hidden_errors(counts: Counts) -> str | None:
     confidences is reversed, or the end nearest to it of the interval of two standard errors around the observed
     distance. The mean absolute error inside the bin is at most :math:`s d` if it is linear. No remark if s times the
     effective rows of the bin is below 1, or if the counts do not know s.
-
-    >>> from bayescal import BinnedCounts
-    >>> text = hidden_errors(BinnedCounts.from_arrays([1, 1, 1, 1, 1, 0] * 100, [0.95, 0.95, 0.95, 1, 1, 1] * 100))
-    >>> print(text.split(". ")[0])
-    At least half of the rows, with different probabilities, are in the bin from 0.933 to 1
     """
     occupied = counts.occupied
     if not isinstance(counts, HasSpread) or not occupied.any():

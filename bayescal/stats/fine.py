@@ -15,11 +15,7 @@ def common_refinement(choices: Iterable[Bins]) -> Bins:
 
 
 def can_merge(counts: BinnedCounts, n_bins: int) -> bool:
-    """Return whether the edges of this number of equal-width bins are among those of the counts.
-
-    >>> [can_merge(BinnedCounts.empty(12), n) for n in (3, 5)]
-    [True, False]
-    """
+    """Return whether the edges of this number of equal-width bins are among those of the counts."""
     return bool(np.isin(equal_width_edges(n_bins), counts.bins.edges).all())
 
 
@@ -73,10 +69,6 @@ def equal_effective_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
 
 
 def largest_share(counts: BinnedCounts, n_bins: int) -> float:
-    """Return the rows of the largest bin as a multiple of 1 / n_bins; effective rows for equal effective mass.
-
-    >>> largest_share(BinnedCounts.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.3, 0.9], bins=2), 2)
-    1.5
-    """
+    """Return the rows of the largest bin as a multiple of 1 / n_bins; effective rows for equal effective mass."""
     rows = counts.effective_n if counts.bins.kind == "equal-effective-mass" else counts.n
     return float(rows.max() * n_bins / max(rows.sum(), 1))

@@ -176,12 +176,7 @@ def run_cell(cell: Cell[Any]) -> list[dict[str, Any]]:
 
 
 def stacked[Key: Hashable](results: Iterable[Mapping[Key, tuple[float, ...]]]) -> dict[Key, Floats]:
-    """Collect results of many data sets: per method, an array with one row per data set.
-
-    >>> stacked([{"narrow": (0.4, 0.5)}, {"narrow": (0.3, 0.6)}])
-    {'narrow': array([[0.4, 0.5],
-           [0.3, 0.6]])}
-    """
+    """Collect results of many data sets: per method, an array with one row per data set."""
     by_method: dict[Key, list[tuple[float, ...]]] = {}
     for result in results:
         for name, numbers in result.items():
@@ -195,11 +190,7 @@ def contains(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> Bools:
 
 
 def score(intervals: Floats, truth: float) -> dict[str, float]:
-    """Compute coverage, bias, root mean square error and mean width of intervals, rows (low, high, estimate).
-
-    >>> score(np.array([[0.1, 0.3, 0.2], [0.3, 0.7, 0.5]]), 0.2)
-    {'coverage': 0.5, 'bias': 0.15, 'rmse': 0.2121, 'width': 0.3}
-    """
+    """Compute coverage, bias, root mean square error and mean width of intervals, rows (low, high, estimate)."""
     low, high, estimate = intervals.T
     error = estimate - truth
     return {

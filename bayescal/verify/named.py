@@ -42,9 +42,5 @@ def by_name(tree: "xr.DataTree", names: Sequence[str]) -> dict[str, Any]:
 
 
 def below(name: str, values: Any, thresholds: Sequence[float]) -> dict[str, Bools]:
-    """Make the events that a quantity is at most each threshold, which compare its distribution function.
-
-    >>> below("slope", np.array([0.9, 1.1]), [1.0])
-    {'P(slope <= 1)': array([ True, False])}
-    """
+    """Make the events that a quantity is at most each threshold, which compare its distribution function."""
     return {f"P({name} <= {t:.6g})": values <= t for t in thresholds}

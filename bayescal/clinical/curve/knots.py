@@ -27,16 +27,6 @@ def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     the logit scale and more than 0.05 is divided from its lower end into parts that span 0.5 and have at least 5
     (effective) rows; fewer rows at its upper end stay with the last part. Scores within 1e-9 of 0 with at least 5
     (effective) rows have one knot of their own, and so do those of 1.
-
-    The second of two bins holds scores from 0.05 to 0.9 and is divided.
-
-    >>> from bayescal.data.predictions import Predictions
-    >>> from bayescal.stats.ordered import OrderedSums
-    >>> score = np.concatenate([np.full(20, 0.04), np.linspace(0.05, 0.9, 20)])
-    >>> steps = OrderedSums.from_rows(Predictions.from_outcomes(np.arange(40) % 2, score))
-    >>> counts = merge_to_knots(steps, 2)
-    >>> counts.n, counts.upper.round(2)
-    (array([20,  5,  5,  5,  5]), array([0.04, 0.23, 0.45, 0.68, 0.9 ]))
     """
     ends = ends_of_equal_weight(steps, n_bins)
     score = steps.score.astype(np.float64, copy=False)

@@ -207,11 +207,6 @@ def posterior_probabilities(
     is the average over its families, weighted by these shares. Giving families fixed shares regardless of their
     marginal likelihoods is a linear opinion pool: Stone (1961), "The opinion pool", Annals of Mathematical Statistics
     32, 1339-1342. Other sub-models are averaged by their marginal likelihoods.
-
-    >>> families = {"independent": {"a": 1.0, "b": 1.0}, "shared": {"c": 1.0}}
-    >>> probability = posterior_probabilities(families, {"a": 0.0, "b": np.log(3.0), "c": -5.0})
-    >>> {name: round(p, 3) for name, p in probability.items()}
-    {'a': 0.125, 'b': 0.375, 'c': 0.5}
     """
     inside, joint = _joint(families, evidence, pooled)
     total = np.logaddexp.reduce(list(joint.values()))

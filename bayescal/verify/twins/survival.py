@@ -32,10 +32,6 @@ def beta_stacy_moments(time: Any, event: Any, horizon: float) -> tuple[float, fl
         \mathrm{E}\,S = \prod \frac{Y - d}{Y}, \qquad \mathrm{E}\,S^2 = \prod \frac{(Y - d)(Y - d + 1)}{Y (Y + 1)}.
 
     The mean is the Kaplan-Meier estimate. Without censoring, 1 - S is exactly Beta(k, n - k) with k events.
-
-    >>> mean, variance = beta_stacy_moments([1, 2, 3, 4, 5], [1, 1, 0, 0, 0], 2.5)
-    >>> round(mean, 3), round(variance, 3)
-    (0.4, 0.04)
     """
     events, at_risk = risk_sets(time, event, horizon)
     stay = at_risk - events
@@ -45,11 +41,7 @@ def beta_stacy_moments(time: Any, event: Any, horizon: float) -> tuple[float, fl
 
 
 def risk_sets(time: Any, event: Any, horizon: float) -> tuple[Ints, Ints]:
-    """Return the numbers of events, and of rows at risk, at each distinct time of an event up to the horizon.
-
-    >>> risk_sets([1, 1, 2, 3, 5], [1, 1, 0, 1, 0], 4)
-    (array([2, 1]), array([5, 2]))
-    """
+    """Return the numbers of events, and of rows at risk, at each distinct time of an event up to the horizon."""
     times, kinds = np.asarray(time, np.float64), np.asarray(event)
     at, events = np.unique(times[(kinds > 0) & (times <= horizon)], return_counts=True)
     return events, len(times) - np.searchsorted(np.sort(times), at, side="left")
@@ -129,11 +121,7 @@ def piecewise_model(rows: SurvivalRows, horizon: float, bins: Bins, pieces: int 
 
 
 def simulated_rows(n_rows: int = 132, seed: int = 1) -> SurvivalTwin:
-    """Simulate the rows of one bin, about a third of them censored before the horizon, as a `SurvivalTwin`.
-
-    >>> simulated_rows().horizon
-    1.0
-    """
+    """Simulate the rows of one bin, about a third of them censored before the horizon, as a `SurvivalTwin`."""
     rng = np.random.default_rng(seed)
     died, lost = rng.exponential(3.0, n_rows), rng.exponential(2.0, n_rows)
     return SurvivalTwin(np.minimum(died, lost), (died <= lost).astype(np.int64), 1.0)
