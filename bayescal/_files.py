@@ -172,11 +172,7 @@ def _indented(value: Any, margin: str) -> str:
 
 
 def read_document(path: str | Path, schema: str) -> dict[str, Any]:
-    """Read a JSON document and check its schema: a name, a slash and a version.
-
-    Raise OSError or ValueError if the file does not exist, is a folder, is not JSON, is truncated, or has another
-    schema.
-    """
+    """Read a JSON document and check its schema: a name, a slash and a version."""
     path = existing_file(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")

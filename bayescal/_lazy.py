@@ -15,10 +15,7 @@ PLUGINS = tuple(sorted(file.stem for file in Path(__file__).parent.glob("plugins
 
 
 def public_names(module: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a module whose names its stub lists.
-
-    The stub has the name of `file`, and the suffix ``.pyi``.
-    """
+    """Return `__getattr__`, `__dir__` and `__all__` of a module, whose names the stub of `file` lists."""
     attribute, directory, listed = lazy_loader.attach_stub(module, file)
 
     def find(name: str) -> object:

@@ -249,10 +249,7 @@ def _of_parts(result: Any, name: str) -> str:
 
 
 def no_attribute(result: Any, name: str) -> NoReturn:
-    """Raise an `AttributeError` that names the attribute that may be meant; the `__getattr__` of public classes.
-
-    A class may say more about its own attributes in a method ``_instead(name)``.
-    """
+    """Raise an `AttributeError` that names what may be meant; a class may say more in ``_instead(name)``."""
     kind = type(result)
     if hasattr(kind, name):  # a property that raised AttributeError itself
         object.__getattribute__(result, name)

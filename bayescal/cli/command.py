@@ -87,10 +87,7 @@ class Job:
     details: bool = False  # whether to print also notes and specifications
 
     def run(self) -> int:
-        """Check the outputs, compute, save and show, in this order: if printing fails, the files are already saved.
-
-        Returns the exit code.
-        """
+        """Check the outputs, compute, save and then show; return the exit code."""
         from bayescal.cli import outputs
 
         to_save = outputs.check(self.outputs, besides=self.inputs)

@@ -46,10 +46,7 @@ def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings(counts: "Counts", keywords: Mapping[str, Any], bins: Any) -> dict[str, Any]:
-    """Return the target, bins, model, draws and seed of an evaluation, as JSON documents hold them.
-
-    They give the same result again; `keywords` and `bins` are those of the call.
-    """
+    """Return the target, bins, model, draws and seed of an evaluation, as JSON documents hold them."""
     return {
         "target": counts.target,
         "bins": bins,

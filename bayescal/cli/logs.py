@@ -101,10 +101,7 @@ def _format_of(file: Path) -> str:
 
 
 def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None) -> Answers:
-    """Read logs with the options of the command line; show remarks on them as notes.
-
-    `by` is the path of the subject.
-    """
+    """Read logs with the options of the command line, `by` being the subject; show remarks on them as notes."""
     name = logs.format or JSON_LINES
     if name not in FORMATS:
         raise ValueError(f"--format must be one of {', '.join(FORMATS)}, not {name!r}.{did_you_mean(name, FORMATS)}")

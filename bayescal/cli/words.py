@@ -71,10 +71,7 @@ NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000
 
 
 def console(stderr: bool = False) -> "Console":
-    """Return a console of 40 to 120 columns without automatic highlighting: numbers and paths are shown unchanged.
-
-    Control characters in text are escaped: names come from the data. Tables are escaped in their sheet.
-    """
+    """Return a console of 40 to 120 columns without automatic highlighting: numbers and paths are shown unchanged."""
     from rich.console import Console
 
     class Screen(Console):

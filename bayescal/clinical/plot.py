@@ -161,11 +161,7 @@ def _draw(
     titles: tuple[str, str],
     paragraphs: list[str],
 ) -> "Axes":
-    """Draw a curve with its band against the diagonal, and the distribution of scores.
-
-    `colors` are the arguments of the main colour, the diagonal, and both sides. The second title is that of small axes,
-    which have no paragraphs.
-    """
+    """Draw a curve with its band against the diagonal, and the distribution of scores."""
     ax = drawing.axes_or_new(ax, figsize=(5.0, 6.0))  # says what to install if matplotlib is missing
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

@@ -25,11 +25,7 @@ class Clusters:
 
     @classmethod
     def from_column(cls, cluster: Any, n_rows: int, *, name: str = "cluster", rows: str = "y_true") -> "Clusters":
-        """Read a column of hashable labels, or several, of which every combination that occurs is a cluster.
-
-        `n_rows` labels are needed. Missing labels are refused, and a column of more than 30 distinct non-integer
-        numbers, which is a measurement.
-        """
+        """Read a column of hashable labels, or several, of which every combination that occurs is a cluster."""
         columns = groups.label_columns(name, cluster)
         _checks.same_length((name, rows), (len(columns[0]) if columns else 0, n_rows))
         of_row, number = _coded(name, columns[0])

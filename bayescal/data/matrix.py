@@ -116,10 +116,7 @@ class ClassRows:
         return self if self.weight is None else replace(self, weight=scale_free(allowed_weights(self.weight)))
 
     def top_label(self) -> tuple[Array, Array, Reading]:
-        """Return the probability of the most probable class (first on ties), whether it is the label, and the reading.
-
-        Arrays have shape (n_rows,): floats in the dtype of the matrix, and booleans.
-        """
+        """Return the probability of the most probable class (the first on ties), whether it is right, its reading."""
         rows = self
         result = rows._top_label(self.tolerance)
         if result is None:

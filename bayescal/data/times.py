@@ -132,10 +132,7 @@ class Window:
 
 
 def read_windows(window: Any, origin: Any) -> tuple[str | None, Window | None]:
-    """Read the length of windows, and a moment at which one begins (None: 0 or 1970-01-01T00:00).
-
-    The kind of the times, of `KINDS`, is returned with the windows if the origin moves them.
-    """
+    """Read the length of windows, and a moment at which one begins (None: 0 or 1970-01-01T00:00)."""
     if window is None:
         if origin is not None:
             raise ValueError("`origin` has no meaning without windows; give `window=` too, as in '1w'.")
@@ -189,10 +186,7 @@ def _positive(length: int | float, window: Any, rest: bool = False) -> int | flo
 
 
 def read_moment(name: str, time: Any) -> tuple[str, Array]:
-    """Read a number, date or ISO 8601 string: its kind, of `KINDS`, and an array of shape (1,).
-
-    Dates are microseconds since 1970.
-    """
+    """Read a number, date (in microseconds since 1970) or ISO 8601 string: its kind, and an array of shape (1,)."""
     if type(time).__name__ in ("NAType", "NaTType"):
         raise ValueError(f"`{name}` is missing ({quoted(time)}).")
     if isinstance(time, np.ndarray) and time.ndim == 0:

@@ -82,10 +82,7 @@ def _unpacked(keys: Ints, n_bins: int, n_models: int) -> Ints:
 
 
 def only_by_outcome(outcome: Ints, n: Ints, weight: Floats, weight_sq: Floats) -> bool:
-    """Return whether all weights of one outcome are equal, and differ between the outcomes.
-
-    `outcome`, `n` and `weight` are those of each cell, `weight_sq` the sums of squared weights by outcome.
-    """
+    """Return whether all weights of one outcome are equal, and differ between the outcomes."""
     of_outcome = sums_at(outcome, weight, 2)
     if not (weight_sq > 0).all():
         return False
@@ -203,10 +200,7 @@ class ClusteredCells(Sums):
 
 
 def cells_of_clusters(rows: Sequence[Predictions], clusters: Clusters | None, bins: Bins) -> ClusteredCells | None:
-    """Return the joint cells of each cluster, of the rows of several models; None if there are no clusters.
-
-    Fewer than two clusters with rows of positive weight are refused.
-    """
+    """Return the joint cells of each cluster, of the rows of several models; None if there are no clusters."""
     if clusters is None:
         return None
     first = rows[0]

@@ -115,10 +115,7 @@ class ScoreCellsPosterior:
         return mass.reshape(n_models, n_draws, size)
 
     def _summed(self, atoms: Floats, outcome: Bools, score: Floats) -> Floats:
-        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,).
-
-        Scores are given as their ranks in the base distribution, in [0, 1).
-        """
+        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,)."""
         n_draws, size = len(atoms), 2 * self.counts.n_bins
         last = np.cumsum(base_shares(self.counts.thresholds))[:-1]
         cell = outcome * self.counts.n_bins + np.searchsorted(last, score, side="right")

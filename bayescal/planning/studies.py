@@ -223,10 +223,7 @@ class PairedLossesAndRanks:
         )
 
     def completed(self, pair: PairedCounts) -> PairedCounts:
-        """Return the counts with the correlation of the areas under the ROC curve in the pilot.
-
-        The event of both classifiers is the pilot's, although their simulated outcomes may differ in a few rows.
-        """
+        """Return the counts with the correlation of the areas under the ROC curve in the pilot."""
         pair = replace(pair, area_correlation=self.correlation)
         if not self.one_event:
             return pair

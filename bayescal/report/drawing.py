@@ -222,10 +222,7 @@ def text_on(ax: "Axes", fill: tuple[float, float, float, float]) -> str:
 
 
 def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) -> list[str]:
-    """Return one colour per name from the argument `color`: one colour, one per name in order, or a mapping.
-
-    Names that a mapping leaves out have their default, one of `defaults` per name.
-    """
+    """Return one colour per name from the argument `color`: one colour, one per name in order, or a mapping."""
     _packages.require("matplotlib")
     from matplotlib.colors import is_color_like
 

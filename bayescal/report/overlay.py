@@ -77,10 +77,7 @@ class Diagram:
 
 
 def several(evaluation: Any) -> dict[str, Evaluation] | None:
-    """Return the evaluations of a mapping, sequence, `Comparison` or `BinSensitivity` by name; None for anything else.
-
-    Raise TypeError if only some members are evaluations; ValueError if there are none, or their targets differ.
-    """
+    """Return the evaluations of a mapping, sequence, `Comparison` or `BinSensitivity` by name; otherwise None."""
     if isinstance(evaluation, Compared):
         members: dict[Any, Any] = dict(evaluation.evaluations)
     elif isinstance(evaluation, BinSensitivity):

@@ -168,10 +168,7 @@ class ClasswiseEvaluation(Evaluations):
         return Draws(np.where(self.exact, 0.0, values), "rms_error")
 
     def _means(self, estimand: EstimandLike) -> tuple[Draws, Draws]:
-        """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact.
-
-        The signed errors of all classes add up to 0: their unweighted mean is known.
-        """
+        """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact."""
         by_class = self.draws(estimand)
         known = self.exact | (as_estimand(estimand) is registered()["signed_error"])
         means = (classwise_mean(by_class), known), (marginal_mean(by_class, self._frequency), self.exact)

@@ -148,10 +148,7 @@ def _correlation(
 
 
 def _variance(difference: Floats, weight: Floats | None, effective: float, ends: tuple[float, float]) -> float:
-    """Return the posterior variance of the mean difference of losses: that of a Bayesian bootstrap with two half rows.
-
-    The half rows have the largest and the smallest possible difference, `ends`.
-    """
+    """Return the variance of the mean difference of losses in a Bayesian bootstrap with two half rows, at `ends`."""
     low, high = ends
     total = effective + 1
     mean = (effective * float(np.average(difference, weights=weight)) + (low + high) / 2) / total

@@ -225,10 +225,7 @@ def dirichlet(parameters: Array, rng: np.random.Generator) -> Floats:
 
 
 def classes_of(target: Ints, joint: Floats, rng: np.random.Generator) -> Ints:
-    """Draw how many of the target rows of each cell belong to each class.
-
-    `joint` has shape (chains, classes, cells), as the result; it is proportional to the probability of the class.
-    """
+    """Draw how many of the target rows of each cell belong to each class."""
     by_cell = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
     by_cell /= by_cell.sum(axis=2, keepdims=True)
     return np.swapaxes(rng.multinomial(target, by_cell), 1, 2)

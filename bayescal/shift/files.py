@@ -153,10 +153,7 @@ class _Files:
     readings: dict[str, Reading] = field(default_factory=dict)
 
     def count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
-        """Count the rows of both files, rounded to the precision of the coarser one.
-
-        If a matrix has rows that sum to 1 up to rounding, they are divided by their sums.
-        """
+        """Count the rows of both files, rounded to the precision of the coarser one."""
         source, target = (self._source_matrices, self._source_columns), (self._target_blocks, self._target_columns)
         sides = {"y_prob": source, TARGET: target}
         try:

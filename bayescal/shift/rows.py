@@ -103,10 +103,7 @@ class ShiftedRows:
 
 
 def coarser(*kinds: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type to which probabilities of source and target are rounded: the less precise one if they differ.
-
-    Otherwise equal scores, such as 0.7 in float32 and float64, could be in different cells and bins.
-    """
+    """Return the type to which probabilities of source and target are rounded: the less precise one if they differ."""
     floating = [kind for kind in kinds if kind.kind == "f"]
     if len(set(floating)) < 2:
         return np.dtype(np.float64)
@@ -152,10 +149,7 @@ def is_certain(values: Array) -> bool:
 def refuse_certain(
     certain: tuple[bool, bool], n_rows: tuple[int, int], called: tuple[str, str] = ("`y_prob`", f"`{TARGET}`")
 ) -> None:
-    """Refuse probabilities of one side that are all 0 or 1 if those of the other side are not.
-
-    `certain` and `n_rows` belong to source and target. Few rows may be 0 or 1 by chance and are allowed.
-    """
+    """Refuse probabilities of one side that are all 0 or 1 if those of the other side are not."""
     wrong = int(certain[1])
     if certain[0] == certain[1] or n_rows[wrong] < MANY_CERTAIN_ROWS:
         return
@@ -191,10 +185,7 @@ def both_columns(p: Array) -> Floats:
 
 
 def stated_probabilities(values: Any, name: str, n_classes: int | None, *, whole: bool = True) -> Floats:
-    """Validate probabilities for a function without the keyword `logits`; return those of all classes.
-
-    `n_classes` is None for the probabilities of an event; `whole` as for `unit_rows`.
-    """
+    """Validate probabilities for a function without the keyword `logits`; return those of all classes."""
     with own_hints():
         if n_classes is None:
             return target_event(values, name=name)[0]
@@ -202,10 +193,7 @@ def stated_probabilities(values: Any, name: str, n_classes: int | None, *, whole
 
 
 def target_event(values: Any, logits: bool = False, name: str = TARGET) -> tuple[Floats, Reading]:
-    """Validate the probabilities of an event in the target; return those of both classes, and how they were read.
-
-    Probabilities have shape (n_target, 2).
-    """
+    """Validate the probabilities of an event in the target; return those of both classes, and how they were read."""
     array = to_array(name, values)
     if array.ndim == 2 and array.shape[1] > 1:
         hint = "Pass `y_prob` with one column per class, too."

@@ -155,10 +155,7 @@ def _along_frequency(weight: Floats, target: Floats, scale: float, rng: np.rando
 
 
 def _between_classes(weight: Floats, alpha: Floats, k: int, width: float, rng: np.random.Generator) -> Floats:
-    """Move probability between class k and the other one.
-
-    `alpha` are the Dirichlet parameters of class k, and `width` is that of the logarithm of the random factor of steps.
-    """
+    """Move probability between class k and the other one."""
     part, other = weight[k], weight[1 - k]
     n_chains = part.shape[1]
     least = -(part / other).min(axis=0)

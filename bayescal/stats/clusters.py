@@ -356,10 +356,7 @@ def require_few(n_bins: int) -> None:
 
 
 def require_several(number: int, n_rows: int = 1, context: str = "", instead: str = "Evaluate") -> None:
-    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows.
-
-    The message begins with `context`, such as the group of the rows, and its remedy with `instead`.
-    """
+    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
     if n_rows and number < 2:
         raise ValueError(
             f"{context}`cluster` must hold at least two clusters with rows of positive weight, because the "
@@ -453,10 +450,7 @@ def square(clusters: ClusterSums, of_gap: Floats, of_mass: Floats) -> float:
 def covariance_of_means(
     first: ClusterSums, second: ClusterSums, means: tuple[float, float], member: str, product: float
 ) -> float:
-    """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`.
-
-    `member` is "losses" or "log_losses", `product` the sum over clusters of the product of both losses.
-    """
+    """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`."""
     weight, number = float(first.weight.sum()), first.effective_number
     one, other = means
     mixed = one * float(getattr(second, member)[1]) + other * float(getattr(first, member)[1])

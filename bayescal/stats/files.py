@@ -261,10 +261,7 @@ class _Clusters:
 def _count_groups(
     columns: Columns, group: Any, bins: Bins, counted: Iterable[str], most: int
 ) -> Iterator[tuple[str, BinnedCounts, Predictions, Ints]]:
-    """Count the groups of a block; yield the label, counts, rows, and the numbers of the rows in the block.
-
-    More than `most` groups, including those of earlier blocks, are refused before any group of the block is counted.
-    """
+    """Count the groups of a block; yield the label, counts, rows, and the numbers of the rows in the block."""
     weight, _ = _weighable(columns.weight)
     rows = replace(columns, weight=weight).checked()  # as a whole, so that messages number the rows of the block
     groups = Groups.from_column(group, len(rows))

@@ -72,10 +72,7 @@ class Ranks(Frozen):
 
     @classmethod
     def of_bins(cls, bins: Bins, weight: Floats, weight_sq: Floats) -> "Ranks":
-        """Use bins as the grid, given sums of weights, shape (2, n_bins), and of squared weights, shape (n_bins,).
-
-        The latter are divided between the outcomes as the weights are.
-        """
+        """Use bins as the grid, given sums of weights, shape (2, n_bins), and of squared weights, shape (n_bins,)."""
         occupied = np.flatnonzero(weight.sum(axis=0) > 0)
         inside = weight[:, occupied]
         return cls(bins, occupied, inside, inside / inside.sum(axis=0) * weight_sq[occupied])

@@ -16,10 +16,7 @@ MOST_ROWS = 2**63 - 1
 
 
 def sums_at(index: Any, values: Any, size: int = 0) -> np.ndarray:
-    """Return the sum of the values at each index >= 0 (None: their number), as floats; at least `size` sums.
-
-    `np.bincount` returns integers if there are no values, and a later ``+=`` of floats then raises.
-    """
+    """Return the sum of the values at each index >= 0 (None: their number), as floats; at least `size` sums."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 

@@ -103,10 +103,7 @@ class HorizonRows:
         return mean, self.influences(values - mean) * (float(self.weight.sum()) / known)
 
     def on_area(self, ranks: Ranks, risk: Array) -> Floats:
-        """Return the influence of each row on the area under the ROC curve of the known rows, up to a constant factor.
-
-        `ranks` are those of the rows with known outcome, weighted for censoring; both outcomes occur.
-        """
+        """Return the influence of each row on the area under the ROC curve of the known rows, but for a factor."""
         known = self.inverse_censoring > 0
         known_influences = np.zeros(len(risk))
         known_influences[known] = ranks.influences[self.outcome[known].astype(np.int64), ranks.cell_of(risk[known])]

@@ -164,10 +164,7 @@ class RecalibrationPosterior:
         return float(k @ x - n @ np.logaddexp(0.0, x)) - self.log_evidence
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
-        """Draw intercept and slope jointly and independently, shape (n_draws, 2).
-
-        Draws are uniform within cells of the grid of about 0.05 standard deviations.
-        """
+        """Draw intercept and slope jointly, (n_draws, 2), uniformly within cells of about 0.05 standard deviations."""
         rng = _checks.generator(rng)
         cell = np.searchsorted(self._cumulative, rng.random(n_draws), side="right")
         i, j = np.unravel_index(np.minimum(cell, self.log_mass.size - 1), self.log_mass.shape)
@@ -176,10 +173,7 @@ class RecalibrationPosterior:
         return np.stack([t - b * self.lever, b], axis=1)
 
     def quantile(self, name: str, p: ArrayLike) -> Floats:
-        """Quantiles of "intercept" or "slope" at probabilities p, from the marginal density.
-
-        They are exact but for interpolation, about 1e-4 standard deviations.
-        """
+        """Quantiles of "intercept" or "slope" at probabilities p, exact to about 1e-4 standard deviations."""
         _checks.one_of("name", name, NAMES)
         nodes, cdf = self._slope_cdf if name == "slope" else self._intercept_cdf
         return np.interp(np.asarray(p, dtype=np.float64), cdf, nodes)
@@ -353,10 +347,7 @@ def _log_normal(z: Floats, sd: float) -> Floats:
 def _mode(
     x: Floats, n: Floats, k: Floats, prior: RecalibrationPrior, prior_lever: float
 ) -> tuple[float, tuple[float, float], tuple[float, float]]:
-    """Newton's method for the penalised likelihood: lever, mode (t, b) and standard deviations, to place the grid.
-
-    Under priors other than the Normal one, a penalty of half a row keeps the mode finite.
-    """
+    """Newton's method for the penalised likelihood: lever, mode (t, b) and standard deviations, to place the grid."""
     if prior.kind == "normal":
         penalty = np.array([prior.shift_sd**-2.0, prior.slope_sd**-2.0])
     else:

@@ -27,11 +27,7 @@ def class_columns(
     besides: Sequence[str | None] = (),
     classes: Sequence[str] | None = None,
 ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Find the columns of a probability matrix by the beginning of their names, and the class of each.
-
-    Columns in `besides` are left out. Classes are integers if all endings are integers, otherwise strings. Fewer than
-    two columns, and endings that do not name classes, are refused.
-    """
+    """Find the columns of a probability matrix by the beginning of their names, and the class of each."""
     columns = [c for c in source.beginning_with(prefix) if c not in besides]
     if len(columns) < 2:
         matches = (

@@ -114,10 +114,7 @@ def draw_accuracies(
     deviation: Floats,
     rng: np.random.Generator,
 ) -> Floats:
-    """Draw accuracies given the deviations, shape (n_groups, n_draws, n_used).
-
-    Without a residual the accuracy is the curve itself, and exactly the mean confidence if nothing deviates.
-    """
+    """Draw accuracies given the deviations, shape (n_groups, n_draws, n_used)."""
     taus = np.array([c.tau for c in prior.components])
     around = np.array([c.centre == COMMON for c in prior.components])
     accuracy = np.empty((*chosen.component.shape, bins.n.shape[1]))

@@ -161,10 +161,7 @@ class CompiledProblem:
 
 @lru_cache(maxsize=256)
 def _sparse_rule(bucket: int, shape: float) -> tuple[Floats, Floats]:
-    """Return kappa and log weight of the rule over the tau of bins that are off under a sparse residual.
-
-    The largest bin has about 2^(bucket / 2) rows; problems with equal buckets share their rules.
-    """
+    """Return kappa and log weight of the rule over the tau of bins that are off under a sparse residual."""
     rule = tau_rule(2.0 ** (bucket / 2), SPARSE_TAU, shape)
     return rule.kappa, rule.log_weight
 

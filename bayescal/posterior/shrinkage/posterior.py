@@ -333,10 +333,7 @@ class ShrinkagePosterior:
         return SubModelDraws(accuracy, off, parameters, len(rows))
 
     def draw_accuracy(self, sub_model: str, count: int, probability: float, rng: np.random.Generator) -> Floats:
-        """Draw the accuracies of the described bins from one sub-model, shape (count, n_described).
-
-        `probability` is that of the sub-model in the average to which the draws belong, for warnings.
-        """
+        """Draw the accuracies of the described bins from one sub-model, shape (count, n_described)."""
         draws = self._sub_models[sub_model].draw(count, rng)
         draws.warn_if_poor(sub_model, probability)
         return draws.accuracy

@@ -269,10 +269,7 @@ class Segments:
 
     @cached_property
     def _links(self) -> Floats:
-        """Log of prior probability times likelihood ratio of each segment [start, end), given its start.
-
-        Shape (n_rates, n_blocks + 1, n_blocks + 1), by [rate, end, start].
-        """
+        """Log prior times likelihood ratio of segments [start, end), given the start, by [rate, end, start]."""
         end, start = np.arange(self._blocks + 1)[:, None], np.arange(self._blocks + 1)
         stay, change = np.log1p(-self._rates)[:, None, None], np.log(self._rates)[:, None, None]
         link = self._log_segment + stay * np.maximum(end - start - 1, 0) + np.where(end < self._blocks, change, 0.0)
@@ -280,10 +277,7 @@ class Segments:
 
     @cached_property
     def _forward(self) -> Floats:
-        """Log of the sum over segmentations of the blocks before an edge: prior probability times likelihood ratio.
-
-        Shape (n_rates, n_blocks + 1). The last of the segments ends at the edge.
-        """
+        """Log of the sum over segmentations of the blocks before an edge, the end of a segment, by [rate, edge]."""
         forward = np.full((len(self._rates), self._blocks + 1), -np.inf)
         forward[:, 0] = 0.0
         for end in range(1, self._blocks + 1):

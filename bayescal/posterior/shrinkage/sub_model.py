@@ -78,10 +78,7 @@ class SubModelDraws(NamedTuple):
     unfinished: float = 0.0
 
     def warn_if_poor(self, name: str, probability: float) -> None:
-        """Warn if the importance sample is poor, or if too much mass is unresolved.
-
-        `name` and `probability` are those of the sub-model.
-        """
+        """Warn if the importance sample is poor, or if too much mass is unresolved."""
         count = len(self.accuracy)
         poor = count >= FEWEST_JUDGED_DRAWS and self.effective < POOR_SHARE * count
         if poor or probability * self.unfinished > NEGLIGIBLE_MASS:

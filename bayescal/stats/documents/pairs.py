@@ -110,10 +110,7 @@ def _margin(document: Any, name: str, target: str) -> BinnedCounts:
 
 
 def read_cells(document: Mapping[str, Any], top: Sequence[int], words: str) -> tuple[Ints, Ints]:
-    """Read joint cells, shape (n_cells, n_columns), and their rows; refuse cells that are not in order or without rows.
-
-    `top` holds the number of values of each column, `words` their names for messages.
-    """
+    """Read joint cells, shape (n_cells, n_columns), and their rows; refuse unordered cells and cells without rows."""
     if not isinstance(document["n"], list):
         raise ValueError("`n` must be an array.")
     size = len(document["n"])

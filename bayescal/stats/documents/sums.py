@@ -242,10 +242,7 @@ def read_losses(
 
 
 def loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
-    """Read two sums >= 0 of one shape, and numbers of rows with infinite loss.
-
-    The total of a difference (shape ()) may be negative.
-    """
+    """Read two sums >= 0 of one shape, and numbers of rows with infinite loss."""
     allowed = ["infinite"] if name.rpartition(".")[2] in OPTIONAL else []
     _files.require_entries(document, ["total", "squares"], allowed, where=f"'{name}'")
     total, squares = (floats(f"{name}.{key}", document[key], shape) for key in ("total", "squares"))

@@ -49,10 +49,7 @@ BY = "by"
 
 @dataclass(frozen=True, eq=False)
 class KeySums:
-    """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once.
-
-    Arrays have shape (n_keys,); lists have one per classifier.
-    """
+    """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once."""
 
     n: Ints  # rows
     index: list[Ints]  # bin
@@ -126,10 +123,7 @@ def _categories(dtype: Any) -> list[Any] | None:
 
 
 class Query:
-    """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`.
-
-    `dtypes` are the narwhals types of the confidences of each classifier.
-    """
+    """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`."""
 
     def __init__(
         self,
@@ -241,10 +235,7 @@ class Query:
         return frame.select(*self.labels, "key", *kept, *terms).group_by(*self.labels, "key").agg(*sums)
 
     def _lossy(self, frame: Any, i: int) -> Any:
-        """Add the losses of each row for one classifier: the squared error l, and the log loss g, 0 if it is infinite.
-
-        It is infinite if the probability t of the outcome is 0.
-        """
+        """Add the losses of each row for one classifier: squared error l, and log loss g, 0 where it is infinite."""
         s, z = nw.col(f"s{i}"), nw.col(f"z{i}")
         error = (z - s) * (z - s)
         frame = frame.with_columns(error.alias(f"l{i}"), nw.when(z == 1).then(s).otherwise(1 - s).alias(f"t{i}"))

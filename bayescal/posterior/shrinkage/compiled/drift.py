@@ -201,10 +201,7 @@ def draw_dense(rng, count, rows, out, p, taus, by_tau, v):
 
 @inner
 def _scatter(rng, r, out, p, a, s, kappa, tails):
-    """Draw the accuracies of all bins from their conjugate Beta posteriors; store them in row r.
-
-    `tails` are those of the centres given the drift, see `tail`.
-    """
+    """Draw the accuracies of all bins from their conjugate Beta posteriors; store them in row r."""
     out.intercept[r], out.log_slope[r], out.tau[r] = a, s, 1 / sqrt(1 + kappa)
     n, k, accuracy, off = p.n, p.k, out.accuracy, out.off
     for b in range(len(n)):
