@@ -280,9 +280,6 @@ class CumulativeDifference(Cumulative):
         weak = few or self.scale.mean_step > cumulative.LARGE_STEP
         return [rare] * few + [remedy] * (weak and simulated)
 
-    def _no_difference(self) -> str:
-        return "the share of outcome 1 equals the score"
-
     def _compared(self) -> str:
         return "correct predictions and confidences" if self.target == "top-label" else "outcomes and scores"
 
@@ -291,9 +288,6 @@ class CumulativeDifference(Cumulative):
         if self.target == "top-label":
             return f"predictions are right {more} often than their confidence states,"
         return f"outcome 1 is {more} frequent than the scores state,"
-
-    def _under_calibration(self) -> str:
-        return "If the scores were calibrated,"
 
 
 def question_of(target: str) -> str:

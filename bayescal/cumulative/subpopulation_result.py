@@ -113,7 +113,9 @@ class SubpopulationDifference(Cumulative):
     steps: SubpopulationSteps
     group: str = SUBPOPULATION
 
-    _null, _assuming = "if equal", "if means are equal"
+    _null, _assuming, _assumption, _rare = "if equal", "if means are equal", "equality", "with rare responses"
+    _under_calibration = "If the two had equal means at every score,"
+    _no_difference = "at each score, its mean response equals that of the full population"
 
     @cached_property
     def _attenuation(self) -> Attenuation:
@@ -137,23 +139,11 @@ class SubpopulationDifference(Cumulative):
         margin /= self._attenuation.least
         return np.minimum(curve, other) - margin, np.maximum(curve, other) + margin
 
-    def _no_difference(self) -> str:
-        return "at each score, its mean response equals that of the full population"
-
     def _compared(self) -> str:
         return f"{self.group} and the full population"
 
     def _difference(self, slope: float) -> str:
         return f"responses of {self.group} are {'higher' if slope > 0 else 'lower'} than in the full population,"
-
-    def _under_calibration(self) -> str:
-        return "If the two had equal means at every score,"
-
-    def _assumption(self) -> str:
-        return "equality"
-
-    def _rare(self) -> str:
-        return "with rare responses"
 
     def _remarks(self) -> list[str]:
         average, error = self.average_difference, self.slope(-np.inf, np.inf).standard_error
