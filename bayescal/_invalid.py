@@ -50,11 +50,7 @@ class Finding:
     def sentence(
         self, called: str | None = None, place: str | None = None, in_words: Callable[[str], str] = str
     ) -> str:
-        """Write the message: one sentence, and the hint.
-
-        `called` names the argument and `place` the position of the first value; `in_words` rewrites text that names
-        other arguments between backticks.
-        """
+        """Write the message: one sentence, and the hint."""
         called = self.called or f"`{self.argument}`" if called is None else called
         return (self.context + self._sentence(called, self._first(place), in_words)).rstrip()
 

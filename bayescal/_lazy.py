@@ -82,10 +82,7 @@ def written(name: str) -> str:
 
 
 def place_of(function: Callable[..., object]) -> tuple[str, str]:
-    """Return the public module of a function and its name there; an empty module for the package and for others.
-
-    Only modules that are imported are searched, to one of which a function that was called belongs.
-    """
+    """Return the public module of a function and its name there; an empty module for the package and for others."""
     import inspect
 
     name = function.__name__

@@ -70,10 +70,7 @@ def _owners(where: str, thing: Any) -> set[str]:
 def _elsewhere(
     rows: Iterable[Meant], owners: Collection[str], where: str = "", result_class: type | None = None
 ) -> str:
-    """Return where a thing is otherwise; both places if a word has two meanings.
-
-    `where` is the function, and `result_class` the class of the result that messages call ``result``, if it is known.
-    """
+    """Return where a thing is otherwise; both places if a word has two meanings."""
     answers = []
     for each in rows:
         if places := _places(each, owners, where, result_class):
@@ -365,11 +362,7 @@ def known_keywords(
     allowed: Callable[..., Any],
     others: Mapping[str, Callable[..., Any]] | None = None,
 ) -> None:
-    """Raise if a model does not take an option.
-
-    `where` is the model as a keyword, `options` are their names, `allowed` is the function that takes them; `others`
-    are the functions of other models, named as `where` is.
-    """
+    """Raise if a model does not take an option."""
     if not options:
         return
     known = _keywords_only(allowed)

@@ -98,10 +98,7 @@ def both_logarithms(as_probabilities: str, as_log_odds: str = "`logits=True`") -
 
 
 def scale_hint(low: float, high: float, logits: str = LOGITS, logarithms: str = "") -> str:
-    """Suggest what numbers outside [0, 1] may be.
-
-    `logits` is the advice for log odds; `logarithms` that for values of which none is above 0, if it differs.
-    """
+    """Suggest what numbers outside [0, 1] may be."""
     if low < 0:
         return logarithms if high <= 0 and logarithms else logits
     if 1.5 < high <= 100:
@@ -156,10 +153,7 @@ def threshold_hint(name: str, limit: str = "0.5") -> str:
 
 
 def fractions_hint(name: str, labels: Array, *, swapped: bool = False, partner: str = "y_prob") -> str:
-    """Say what to do about labels that are no integers; `swapped`: the other column holds only 0 and 1.
-
-    Empty if all labels are integers.
-    """
+    """Say what to do about labels that are no integers, if any; `swapped`: the other column holds only 0 and 1."""
     if not (labels % 1 != 0).any():
         return ""
     inside = bool((labels >= 0).all() and (labels <= 1).all())

@@ -105,10 +105,7 @@ def evaluate_count_groups(counts: Mapping[Any, Counts], **arguments: Any) -> Gro
 def evaluate_row_groups(
     predictions: Predictions, by: Groups, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
 ) -> GroupedEvaluation:
-    """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it.
-
-    Groups without rows are evaluated if they are pooled.
-    """
+    """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
     overall = count_rows(predictions, edges, "equal-width", ranked=True, clusters=clusters)
     empty = BinnedCounts.empty(edges, target=overall.target)

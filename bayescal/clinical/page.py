@@ -39,10 +39,7 @@ def curve_picture(curve: CalibrationCurve, of: str = "") -> page_content.Picture
 
 
 def clinical_picture(summary: ClinicalSummary) -> "Figure":
-    """Draw the calibration curve of each model, and last the decision curves of all, in rows of three.
-
-    Models with fewer than 100 (effective) rows have a reliability diagram instead. Pyplot does not manage the figure.
-    """
+    """Draw the calibration curve of each model, and last the decision curves of all, in rows of three."""
     _packages.require("matplotlib")
     from matplotlib.figure import Figure
 

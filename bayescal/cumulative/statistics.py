@@ -111,10 +111,7 @@ class Scale:
 
     @property
     def wide_sigma(self) -> float:
-        """Larger of `robust_sigma` and `null_sigma`, for intervals and bands; NaN if all residuals are 0.
-
-        If few outcomes contradict scores near 0 or 1, and the sample has none, squared residuals are too small.
-        """
+        """Larger of `robust_sigma` and `null_sigma`, for intervals and bands; NaN if all residuals are 0."""
         return max(self.robust_sigma, self.null_sigma) if self.robust_sigma > 0 else float("nan")
 
 
@@ -187,11 +184,7 @@ def null_mean(name: str, scale: Scale) -> float:
 
 
 def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
-    """Return the probability of a Kuiper statistic of at least this size under calibration.
-
-    With `corrected`, it is that of `corrected_tail` with `scale.null_sigma`; else that of Brownian motion with
-    `scale.sigma`, as in the literature.
-    """
+    """Return the probability of a Kuiper statistic of at least this size under calibration."""
     return _p_value(sf_range, statistic, scale, 2, corrected=corrected)
 
 

@@ -190,11 +190,7 @@ class GroupSums:
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
-    """Compute the statistics that `subpopulation_steps` gives for each group.
-
-    Groups are numbered from 0, and each has a row of positive weight. All of them are computed at once, from one sort
-    of the rows by group and score, and from cumulative sums over the full population in the order of the scores.
-    """
+    """Compute the statistics that `subpopulation_steps` gives for each group."""
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     counted = np.flatnonzero(weight > 0)
     response, score, weight = _centred(rows.response[counted], weight[counted]), rows.score[counted], weight[counted]

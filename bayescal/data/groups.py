@@ -40,12 +40,7 @@ class Groups:
     def from_column(
         cls, by: Any, n_rows: int, *, categories: list[Any] | None = None, rows: str = "y_true"
     ) -> "Groups":
-        """Read a column of hashable labels, or several, of which every combination that occurs is a group.
-
-        `n_rows` labels are needed, in the order `categories` or that of an ordered categorical. Missing labels are
-        refused, and a column of more than 30 distinct non-integer numbers, which is a measurement; other groups are not
-        limited in number.
-        """
+        """Read a column of hashable labels, or several, of which every combination that occurs is a group."""
         columns = label_columns("by", by)
         _checks.same_length(("by", rows), (len(columns[0]) if columns else 0, n_rows))
         refuse_missing("by", np.logical_or.reduce([missing_labels(column) for column in columns]))

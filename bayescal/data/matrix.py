@@ -200,11 +200,7 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None, *, 
 
 
 def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return the class of each column, which is never guessed from its position; None if label k belongs to column k.
-
-    `classes` comes first, then `names`, those of the columns of a data frame. Of `y_true`, only the type is used.
-    Numbers as labels beside other names are refused.
-    """
+    """Return the class of each column, never guessed from its position; None if label k belongs to column k."""
     if classes is not None or names is None:
         return classes
     names = [name.item() if isinstance(name, np.generic) else name for name in names]

@@ -84,10 +84,7 @@ def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> Cho
 
 
 def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: bool = False) -> DecisionCurvePoints:
-    """Compute the values that `plot_decision_curve` draws; `standardized` divides net benefits by the prevalence.
-
-    `prob` is the probability of the bands, and from which a model is marked as useful.
-    """
+    """Compute the values that `plot_decision_curve` draws; `standardized` divides net benefits by the prevalence."""
     draws = dc.standardized if standardized else dc.net_benefit
     ends = {name: each.interval(prob) for name, each in draws.items()}
     mean = {name: each.mean() for name, each in draws.items()}

@@ -142,12 +142,7 @@ def ranges(thresholds: Floats, marked: Bools) -> str:
 def curve_sentence(
     thresholds: Floats, models: Mapping[str, tuple[Draws, Floats, Floats]], prob: float, treat_all: Floats
 ) -> str:
-    """Return the result in words.
-
-    `models` has draws and means of the net benefit of each model, and the probability that it is useful, NaN where few
-    rows lie on a side of the threshold; `treat_all` is the mean net benefit of treating all. From the probability
-    `prob` a model is called useful.
-    """
+    """Return the result in words."""
     named, left_out = list(models.items())[:NAMED_MODELS], len(models) - NAMED_MODELS
     rest = f" The table has {left_out} more." if left_out > 0 else ""
     if len(thresholds) == 1:

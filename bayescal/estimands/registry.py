@@ -155,10 +155,7 @@ def _require_own_coordinate(estimand: Estimand) -> None:
 
 
 def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F], F]:
-    """Register the decorated function as an estimand named after it; `symbol` follows "the" in a sentence.
-
-    `fields` are other fields of `Estimand`.
-    """
+    """Register the decorated function as an estimand named after it; `symbol` follows "the" in a sentence."""
 
     def decorate(function: F) -> F:
         record = Estimand(function.__name__, function, symbol, **fields)
@@ -292,10 +289,7 @@ def estimand_called(name: str) -> Estimand | None:
 
 
 def hint(name: str, written: str) -> str:
-    """Return a sentence after a space about how an estimand is written, if an attribute that does not exist means one.
-
-    `written` is how it is written instead, with ``{}`` for its name.
-    """
+    """Return a sentence after a space about how an estimand is `written`, if an unknown attribute means one."""
     meant = estimand_called(name)
     if meant is None:
         return ""

@@ -403,11 +403,7 @@ def mean_loss_draws(
 def covariance_over_clusters(
     counts: Sequence[Counts], losses: Sequence[LossSums], pairs: Mapping[tuple[int, int], Paired], member: str
 ) -> tuple[Floats, float]:
-    """Covariance of mean losses of several classifiers on the same rows in clusters, times J - 1; and J.
-
-    J is the effective number of clusters. Student t draws with J - 1 degrees of freedom and this scatter have the
-    variance over clusters. `member` is the kind of losses, "losses" or "log_losses".
-    """
+    """Covariance of mean losses of several classifiers on the same rows in clusters, times J - 1; and J."""
     clusters = [each for each in map(clusters_of, counts) if each is not None]
     means = [float(sums.total.sum()) / float(c.weight.sum()) for c, sums in zip(clusters, losses, strict=True)]
     number = clusters[0].effective_number

@@ -102,11 +102,7 @@ class Narrow(OneClassifier):
 
 
 class WithinLimit(OneClassifier):
-    """The goal of a posterior that is sure that the value is below, or above, a limit.
-
-    With unlimited rows the posterior knows the truth, so the share of studies that meet the goal tends to the
-    probability, given the pilot, that the truth is within the limit.
-    """
+    """The goal of a posterior that is sure that the value is below, or above, a limit."""
 
     def _verdict(self, values: Draws) -> str | None:
         goal = self.goal
@@ -241,10 +237,7 @@ def _settled(goal: Goal) -> str:
 
 
 def _pairs_of_bins(pilot: PairedCounts) -> tuple[Floats, Floats, tuple[Ints, Ints]]:
-    """Effective rows of each pair of bins that occurs, shares of the four outcomes in it, and the bins.
-
-    Shares are smoothed by one row with the outcomes of all rows, so that impossible outcomes keep a share of 0.
-    """
+    """Effective rows of each pair of bins that occurs, shares of the four outcomes in it, and the bins."""
     pairs, at = np.unique(pilot.cells[:, [0, 2]], axis=0, return_inverse=True)
     table = np.zeros((len(pairs), 4))
     np.add.at(table, (at, 2 * pilot.cells[:, 1] + pilot.cells[:, 3]), pilot.weight)

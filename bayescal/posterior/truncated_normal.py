@@ -97,10 +97,7 @@ def truncated_normal_rule(
 def truncated_normal_moments(
     loc: ArrayLike, scale: ArrayLike, low: ArrayLike, high: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Compute mean and variance of Normal(loc, scale^2) truncated to [low, high], by quadrature; all broadcast.
-
-    They are accurate to about 12 digits, also in the tails, where the closed forms would cancel.
-    """
+    """Compute mean and variance of Normal(loc, scale^2) truncated to [low, high], by quadrature; all broadcast."""
     parameters = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (loc, scale, low, high)))
     shape = parameters[0].shape
     loc, scale, low, high = (np.ravel(v) for v in parameters)

@@ -48,11 +48,7 @@ WORDS = {"c": 1.0, "i": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "
 
 
 def log_files(paths: Any, patterns: Sequence[str], what: str, skipped: str = "") -> dict[Path, bool]:
-    """Return the files of `paths`: files, folders with files of these patterns, wildcards, or a list of them.
-
-    The values say whether the caller named the file itself. Files that only a wildcard or a folder leads to are left
-    out if they match `skipped`.
-    """
+    """Return the files of `paths`: files, folders with files of these patterns, wildcards, or a list of them."""
     if isinstance(paths, str | PathLike):
         paths = [paths]
     if not isinstance(paths, Iterable):

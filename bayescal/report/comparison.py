@@ -175,10 +175,7 @@ def write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> Non
 def sides_in_words(
     ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes, size: float, *, larger: bool
 ) -> list[str]:
-    """Return the words above the difference: which classifier is better on each side, with its probability.
-
-    If larger values are better, the first classifier is better where the difference is positive, on the right.
-    """
+    """Return the words above the difference: which classifier is better on each side, with its probability."""
     third = int(0.9 * drawing.characters(ax, size) / 3)
     chances = [f"P {_render.probability(float(p))}" for p in shapes.decided[0]]
     if larger:

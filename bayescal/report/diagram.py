@@ -77,10 +77,7 @@ class ReliabilityPoints:
 
 
 def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> ReliabilityPoints:
-    """Compute the values that `plot_reliability` draws, one entry per bin with rows.
-
-    Raise TypeError if `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
-    """
+    """Compute the values that `plot_reliability` draws, one entry per bin with rows."""
     one_problem(evaluation)
     counts = evaluation.counts
     keep = counts.occupied

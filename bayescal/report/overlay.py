@@ -130,11 +130,7 @@ def add_evaluation(
     above_color: Any = None,
     below_color: Any = None,
 ) -> "Line2D":
-    """Add an evaluation to the diagram on axes, which is prepared if there is none; return the line through its points.
-
-    `ref_line` draws the diagonal and its sides unless they are there; `style` holds properties of the line, as for
-    matplotlib's ``plot``; `about` is what the axis labels add, such as the positive class.
-    """
+    """Add an evaluation to the diagram on axes, which is prepared if needed; return the line through its points."""
     points = reliability_points(evaluation, prob)
     diagram = getattr(ax, STATE, None)
     if diagram is not None and diagram.below not in ax.child_axes:  # the user has cleared the axes

@@ -137,10 +137,7 @@ def _decimals(draws: Draws, prob: float) -> int:
 
 
 def decimals(ece: Draws) -> int:
-    """Return the number of decimals in a table: at least four, and one more than shows the width of the interval.
-
-    Of small values it is that of the sentence.
-    """
+    """Return the number of decimals in a table: at least four, and one more than shows the width of the interval."""
     low, high = ece.interval(0.95)
     return max(4, _render.decimals(high - low) + 1, _render.places(low, high))
 

@@ -157,11 +157,7 @@ def _variance(difference: Floats, weight: Floats | None, effective: float, ends:
 
 
 def _extremes(score: ProperScore, rows: Sequence[ClassRows]) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return the smallest and the largest difference of the losses of classifiers i < j, over rows and classes.
-
-    A row counts with each class as its label. Rows of weight 0 do not count. The differences are limited to the loss of
-    the half row in the prior of one score, because a log loss has no largest value.
-    """
+    """Return the smallest and the largest difference of the losses of classifiers i < j, over rows and classes."""
     first, limit = rows[0], score.prior_loss
     pairs = list(combinations(range(len(rows)), 2))
     ends = dict.fromkeys(pairs, (0.0, 0.0))

@@ -109,11 +109,7 @@ class LabelShiftEvaluation(TargetEvaluation):
         return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
 
     def _given_priors(self, record: Estimand) -> tuple[Callable[[int], Counts], Indices]:
-        """Return a function of i that makes the counts given draw i of the class frequencies, and i for each draw.
-
-        Ranks of rows do not use the posterior of the bins, so that all draws of the frequencies are used for them.
-        Counts are made one by one, because each caches its ranks.
-        """
+        """Return a function of i that makes the counts given draw i of the class frequencies, and i for each draw."""
         posterior, size, seed = self.posterior, len(self.bin_draws), self.bin_draws_seed
         if "outcomes" in record.needs:
             near = posterior.each_near

@@ -56,10 +56,7 @@ class CountsGivenPriors(LabelShiftedCounts):
 
     @cached_property
     def _density(self) -> tuple[Floats, Floats, Floats]:
-        """Return f, the derivative of log f with respect to the share, and the variance of log f given the labels.
-
-        An error of log r adds the same error to the log odds of the share; together they change log f by 1 - share.
-        """
+        """Return f, the derivative of log f with respect to the share, and the variance of log f given the labels."""
         (share, variance, ratio_variance), r = self._label_evidence, self.odds_ratio
         mixed = share + r * (1 - share)
         slope = (1 - r) / mixed

@@ -105,11 +105,7 @@ def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
 
 
 def fit_recalibration(matrix: Floats, label: Ints) -> tuple[Floats, Floats]:
-    """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature).
-
-    The log posterior density is concave. Newton's method halves a step until the density no longer falls; if it does
-    not converge, a RuntimeError is raised.
-    """
+    """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature)."""
     x, n_classes = np.log(np.maximum(matrix, LEAST)), matrix.shape[1]
     precision = np.r_[SLOPE_SD**-2, np.full(n_classes - 1, BIAS_SD**-2)]
     sum_of_labels, rows_of_class = x[np.arange(len(x)), label].sum(), np.bincount(label, minlength=n_classes)[:-1]

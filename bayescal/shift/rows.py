@@ -163,11 +163,7 @@ def refuse_certain(
 def require_overlap(
     uncovered: float, n_rows: int, empty: int, rows: str = "labelled rows", *, part: str = "bin", name: str = TARGET
 ) -> None:
-    """Refuse a target most of whose rows have scores that no source row has.
-
-    `uncovered` is the share of the `n_rows` rows of the target in bins, or cells (`part`), without labelled rows
-    (`rows`, in words), of which there are `empty`; `name` is the argument that holds the target.
-    """
+    """Refuse a target most of whose rows have scores that no source row has."""
     if uncovered > MOST_WITHOUT_SOURCE:
         scores = "scores" if name == TARGET else "a target with scores"
         parts = part if empty == 1 else f"{part}s"

@@ -103,11 +103,7 @@ def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bi
 
 @np.errstate(invalid="ignore")  # the loops find invalid values
 def _logs(confidence: Array, outcome: Array, weight: Array | None, loops: ModuleType | None) -> tuple[Floats, Ints]:
-    """Return the logarithm of the probability of the outcome, 0 for probability 0; and the number of the latter.
-
-    They are counted by outcome, among rows of positive weight. The logarithm is always numpy's, because the last digits
-    of that of compiled loops may differ.
-    """
+    """Return the logarithm of the probability of the outcome, 0 for probability 0; and the number of the latter."""
     logs: Floats = (loops or losses).probability_of_outcome(confidence, outcome)
     zero = log_in_place(logs)
     if zero is None:
@@ -119,11 +115,7 @@ def _logs(confidence: Array, outcome: Array, weight: Array | None, loops: Module
 def accumulate_classes(
     matrix: Array, label: Array, weight: Array | None, bins: Bins, tolerance: float
 ) -> tuple[list[CellSums], float] | None:
-    """Sum rows by bin and outcome for every class, in one pass over the matrix of probabilities; see `accumulate`.
-
-    `label` is the class of each row: the outcome is 1 in this column. None also if the sum of a row differs from 1 by
-    more than `tolerance`.
-    """
+    """Sum rows by bin and outcome for every class, in one pass over the matrix of probabilities; see `accumulate`."""
     loops = compiled("classes", (matrix, label, weight), matrix.size * SECONDS_A_ROW)
     search = _Search.of(bins, matrix.dtype)
     total, heaviest = np.zeros((matrix.shape[1], 2 * len(bins), FIELDS)), 0.0

@@ -410,11 +410,7 @@ def clusters_of(counts: Any) -> ClusterSums | None:
 
 @dataclass(frozen=True, eq=False)
 class PairedClusters(Sums):
-    """Sums over clusters j, by bin b of the first and bin c of the second classifier.
-
-    r and s are the sums of residuals, n and m those of weights, of the first and of the second. As for `ClusterSums`,
-    sums of two batches can be added if no cluster has rows in both.
-    """
+    """Sums over clusters j, by bin b of the first and bin c of the second classifier."""
 
     rr: Floats  # (n_first, n_second) sum of r_jb s_jc
     rn: Floats  # sum of r_jb m_jc

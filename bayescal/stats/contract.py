@@ -107,10 +107,7 @@ class HasSpread(Protocol):
 
 
 class Paired(Protocol):
-    """Joint counts of two classifiers on the same rows: everything that comparisons ask for.
-
-    `PairedCounts` is the one for rows with outcomes; see there for the members.
-    """
+    """Joint counts of two classifiers on the same rows: everything that comparisons ask for."""
 
     @property
     def first(self) -> Counts:
@@ -157,11 +154,7 @@ class Paired(Protocol):
         """Sums over clusters; None if rows are independent."""
 
     def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
-        """Cosine similarity over rows, or over clusters, of two linear functions of gaps and masses of the bins.
-
-        `of_gap` and `of_mass` hold coefficients of mass * gap and of mass by bin, for the first and for the second
-        classifier. Weighted means of the contributions of rows are subtracted. 1 for two names of one classifier.
-        """
+        """Cosine similarity over rows, or over clusters, of two linear functions of gaps and masses of the bins."""
 
     def gap_cosine(self, gaps: Coefficients) -> float:
         """Cosine similarity over rows of two profiles of gaps by bin."""

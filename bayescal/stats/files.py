@@ -176,22 +176,14 @@ def count_file(
 
 
 def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> BinnedCounts:
-    """Count all rows of an open file; invalid values are reported about all rows, as if they had been read at once.
-
-    Bins that depend on the rows take a pass of their own, and the memory of all confidences. Weights whose squares
-    cannot be summed are refused; `evaluate` divides them by a number.
-    """
+    """Count all rows of an open file; invalid values are reported about all rows, as if they had been read at once."""
     return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress)[1])
 
 
 def count_groups_of_stream(
     stream: RowStream, how: Counting, most: int, progress: OnProgress = None
 ) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
-    """Count the rows of every group, and all rows, in one pass over a file that was opened with a column of groups.
-
-    All groups have the same bins. Labels are sorted, and integers if all are written as integers. More than `most`
-    groups, a measurement in place of labels, and groups whose weights are all zero are refused.
-    """
+    """Count the rows of every group, and all rows, in one pass over a file that was opened with a column of groups."""
     return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress, most))
 
 

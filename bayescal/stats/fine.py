@@ -20,10 +20,7 @@ def can_merge(counts: BinnedCounts, n_bins: int) -> bool:
 
 
 def bins_among(counts: BinnedCounts, n_bins: int, binning: str) -> Bins:
-    """Choose fewer bins whose edges are those of fine bins; `BinnedCounts.coarsen` merges the fine bins into them.
-
-    Equal-width bins have the edges k / n_bins; see `equal_mass_among` and `equal_effective_mass_among` for the others.
-    """
+    """Choose fewer bins whose edges are those of fine bins; `BinnedCounts.coarsen` merges the fine bins into them."""
     if binning == "equal-width":
         edges = equal_width_edges(n_bins)
     elif binning == "equal-mass":
@@ -34,11 +31,7 @@ def bins_among(counts: BinnedCounts, n_bins: int, binning: str) -> Bins:
 
 
 def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
-    """Choose edges of fine bins that put nearly the same number of rows into each of at most `n_bins` bins.
-
-    There are fewer if fine bins hold more rows than a bin should. The edges are the nearest, in rows, to equal shares:
-    those of `equal_mass_edges` if each fine bin contains one distinct confidence.
-    """
+    """Choose edges of fine bins that put nearly the same number of rows into each of at most `n_bins` bins."""
     below = np.concatenate([[0], np.cumsum(counts.n)])
     size, extra = divmod(int(below[-1]), n_bins)
     wanted = np.cumsum(np.where(np.arange(n_bins) < extra, size + 1, size))[:-1]
@@ -50,11 +43,7 @@ def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
 
 
 def equal_effective_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
-    """Choose edges of fine bins that put nearly the same effective number of rows into each of at most `n_bins` bins.
-
-    Beginning with the edges of `equal_mass_among`, edges move as described at `equal_effective_mass_edges`. Without
-    weights they are those of `equal_mass_among`.
-    """
+    """Choose edges of fine bins that put nearly equal effective numbers of rows into at most `n_bins` bins."""
     even = equal_mass_among(counts, n_bins)
     if not counts.weighted:
         return even

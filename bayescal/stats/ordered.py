@@ -431,11 +431,7 @@ class MergedCounts(Whole):
 
 
 def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
-    """Merge steps of outcomes 0 and 1 less their scores into at most `n_bins` bins of nearly equal weight.
-
-    For each multiple of 1 / `n_bins`, a bin ends at the score whose cumulative share is nearest. There are fewer bins
-    if there are fewer scores, or if single scores have much of the weight.
-    """
+    """Merge steps of outcomes 0 and 1 less their scores into at most `n_bins` bins of nearly equal weight."""
     return merge_between(steps, ends_of_equal_weight(steps, n_bins))
 
 

@@ -158,11 +158,7 @@ class Ranks(Frozen):
         return float(self.spread @ (self.total.sum() / self.total))
 
     def in_clusters(self, confidence: Array, outcome: Array, weight: Array | None, of_row: Ints) -> "Ranks":
-        """Return these ranks with the design effect of clusters, from the rows that they count; see `with_clusters`.
-
-        `of_row` is the code >= 0 of the cluster of each row. Unchanged if only one outcome occurs: then there is no
-        area.
-        """
+        """Return these ranks with the design effect of clusters, from the rows that they count; see `with_clusters`."""
         if not self.both_outcomes:
             return self
         weights = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
@@ -202,10 +198,7 @@ class Ranks(Frozen):
 
 
 def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
-    """Add the ranks of two batches on the coarser one of their grids; None if the grids cannot be combined.
-
-    The union of two grids of values is one. With more than 2^17 distinct confidences, the fine grid follows.
-    """
+    """Add the ranks of two batches on the coarser one of their grids; None if the grids cannot be combined."""
     if one is None or other is None:
         return None
     if one.grid != other.grid:
@@ -298,10 +291,7 @@ def _of_fine_codes(code: Ints, weight: Array | None) -> tuple[Ints, Floats, Floa
 
 
 def _summed(code: Ints, n_cells: int, weight: Array, weight_sq: Array) -> tuple[Ints, Floats, Floats]:
-    """Sum weights by cell plus `n_cells` for outcome 1.
-
-    Returns the cells of positive weight, and their weights and squared weights by outcome.
-    """
+    """Sum weights by cell plus `n_cells` for outcome 1."""
     return _occupied(*(_by_outcome(code, values, n_cells) for values in (weight, weight_sq)))
 
 

@@ -21,10 +21,7 @@ def sums_at(index: Any, values: Any, size: int = 0) -> np.ndarray:
 
 
 def effective_number(weight: np.ndarray, weight_sq: Any = None) -> float:
-    """Return Kish's effective number of rows of equal weight, (sum w)^2 / sum w^2; 0 if all weights are 0.
-
-    `weight` may hold sums of weights; `weight_sq` are their sums of squares, by default the squares of `weight`.
-    """
+    """Return Kish's effective number of rows of equal weight, (sum w)^2 / sum w^2; 0 if all weights are 0."""
     squares = float(np.sum(weight**2 if weight_sq is None else weight_sq))
     return float(np.sum(weight)) ** 2 / squares if squares > 0 else 0.0
 

@@ -116,11 +116,7 @@ def count_file(
 
 
 def _parts(block: Mapping[str, Array], counted: Iterable[Any], most: int) -> Iterator[tuple[Any, SurvivalRows]]:
-    """Check the rows of a block together, and yield those of each group with its label; all with None without groups.
-
-    Refuse more than `most` groups, including those of earlier blocks. Rows of weight 0 are checked and counted, even if
-    all rows of the block have weight 0.
-    """
+    """Check the rows of a block together; yield those of each group with its label, or all with None without groups."""
     weight, by = block.get("weights"), block.get("by")
     columns = {name: values for name, values in block.items() if name != "by"}
     if weight is None or np.any(weight):

@@ -71,10 +71,7 @@ def expects_events(counts: Counts) -> bool:
 
 
 def observed_ratio(counts: Counts) -> float:
-    """Return the observed ratio: that of the bins' estimates, weighted with the rows; NaN without rows.
-
-    Bins of censored rows that are not followed to the horizon are left out.
-    """
+    """Return the observed ratio: that of the bins' estimates, weighted with the rows; NaN without rows."""
     used = counts.occupied & (counts.effective_n > 0)
     if not used.any():
         return float("nan")

@@ -106,11 +106,7 @@ def checked_setup(
     draws: int,
     **others: Sequence[Any],
 ) -> Setup[Any]:
-    """Check the arguments that all studies have.
-
-    `methods` are names out of `available` (default: all), or functions by name; `others` are further sequences that
-    must not be empty.
-    """
+    """Check the arguments that all studies have."""
     chosen = methods if isinstance(methods, Mapping) else _by_name(available if methods is None else methods, available)
     for argument, values in {"sizes": sizes, **others, "methods": chosen}.items():
         if not len(values):
@@ -142,21 +138,14 @@ class Cell[Data]:
 
 
 def cells_of[Data](setup: Setup[Data], scenarios: Sequence[Scenario[Data]], *, rng: Any = None) -> list[Cell[Data]]:
-    """List the cells of a study: each size with each scenario.
-
-    Every cell has a stream of its own for data and one for methods, so that results depend neither on which other
-    methods are run nor on the order of the cells.
-    """
+    """List the cells of a study: each size with each scenario."""
     places = [(size, scenario) for size in setup.sizes for scenario in scenarios]
     seeds = _checks.generator(rng).spawn(len(places))
     return [Cell(setup, *place, seed) for place, seed in zip(places, seeds, strict=True)]
 
 
 def run_cell(cell: Cell[Any]) -> list[dict[str, Any]]:
-    """Run every method on the same data sets.
-
-    The rows, one per method, have n_rows, columns of the scenario, truth, method, values of `score`, and repeats.
-    """
+    """Run every method on the same data sets."""
     setup, scenario = cell.setup, cell.scenario
     for_data, for_methods = cell.rng.spawn(2)
 

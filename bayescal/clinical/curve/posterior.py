@@ -70,10 +70,7 @@ class Covariances:
 
 
 def covariances(confidence: Floats, rank: Floats) -> Covariances:
-    """Compute the covariances of all sub-models with deviations, from mean confidences and ranks (0 to 1) of bins.
-
-    The drift has one for each standard deviation, the curve for each pair of (sigma, range), both for each combination.
-    """
+    """Compute the covariances of all sub-models with deviations, from mean confidences and ranks (0 to 1) of bins."""
     x, ranges = logit(confidence, LEVERAGE_FLOOR), len(RANGES)
     distance_sq = (rank[:, None] - rank) ** 2 + ((x[:, None] - x) / LOGIT_UNITS) ** 2
     drifts = np.array([sd**2 * (1 + np.outer(x, x)) for sd in DRIFT_SDS])

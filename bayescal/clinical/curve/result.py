@@ -542,12 +542,7 @@ def _about_gaps(score: Floats) -> list[str]:
 
 
 def _about_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tuple[Draws, float]]) -> list[str]:
-    """Name quantiles of the errors that intervals often miss: of flat errors, and where the errors jump.
-
-    `mean_error` has the absolute differences between the posterior mean of the curve and the scores, and `share` the
-    shares of the rows, by knot. `quantiles` has draws, and the share of the population with at least such an error, by
-    symbol.
-    """
+    """Name quantiles of the errors that intervals often miss: of flat errors, and where the errors jump."""
     order = np.argsort(-mean_error, kind="stable")
     held, ordered = np.cumsum(share[order]), mean_error[order]
 

@@ -161,11 +161,7 @@ class _Quotes:
         self.before, self.after = padded[self.at - 1], padded[self.at + 1]
 
     def turns(self, quoted: bool) -> Indices:
-        """Return the positions of quotes that open or close a field; a doubled quote closes and reopens it.
-
-        If every quote does so, opening and closing quotes alternate, and one vectorised check of their neighbours
-        suffices. Otherwise the quotes are processed one by one.
-        """
+        """Return the positions of quotes that open or close a field; a doubled quote closes and reopens it."""
         beside = self.after.copy()
         beside[int(quoted) :: 2] = self.before[int(quoted) :: 2]
         if (self.edge[beside] | (beside == QUOTE)).all():

@@ -39,10 +39,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def require_column_names(columns: Mapping[str, Any]) -> None:
-    """Require that arguments are names of columns, and that labels and probabilities are different columns.
-
-    Any argument except `label` may be None.
-    """
+    """Require that arguments are names of columns, and that labels and probabilities are different columns."""
     for name, column in columns.items():
         if not isinstance(column, str) and (column is not None or name == "label"):
             raise TypeError(f"`{name}` must be the name of a column of the file, not {type(column).__name__}.")

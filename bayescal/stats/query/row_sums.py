@@ -97,11 +97,7 @@ def row_sums(
     *,
     labels: str = "by",
 ) -> KeySums:
-    """Count and sum the rows of a frame of any engine.
-
-    Each of one or two `classifiers` maps arguments to the columns of outcome and confidence, in this order. `by` are
-    columns of group labels, and messages call the argument that names them `labels`.
-    """
+    """Count and sum the rows of a frame of any engine."""
     source = opened(frame)
     columns = {argument: name for classifier in classifiers for argument, name in classifier.items()}
     columns |= {} if weights is None else {"weights": weights}

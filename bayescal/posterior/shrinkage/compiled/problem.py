@@ -85,10 +85,7 @@ class Drift(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Grids of the sub-models of noise: noise of rate 1/2, of any rate, in the first bin, in the last bin.
-
-    `spare` holds new cells while a grid is divided.
-    """
+    """Grids of the sub-models of noise: noise of rate 1/2, of any rate, in the first bin, in the last bin."""
 
     half: np.ndarray
     any_rate: np.ndarray

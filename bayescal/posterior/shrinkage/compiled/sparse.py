@@ -254,10 +254,7 @@ def _halve(cell, along_t, cells, m):
 
 @inner
 def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
-    """Keep the cells with a bound above `least`; return their number.
-
-    If `excess` > 0, keep also the cells with a bound within `excess` of the highest.
-    """
+    """Keep the cells with a bound above `least`; return their number."""
     top = -np.inf
     for c in range(count):
         bounds[c] = _bound(p, sds, frame, (cells[c, 0], cells[c, 1], cells[c, 2], cells[c, 3]), slab)

@@ -416,10 +416,7 @@ def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
 
 
 def _sparsest(log_terms: Floats, largest: int, tolerance: float) -> int:
-    """Return the largest m <= `largest` such that m times the sum of every m-th term gives the sum of all terms.
-
-    It must do so within the relative `tolerance`, whichever of the first m terms the sum starts with.
-    """
+    """Return the largest m <= `largest` such that m times the sum of every m-th term gives the sum of all terms."""
     terms = np.exp(log_terms - log_terms.max())
     for m in range(largest, 1, -1):
         sums = m * np.bincount(np.arange(len(terms)) % m, terms)

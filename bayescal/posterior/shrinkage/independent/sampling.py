@@ -59,11 +59,7 @@ class BinState(NamedTuple):
 def importance_sample(
     bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
 ) -> ImportanceSample:
-    """Draw nodes by their mass, then a drift uniformly from the rectangle around each.
-
-    The density of the proposal is proportional to the posterior at the node. The importance weight is the posterior at
-    the draw divided by that at the node; it is close to 1 and bounded.
-    """
+    """Draw nodes by their mass, then a drift uniformly from the rectangle around each."""
     nodes = model.nodes.take(systematic(model.share, count, rng))
     t = nodes.low_t + nodes.width_t * rng.random(count)
     s = nodes.low_s + nodes.width_s * rng.random(count)
