@@ -95,10 +95,8 @@ class CumulativeDifference(Cumulative):
 
         Parameters
         ----------
-        draws : int, default 4000
-            Number of draws, at least 2.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        draws, rng
+            As for `bayescal.evaluate`.
         model : {"pooled", "segments"}, default "pooled"
             With "pooled", half of the draws of each statistic come from a posterior of the curve, and half from a
             confidence distribution that removes the upward bias of the plug-in value. With "segments", all draws come

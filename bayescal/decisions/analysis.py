@@ -75,14 +75,8 @@ def net_benefit(
     prevalence : float, optional
         Share of the event in the population, for case-control data, in which the study design fixes the share of cases.
         Probabilities of the scores are then estimated given the outcome.
-    draws : int, default 4000
-        Number of draws.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-    classes : sequence of two labels, optional
-        The label of 0 and the label of 1.
-    logits : bool, default False
-        Whether `y_prob` holds log odds.
+    draws, rng, classes, logits
+        As for `bayescal.evaluate`.
 
     Returns
     -------

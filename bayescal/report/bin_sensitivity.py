@@ -61,10 +61,8 @@ def plot_bin_sensitivity(
     ----------
     result : BinSensitivity
         From `bin_sensitivity`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the outer interval, in (0, 1).
+    ax, prob
+        As for `plot_posterior`.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colours of the ways of binning: one, a mapping such as ``{"equal-width": ..., "equal-mass": ...}``, or one per
         way.

@@ -51,10 +51,8 @@ def plot_model_sensitivity(
     ----------
     result : ModelSensitivity
         From `Evaluation.sensitivity`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the outer interval, in (0, 1).
+    ax, prob
+        As for `plot_posterior`.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colours of the models: one, a mapping such as ``{"shrinkage": ..., "dirichlet": ...}``, or one per model.
 

@@ -139,10 +139,8 @@ class MultiClassScore(_presented.Presented):
 
         Parameters
         ----------
-        n_draws : int, default 4000
-            Number of draws.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        n_draws, rng
+            As for `DirichletPosterior.sample`.
 
         Returns
         -------

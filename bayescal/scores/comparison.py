@@ -34,7 +34,7 @@ def compare(
     classes: Sequence[Any] | None = None,
     logits: bool = False,
 ) -> ScoreComparison:
-    r"""Compare classifiers on the same rows by a proper score of all classes.
+    """Compare classifiers on the same rows by a proper score of all classes.
 
     A proper score is smallest, in expectation, for the true probabilities. `compare` with matrices of probabilities
     describes whether the most probable class is right. This event differs between classifiers, so that its Brier
@@ -54,16 +54,8 @@ def compare(
     rope : float, default 0.01
         Half-width of the region of practical equivalence, in units of the score: classifiers whose scores differ by no
         more count as equal. Choose it before looking at results.
-    draws : int, default 4000
-        Number of draws.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-    weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0.
-    classes : sequence, optional
-        Labels in the order of the columns.
-    logits : bool, default False
-        Whether `y_prob` holds logits instead of probabilities.
+    draws, rng, weights, classes, logits
+        As for `bayescal.evaluate`.
 
     Returns
     -------

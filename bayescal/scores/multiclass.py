@@ -102,12 +102,8 @@ def multiclass_brier(
         "sum" is the definition of Brier [1]_, :math:`\frac1N \sum_i \sum_k (p_{ik} - 1\{y_i = k\})^2`, in [0, 2].
         "mean" divides it by the number of classes K, "half" by 2. With two classes, "mean" and "half" are the binary
         Brier score of `evaluate`. Programs differ, so state the convention with the number.
-    weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0.
-    classes : sequence, optional
-        Labels in the order of the columns.
-    logits : bool, default False
-        Whether `y_prob` holds logits instead of probabilities.
+    weights, classes, logits
+        As for `bayescal.evaluate`.
 
     Returns
     -------

@@ -62,7 +62,7 @@ class Exits:
         return self.leaving == 1
 
     def _remaining(self, marked: Bools) -> tuple[Floats, Floats]:
-        """Return the product limit of marked exits just before each exit, and by bin just before the last one of all."""
+        """Return the product limit of marked exits before each exit, and by bin before the last one of all rows."""
         logs = np.concatenate([[0.0], np.cumsum(np.log1p(-np.where(marked & ~self.last, self.leaving, 0.0)))])
         first = logs[self.starts]
         return np.exp(logs[:-1] - first[:-1][self.bin]), np.exp(np.diff(first))

@@ -339,10 +339,8 @@ class PooledPosterior:
 
         Parameters
         ----------
-        n_draws : int, default 4000
-            Number of draws, at least 1.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        n_draws, rng
+            As for `DirichletPosterior.sample`.
 
         Returns
         -------
@@ -418,10 +416,8 @@ class GroupPosterior:
 
         Parameters
         ----------
-        n_draws : int, default 4000
-            Number of draws, at least 1.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        n_draws, rng
+            As for `DirichletPosterior.sample`.
 
         Returns
         -------
