@@ -164,10 +164,6 @@ class ScoreCellsPosterior:
         mean = one / (zero + one)
         return mean, (mean * (1 - mean) / (zero + one + 1)) ** 0.5
 
-    def _require_independent_rows(self) -> None:
-        if self.counts.clusters is not None:
-            raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
-
     def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
         r"""Exact mean and standard deviation of expected gains of treating, each of shape (n_models, n_thresholds).
 
@@ -177,11 +173,17 @@ class ScoreCellsPosterior:
         the outcome, each outcome is a Dirichlet of its own, and means and variances add. Rows in clusters have no such
         moments.
         """
-        self._require_independent_rows()
+        if self.counts.clusters is not None:
+            raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
         parameters = np.stack([self.parameters(i) for i in range(len(self.counts.models))])
         above = np.cumsum(parameters[..., ::-1], axis=-1)[..., ::-1][..., 1:]
         total = parameters.sum(axis=-1, keepdims=True)
-        return _moments(above[:, None], total, gain[None], given_outcome=self.given_outcome)
+        first, second = gain * above, gain**2 * above
+        if not self.given_outcome:
+            first, second, total = (values.sum(axis=-2, keepdims=True) for values in (first, second, total))
+        mean = first / total
+        variance = (second / total - mean**2) / (total + 1)
+        return mean.sum(axis=-2), np.sqrt(np.maximum(variance, 0.0).sum(axis=-2))
 
     def design_effects(self, gain: Floats) -> Floats:
         r"""Variance of expected gains between clusters, over that of independent rows; shape (n_models, n_thresholds).
@@ -211,27 +213,6 @@ class ScoreCellsPosterior:
             effects.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
         return np.stack(effects)
 
-    def difference_mean_and_sd(self, first: int, second: int, gain: Floats) -> tuple[Floats, Floats]:
-        """Exact mean and standard deviation of the difference of expected gains of two models, shape (n_thresholds,).
-
-        Only rows that one of both models treats, and the other does not, contribute. Rows in clusters have no such
-        moments.
-        """
-        self._require_independent_rows()
-        counts, rows, t = self.counts, self._rows, self.counts.thresholds
-        index = np.arange(len(t))
-        one, other = (counts.cells[:, i, None] > index for i in (first, second))
-        only = np.zeros((2, 2, len(t)))  # (which model, outcome, threshold)
-        for z in (0, 1):
-            of_z = (counts.outcome == z) * rows
-            only[0, z], only[1, z] = of_z @ (one & ~other), of_z @ (other & ~one)
-        if first != second:
-            above = 1 - np.cumsum(base_shares(t))[:-1]
-            only += self.pseudo_rows / 2 * above * (1 - above)
-        total = self.parameters(first).sum(axis=-1, keepdims=True)
-        # treated by the first only and by the second only: cells of one Dirichlet, with opposite gains
-        return _moments(only, total, np.stack([gain, -gain]), given_outcome=self.given_outcome)
-
 
 def base_shares(thresholds: Floats) -> Floats:
     """Share of each score cell in the base distribution of the prior, shape (n_thresholds + 1,).
@@ -246,18 +227,3 @@ def base_shares(thresholds: Floats) -> Floats:
     shares[int(len(thresholds) > 0 and thresholds[0] == 0)] += AT_ENDS / 2
     shares[-1] += AT_ENDS / 2
     return shares
-
-
-def _moments(cells: Floats, total: Floats, gain: Floats, *, given_outcome: bool) -> tuple[Floats, Floats]:
-    """Return mean and sd of the sum of gains times Dirichlet masses.
-
-    `cells` has the parameters of cells that do not overlap, shape (..., n_groups, 2, n_thresholds), by outcome; `total`
-    the sum of the parameters of all cells of each outcome, shape (..., 2, 1); `gain` has shape (n_groups, 2,
-    n_thresholds).
-    """
-    first, second = (gain * cells).sum(axis=-3), (gain**2 * cells).sum(axis=-3)
-    if not given_outcome:
-        first, second, total = (values.sum(axis=-2, keepdims=True) for values in (first, second, total))
-    mean = first / total
-    variance = (second / total - mean**2) / (total + 1)
-    return mean.sum(axis=-2), np.sqrt(np.maximum(variance, 0.0).sum(axis=-2))

@@ -13,20 +13,7 @@ from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report import drawing
-from bayescal.report.forest import (
-    NAME_WIDTH,
-    Forest,
-    axis_label,
-    calm,
-    direction,
-    draw_forest,
-    forest,
-    has_sign,
-    key,
-    mark_zero,
-    name_lines,
-    rows_height,
-)
+from bayescal.report import forest as forests
 from bayescal.report.posterior import Density, density_of, draw_density
 from bayescal.results.comparison import Compared
 from bayescal.results.scores import ScoreComparison
@@ -47,9 +34,9 @@ class ComparisonShapes:
     is the best.
     """
 
-    classifiers: Forest  # the best (smallest expected rank) first
+    classifiers: forests.Forest  # the best (smallest expected rank) first
     ranks: Floats  # probability that a classifier (row, in that order) has a rank (column)
-    differences: Forest
+    differences: forests.Forest
     pairs: tuple[tuple[str, str], ...]  # the names of each difference: the first minus the second
     decided: Floats  # shape (n_differences, 3): P(first is better), P(equal within the rope), P(second is better)
     density: Density | None  # of the difference of two classifiers; None for more
@@ -75,9 +62,9 @@ def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: Est
     reach = max(float(np.quantile(np.abs(gaps), 0.995)), 2.5 * comparison.rope) or 1e-6
     ropes = np.linspace(0, reach, CURVE) if two else np.empty(0)
     return ComparisonShapes(
-        classifiers=forest([names[i] for i in best], values[:, best], prob),
+        classifiers=forests.forest([names[i] for i in best], values[:, best], prob),
         ranks=comparison.rank_probabilities(estimand)[best],
-        differences=forest(others, gaps, prob),
+        differences=forests.forest(others, gaps, prob),
         pairs=tuple(pairs),
         decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
         density=density_of(Draws(gaps[:, 0]), prob) if two else None,
@@ -151,7 +138,7 @@ def draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str], colo
     draw_density(ax, density, 0.0, 1.0, colors.reference)
     ax.set_ylim(-0.3, 1.15)
     ax.set_yticks([])
-    calm(ax, ticks)
+    forests.calm(ax, ticks)
     write_above(ax, tuple(zip((0.0, 0.5, 1.0), ("left", "center", "right"), words, colors.three, strict=True)))
 
 
@@ -204,7 +191,7 @@ def draw_curve(ax: "Axes", shapes: ComparisonShapes, color: str) -> None:
     ax.set(xlim=(0, shapes.ropes[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
     ax.set_xlabel("largest difference that counts as equal", fontsize=drawing.SMALL)
     ax.set_ylabel("P(equal)", fontsize=drawing.SMALL)
-    calm(ax)
+    forests.calm(ax)
     ax.tick_params(axis="y", labelsize=drawing.SMALL)
 
 
@@ -307,7 +294,7 @@ def plot_comparison(
     shapes = comparison_shapes(comparison, prob, estimand=estimand)
     shapes, names = _named(shapes), tuple(map(_render.name, comparison.names))
     two, n = shapes.density is not None, len(shapes.classifiers)
-    height, lines = rows_height(shapes.classifiers.names), name_lines(shapes.classifiers.names)
+    height, lines = forests.rows_height(shapes.classifiers.names), forests.name_lines(shapes.classifiers.names)
     ax = drawing.axes_or_new(
         ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0))
     )
@@ -315,22 +302,22 @@ def plot_comparison(
         raise ValueError("`ax` is divided already. Give each plot axes of its own: `fig, axes = plt.subplots(1, 2)`.")
     colors = Colors.chosen(ax, color, other_color, reference_color)
     verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
-    axis, what = axis_label(estimand, target), _render.name(comparison.quantity(estimand))
+    axis, what = forests.axis_label(estimand, target), _render.name(comparison.quantity(estimand))
     larger = as_estimand(estimand).better == "larger"
     if drawing.is_small(ax, 4.6, 4.0 + height) if two else drawing.is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
         _in_small(ax, shapes, names, axis, what, verdict, colors, larger=larger)
-        if not two and has_sign(estimand, shapes.classifiers):
-            mark_zero(ax, colors.reference)
+        if not two and forests.has_sign(estimand, shapes.classifiers):
+            forests.mark_zero(ax, colors.reference)
         drawing.keep_within(ax)
         return ax
     colours = [colors.main] * n
     if two:
         colours = [colors.main, colors.other] if shapes.classifiers.names == names else [colors.other, colors.main]
-    draw_forest(ax, shapes.classifiers, colours)
-    if has_sign(estimand, shapes.classifiers):
-        mark_zero(ax, colors.reference)
-    words = direction(estimand, target)
-    label = [axis, *words, key(prob)]
+    forests.draw_forest(ax, shapes.classifiers, colours)
+    if forests.has_sign(estimand, shapes.classifiers):
+        forests.mark_zero(ax, colors.reference)
+    words = forests.direction(estimand, target)
+    label = [axis, *words, forests.key(prob)]
     if two and not words and len("; ".join(label)) < 0.9 * drawing.characters(ax, drawing.SMALL):
         label = ["; ".join(label)]
     ax.set_xlabel("\n".join(label), fontsize=drawing.SMALL, parse_math=False)
@@ -370,9 +357,11 @@ def _in_small(
         ax.set_xlabel(difference_label(names, what, lines), parse_math=False)
         above = drawing.TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
-        draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
+        forests.draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
         ax.set_xlabel("ECE" if what == "ECE" else axis, parse_math=False)
-        longest = max(map(len, wrapped(max(shapes.classifiers.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
+        longest = max(
+            map(len, wrapped(max(shapes.classifiers.names, key=len), forests.NAME_WIDTH * 2 // 3).split("\n"))
+        )
         room = (drawing.cell(ax).width * 72 / ax.figure.dpi - 0.6 * drawing.TINY * (longest + 2)) / (
             0.6 * (drawing.TINY + 1)
         )
@@ -390,7 +379,7 @@ def _two(
     divider = make_axes_locatable(ax)
     words = sides_in_words(ax, names, shapes, drawing.SMALL + 0.5, larger=larger)
     # the height of the forest plot depends on its names; in a figure of default height the other panels keep theirs
-    forest_height = rows_height(names)
+    forest_height = forests.rows_height(names)
     below = divider.new_vertical(
         f"{160 / forest_height:.0f}%",
         pad=0.46 + 0.16 * (1 + lines + max(w.count("\n") for w in words)),
@@ -413,7 +402,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     divider = make_axes_locatable(ax)
     # half of the left column each, less if names are long
     points = ax.bbox.width * 72 / ax.figure.dpi / (1 + TABLE) / 2
-    half = int(points / (0.6 * (drawing.SMALL + 0.5))) - 8 * (name_lines(shapes.classifiers.names) > 1)
+    half = int(points / (0.6 * (drawing.SMALL + 0.5))) - 8 * (forests.name_lines(shapes.classifiers.names) > 1)
     left, right = f"{best} better", f"better than {best}"
     if larger:
         left, right = right, left
@@ -429,7 +418,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     ends = limits_of(float(rows.low.min()), float(rows.high.max()), shapes.rope)
     sided = colors.sides(larger=larger)
     draw_sides(below, ends, shapes.rope, sided)
-    draw_forest(below, rows, [colors.reference] * len(rows))
+    forests.draw_forest(below, rows, [colors.reference] * len(rows))
     write_above(below, ((0.0, "left", sides[0], sided.main), (1.0, "right", sides[1], sided.other)))
     below.set_xlabel(
         f"{what} of {wrapped(best, 40)} minus that of the row\ngrey: differences of at most {shapes.rope:g}",

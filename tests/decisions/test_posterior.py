@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from exact_moments import difference_mean_and_sd
 from scipy import stats
 
 from bayescal.decisions.counts import ThresholdCounts
@@ -51,7 +52,7 @@ def test_draws_have_the_exact_moments(names, weights, given_outcome, close_to, m
     close_to(drawn.std(axis=0, ddof=1), sd, mcse.sd(drawn))
     if len(names) > 1:
         gap = drawn[:, 0] - drawn[:, 1]
-        mean, sd = posterior.difference_mean_and_sd(0, 1, gain)
+        mean, sd = difference_mean_and_sd(posterior, 0, 1, gain)
         close_to(gap.mean(axis=0), mean, mcse.mean(gap))
         close_to(gap.std(axis=0, ddof=1), sd, mcse.sd(gap))
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from bayescal import _packages
 from bayescal._arrays import Floats, Ints
-from bayescal.stats._kernel import bin_index
-from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.bins import make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.rows import SurvivalRows
 from bayescal.verify.named import Moments, by_name
@@ -93,31 +92,6 @@ class SurvivalTwin:
         rows = SurvivalRows.read(self.time, self.event, np.full(len(self.time), 0.5))
         mean = HorizonCounts.from_rows(rows, horizon, make_bins(1)).accuracy[0]
         return Moments(float(mean), float(np.sqrt(beta_stacy_moments(self.time, self.event, horizon)[1])))
-
-
-def piecewise_model(rows: SurvivalRows, horizon: float, bins: Bins, pieces: int = 5) -> "pm.Model":
-    r"""Write a whole model of survival by bin in PyMC, with hazards that are constant on pieces of equal length.
-
-    Its probabilities of an event, ``theta``, shape (n_bins,), are compared with effective counts, which use none of its
-    assumptions. The cumulative hazard of bin b is :math:`-\log(1 - \theta_b) \Pi(u)` with uniform :math:`\theta_b`, and
-    one shape for all bins: shares of the pieces with a uniform Dirichlet prior. Rows have one cause and no weights.
-    """
-    _packages.require("pymc")
-    import pymc as pm
-
-    at, ends = bin_index(rows.risk, bins), np.linspace(0, horizon, pieces + 1)
-    inside = np.clip(rows.time[:, None] - ends[:-1], 0, np.diff(ends)) / np.diff(ends)
-    exposed = np.stack([np.bincount(at, each, len(bins)) for each in inside.T], axis=1)
-    hit = (rows.event == 1) & (rows.time <= horizon)
-    piece = np.minimum((rows.time[hit] / horizon * pieces).astype(int), pieces - 1)
-    events = np.zeros(exposed.shape)
-    np.add.at(events, (at[hit], piece), 1.0)
-    with pm.Model(coords={"bin": np.arange(len(bins)), "piece": np.arange(pieces)}) as model:
-        theta = pm.Uniform("theta", 0.0, 1.0, dims="bin")
-        shares = pm.Dirichlet("shares", np.ones(pieces), dims="piece")
-        rate = -pm.math.log1p(-theta)[:, None] * shares[None, :]
-        pm.Potential("exits", (events * pm.math.log(rate) - rate * exposed).sum())
-    return model
 
 
 def simulated_rows(n_rows: int = 132, seed: int = 1) -> SurvivalTwin:
