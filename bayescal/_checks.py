@@ -210,11 +210,7 @@ def of_percent(value: Any) -> str:
 
 
 def of_percentages(value: Any) -> str:
-    """Return a hint for values of a column such as "4%", otherwise an empty string.
-
-    >>> of_percentages("85%"), of_percentages("85")
-    ("Percentages? Write 0.85 in place of '85%'.", '')
-    """
+    """Return a hint for values of a column such as "4%", otherwise an empty string."""
     hint = of_percent(value)
     return f"Percentages?{hint[:-1]} in place of {quoted(value)}." if hint else ""
 

@@ -17,14 +17,7 @@ DOES_NOT, IS_NOT = ("does not", "do not"), ("is not", "are not")
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Values of one argument that break one rule.
-
-    >>> finding = Finding(argument="p", rule="must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
-    >>> str(finding)
-    '`p` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7.'
-    >>> finding.sentence(called="column 'p'", place="in line 6")
-    "column 'p' must lie in [0, 1]; 2 of 9 values do not, first in line 6: 7."
-    """
+    """Values of one argument that break one rule."""
 
     argument: str  # of the library, or the column of a file
     rule: str  # as in "must lie in [0, 1]"
@@ -206,13 +199,7 @@ def errors_of(subject: str) -> Iterator[None]:
 
 
 def quoted(value: Any) -> str:
-    """Return the `repr` of a value, truncated if it is long.
-
-    >>> quoted("a name")
-    "'a name'"
-    >>> quoted("ab" * 500_000)[-30:]
-    "babab'… (1,000,000 characters)"
-    """
+    """Return the `repr` of a value, truncated if it is long."""
     if isinstance(value, str | bytes) and len(value) > SHOWN:
         return f"{value[:SHOWN]!r}… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})"
     written = repr(value)

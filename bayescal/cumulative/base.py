@@ -72,11 +72,7 @@ class CumulativeBand(NamedTuple):
 
 
 def significant(value: float, places: int) -> str:
-    """Format a number with at most `places` decimals, and with at most four significant digits from 1 on.
-
-    >>> significant(431.2454, 4), significant(0.43125, 4), significant(12345.6, 4)
-    ('431.2', '0.4313', '12346')
-    """
+    """Format a number with at most `places` decimals, and with at most four significant digits from 1 on."""
     before = len(str(int(abs(value)))) if abs(value) >= 1 and np.isfinite(value) else 0
     return _render.number(value, max(0, min(places, 4 - before)))
 

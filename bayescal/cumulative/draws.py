@@ -150,12 +150,7 @@ def confidence_distributions(
 
 
 def curve_of(bins: BinDraws) -> Floats:
-    """Compute the cumulative difference of each draw: 0, and the values at the upper ends of the bins.
-
-    >>> mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
-    >>> curve_of(BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass))
-    array([[ 0.     ,  0.0625 , -0.03125]])
-    """
+    """Compute the cumulative difference of each draw: 0, and the values at the upper ends of the bins."""
     return _from_0(np.cumsum(bins.mass * bins.gap, axis=1))
 
 

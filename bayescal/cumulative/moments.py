@@ -177,15 +177,7 @@ class LocalMoments:
         return cls(squares, cubes, first=first, last=last)
 
     def around(self, low: Indices, high: Indices) -> tuple[Floats, Floats]:
-        """Return the second and the third central moment around the rows from `low` to before `high`.
-
-        Outcomes with the probability 0.1 have the variance 0.09 and the skewness (1 - 0.2) / 0.3 = 2.67.
-
-        >>> moments = LocalMoments.of_rows(np.arange(2000.0), (np.arange(2000) % 10 == 0) * 1.0)
-        >>> second, third = moments.around(np.array([500]), np.array([501]))
-        >>> (third / second**1.5).round(1)
-        array([2.7])
-        """
+        """Return the second and the third central moment around the rows from `low` to before `high`."""
         n = len(self.first)
         more = max(LEAST, int(SHARE * n))
         low, high = self.first[np.maximum(low - more, 0)], self.last[np.minimum(high + more, n) - 1]

@@ -258,9 +258,6 @@ def score_labels(scores: Floats) -> list[str]:
     """Format scores with so many decimals that different scores have different labels, two to six.
 
     If six are too few, scores near 1 are written as differences from 1. Certain scores are "0" and "1".
-
-    >>> score_labels(np.array([0.2, 0.9991, 0.9994, 1.0]))
-    ['0.2000', '0.9991', '0.9994', '1']
     """
     certain = [score in (0, 1) for score in scores]
     for places in range(2, 7):

@@ -289,9 +289,5 @@ class CumulativeDifference(Cumulative):
 
 
 def question_of(target: str) -> str:
-    """Return what is compared, with the target unless outcomes and scores are clear without it.
-
-    >>> question_of("top-label")
-    'top-label cumulative difference between outcomes and scores'
-    """
+    """Return what is compared, with the target unless outcomes and scores are clear without it."""
     return f"{target} {QUESTION}" if target in ("top-label", "classwise") else QUESTION

@@ -129,11 +129,6 @@ def scale(steps: Steps) -> Scale:
     one side of 1/2. For scores near 0 and equal weights, it is close to the expected number of outcomes 1. Infinite if
     all scores are 0, 1/2 or 1. Tied rows count as rows of equal weight. For subpopulations, the moments of responses
     are those of rows around each cell.
-
-    >>> from bayescal.data.predictions import Predictions
-    >>> from bayescal.stats.ordered import OrderedSums
-    >>> round(scale(OrderedSums.from_rows(Predictions.from_outcomes([0] * 500, [0.01] * 500))).rare, 2)
-    5.15
     """
     variance = squares = exact = roots = second = third = 0.0
     for _, part in _parts(steps):

@@ -59,15 +59,6 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
     each has at least one. So the ratio is :math:`\sum_j V_j (1 - V_j / W_j)` over the cells of a part of the curve,
     divided by :math:`V (1 - V / W)` of the part as a whole. There are up to 10 parts of equal weight, with at least 50
     members on average.
-
-    With one member and one other in each cell, the share of members is that of all rows.
-
-    >>> rows = Responses.read([1, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], None, others={})
-    >>> steps = subpopulation_steps(rows, np.array([True, False, True, False]))
-    >>> steps.weight, steps.cell_weight
-    (array([1., 1.]), array([2., 2.]))
-    >>> attenuation(steps).mean
-    1.0
     """
     member, cell = steps.weight, steps.cell_weight
     parts = int(np.clip(steps.n_rows.sum() // MEMBERS_PER_PART, 1, PARTS_OF_CURVE))

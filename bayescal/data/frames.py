@@ -38,9 +38,6 @@ def with_missing(name: str, values: Any) -> tuple[Array, Array]:
     """Convert a column whose entries may be missing; return its values, and whether each is known.
 
     A missing entry (NaN, None, null, NA or masked) has the value of the first known entry; 0 if none is known.
-
-    >>> with_missing("y_true", [None, 1, 0, float("nan")])
-    (array([1, 1, 0, 1]), array([False,  True,  True, False]))
     """
     array, missing = _values_and_mask(values)
     if array.ndim != 1 or not missing.any():
@@ -131,12 +128,7 @@ def ordered_categories(values: Any) -> list[Any] | None:
 
 
 def labelled(values: Any) -> Any:
-    """Return a pandas `Categorical`, as `pandas.cut` makes of an array, as a Series; anything else unchanged.
-
-    >>> import pandas as pd
-    >>> labelled(pd.cut([0.1, 0.9], [0, 0.5, 1], labels=["low", "high"])).cat.categories.tolist()
-    ['low', 'high']
-    """
+    """Return a pandas `Categorical`, as `pandas.cut` makes of an array, as a Series; anything else unchanged."""
     if type(values).__module__.partition(".")[0] != "pandas" or not hasattr(values, "categories"):
         return values
     import pandas as pd

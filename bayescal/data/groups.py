@@ -92,11 +92,7 @@ class Groups:
 
 
 def in_words(label: Any, name: str) -> str:
-    """Return the name under which a group is printed; numbers are printed with the name of their column.
-
-    >>> in_words("north", "site"), in_words(3, "fold"), in_words(("north", 3), "site, fold")
-    ('north', 'fold 3', 'north, 3')
-    """
+    """Return the name under which a group is printed; numbers are printed with the name of their column."""
     if isinstance(label, str):
         return label
     if isinstance(label, tuple):

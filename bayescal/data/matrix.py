@@ -220,11 +220,7 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[An
 
 
 def named_by_columns(names: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Return the classes that the names of columns state if labels are unknown; empty if they state none.
-
-    >>> named_by_columns(["cat", "dog"]), named_by_columns(["prob_0", "prob_1"]), named_by_columns(["0", "1"])
-    (('cat', 'dog'), (), ())
-    """
+    """Return the classes that the names of columns state if labels are unknown; empty if they state none."""
     if names is None or [in_one_form(name) for name in names] == [str(k) for k in range(len(names))]:
         return ()
     return () if all(isinstance(name, str) for name in names) and _are_numbered(names) else tuple(names)

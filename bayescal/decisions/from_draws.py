@@ -19,10 +19,6 @@ def gain_of_treating(thresholds: Floats, prevalence: float | None = None) -> Flo
     """Net benefit per treated row of outcome 0 and of outcome 1, shape (2, n_thresholds).
 
     With a `prevalence`, of rows whose probabilities are given the outcome.
-
-    >>> gain_of_treating(np.array([0.2, 0.5]))
-    array([[-0.25, -1.  ],
-           [ 1.  ,  1.  ]])
     """
     gain = np.stack([-odds(thresholds), np.ones_like(thresholds)])
     return gain if prevalence is None else gain * np.array([[1 - prevalence], [prevalence]])

@@ -57,14 +57,7 @@ class ChosenPoints:
 
 
 def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> ChosenPoints:
-    """Compute the numbers at chosen thresholds of `dc`; `standardized` divides net benefits by the prevalence.
-
-    >>> import bayescal as bc
-    >>> dc = bc.decisions.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
-    >>> points = chosen_points(dc, 0.5)
-    >>> points.mean["model"].round(2), points.p_useful["model"]
-    (array([0.49]), array([1.]))
-    """
+    """Compute the numbers at chosen thresholds of `dc`; `standardized` divides net benefits by the prevalence."""
     chosen = np.atleast_1d(np.asarray(at, dtype=np.float64))
     same = np.isclose(chosen[:, None], dc.thresholds, rtol=0, atol=1e-9)
     if not same.any(axis=1).all():

@@ -219,9 +219,6 @@ def base_shares(thresholds: Floats) -> Floats:
 
     It is 0.1 times the width of the cell, and 0.45 more for the cells of the scores 0 and 1: the first, or the second
     if the first threshold is 0, and the last one.
-
-    >>> base_shares(np.array([0.2, 0.7]))
-    array([0.47, 0.05, 0.48])
     """
     shares = (1 - AT_ENDS) * np.diff(np.concatenate([[0.0], thresholds, [1.0]]))
     shares[int(len(thresholds) > 0 and thresholds[0] == 0)] += AT_ENDS / 2

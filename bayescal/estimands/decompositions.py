@@ -52,12 +52,6 @@ def murphy_parts(counts: BinnedCounts) -> dict[str, float]:
     """Compute the Brier score of counts with rows and its parts by bins: the fields of `MurphyDecomposition`.
 
     The score is computed from sums over all rows, not from the parts.
-
-    >>> parts = murphy_parts(BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> [round(parts[name], 4) for name in ("reliability", "resolution", "uncertainty")]
-    [0.04, 0.0625, 0.1875]
-    >>> [round(parts[name], 4) for name in ("within_bin_variance", "within_bin_covariance", "score")]
-    [0.01, 0.05, 0.125]
     """
     keep = counts.occupied
     share, accuracy = counts.share[keep], counts.accuracy[keep]
@@ -79,10 +73,6 @@ def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -
 
     `mean_loss` takes sums of weights by outcome and level, and a probability per level: `mean_squared_error` or
     `mean_log_loss`.
-
-    >>> fit = isotonic_fit(np.array([0.2, 0.4, 0.7, 0.9]), np.array([0, 1, 1, 1]), None)
-    >>> {name: round(value, 4) for name, value in corp_parts(fit, mean_squared_error).items()}
-    {'miscalibration': 0.125, 'discrimination': 0.1875, 'uncertainty': 0.1875, 'score': 0.125}
     """
     base = fit.weight[1].sum() / fit.weight.sum()
     score, recalibrated, constant = (

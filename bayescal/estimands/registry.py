@@ -267,11 +267,7 @@ def as_scalars(estimands: Iterable[EstimandLike]) -> list[Estimand]:
 
 
 def estimand_called(name: str) -> Estimand | None:
-    """Return the registered estimand with this name or synonym, in any spelling; None if there is none.
-
-    >>> [estimand_called(name).name for name in ("roc_auc_score", "LogLoss", "brier", "RMSCE")]
-    ['auc', 'log_score', 'brier_score', 'l2_error']
-    """
+    """Return the registered estimand with this name or synonym, in any spelling; None if there is none."""
     asked = letters(name)
     called = {
         letters(word): each

@@ -329,11 +329,7 @@ def key_above(
 
 
 def _columns(labels: Sequence[str], room: int) -> int:
-    """Return how many columns of a key fit into a line of `room` characters.
-
-    >>> _columns(["treat all", "treat none", "useful"], 40), _columns(["treat all", "treat none", "useful"], 32)
-    (3, 2)
-    """
+    """Return how many columns of a key fit into a line of `room` characters."""
     for columns in range(len(labels), 1, -1):
         rows = -(-len(labels) // columns)
         # matplotlib fills columns from top to bottom

@@ -61,13 +61,7 @@ def row_remarks(counts: Counts) -> tuple[str, ...]:
 
 
 def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:
-    """State how many of the `n` rows of a matrix were divided by their sum, and logits of which none is above 0.
-
-    >>> from bayescal import ClasswiseCounts
-    >>> counts = ClasswiseCounts.from_arrays([1, 0], [[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]])
-    >>> reading_remarks(counts[0].reading, 2)
-    ('1 of 2 rows sum to 1 only up to rounding (largest deviation 0.01); the rows were divided by their sums.',)
-    """
+    """State how many of the `n` rows of a matrix were divided by their sum, and logits of which none is above 0."""
     texts = []
     if reading.divided:
         texts.append(
@@ -85,10 +79,6 @@ def mistake_remarks(counts: Counts) -> tuple[str, ...]:
     """Ask about outcomes or hard predictions in place of probabilities, and about probabilities of the other outcome.
 
     Only counts of rows with observed outcomes are judged, and at least 20 rows.
-
-    >>> from bayescal import BinnedCounts
-    >>> mistake_remarks(BinnedCounts.from_arrays([0, 1, 1] * 20, [0.0, 1.0, 1.0] * 20))
-    ('The probabilities equal the outcomes in 60 of 60 rows. Were outcomes passed as probabilities?',)
     """
     if not isinstance(counts, BinnedCounts) or counts.n_rows < ROWS_JUDGED or not counts.occupied.any():
         return ()
@@ -170,11 +160,7 @@ def stated_clusters(counts: Counts) -> str | None:
 
 
 def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
-    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them.
-
-    >>> rows_in_clusters(1000, 200, weighted=False)
-    'The rows are in 200 clusters (5 rows on average)'
-    """
+    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them."""
     return f"The rows are in {number} clusters" + ("" if weighted else f" ({n_rows / number:.3g} rows on average)")
 
 
@@ -194,11 +180,7 @@ def grid_remarks(counts: Counts) -> list[str]:
 
 
 def of_several(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Merge the remarks on several results: each occurs once, after the names of the results that it concerns.
-
-    >>> of_several({"north": ("Few rows.",), "south": (), "west": ("Few rows.",)})
-    ['north, west: Few rows.']
-    """
+    """Merge the remarks on several results: each occurs once, after the names of the results that it concerns."""
     concerned: dict[str, list[str]] = {}
     for name, texts in remarks.items():
         for text in texts:

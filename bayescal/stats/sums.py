@@ -32,11 +32,7 @@ def ratio(top: Floats, bottom: Floats, empty: float = np.nan) -> Floats:
 
 
 def cosine(xx: float, yy: float, xy: float, *, same: bool) -> float:
-    """Return xy / sqrt(xx yy), which is at most 1; if a square is 0, 1 for the same classifier and 0 otherwise.
-
-    >>> cosine(4.0, 9.0, 3.0, same=False), cosine(0.0, 9.0, 0.0, same=True)
-    (0.5, 1.0)
-    """
+    """Return xy / sqrt(xx yy), which is at most 1; if a square is 0, 1 for the same classifier and 0 otherwise."""
     if xx <= 0 or yy <= 0:
         return 1.0 if same else 0.0
     # the product is 0 or infinite if weights are far from 1

@@ -21,7 +21,10 @@ class Moments(NamedTuple):
 
 @runtime_checkable
 class Twin(Protocol):
-    """A posterior twice, in closed form and in PyMC, with quantities under the same names."""
+    """A posterior twice, in closed form and in PyMC, with quantities under the same names.
+
+    Names that begin with ``P(`` are probabilities of events: their means alone are compared; see `below`.
+    """
 
     def model(self) -> "pm.Model":
         """Write the model in PyMC, with the same data and prior."""

@@ -408,10 +408,6 @@ def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 3.0) -> pm.M
     weight of `pseudo_rows` rows, is a Dirichlet with one parameter per joint cell: the product of its shares of the
     base distribution, in which a score is 0 or 1 with probability 0.45 each, and uniform with probability 0.1. Rates
     are Gamma and counts Poisson, as in `dirichlet_model`.
-
-    >>> model = score_cells_model(ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5]))
-    >>> [v.name for v in model.free_RVs]
-    ['rate']
     """
     n_classifiers, shape = len(counts.models), (2, *[counts.n_bins] * len(counts.models))
     share = 0.1 * np.diff(np.concatenate([[0.0], counts.thresholds, [1.0]]))

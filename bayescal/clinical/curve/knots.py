@@ -75,10 +75,6 @@ def rates_at(knots: BinDraws, score: Floats, apart: Bools) -> Floats:
     is linear in :math:`\arcsin\sqrt c` between knots, and constant below the first and above the last one. In logits
     the error of a score near 0 or 1 would have no bound; in rates, a shift of rare events would not be smooth. Rates of
     knots `apart`, at exactly 0 or 1, concern this score alone; if all knots are apart, they are interpolated.
-
-    >>> knots = BinDraws(np.ones((1, 2)), np.array([[0.25, 0.5]]), np.array([[0.25, 0.75]]), np.ones(2, bool), 1)
-    >>> rates_at(knots, np.array([0.1, 0.25, 0.5, 0.75, 1.0]), np.zeros(2, bool)).round(3)
-    array([[0.1  , 0.25 , 0.371, 0.5  , 0.933]])
     """
     used = np.ones_like(apart) if apart.all() else ~apart
     knot_angle, angle = _angle(knots.confidence[0, used]), _angle(score)

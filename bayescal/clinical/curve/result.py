@@ -529,11 +529,7 @@ def _about_bins(counts: MergedCounts, wanted: int, *, counted: bool) -> list[str
 
 
 def _about_gaps(score: Floats) -> list[str]:
-    """Name the widest range without rows between knots, where the curve is interpolated.
-
-    >>> _about_gaps(np.array([0.0, 0.1, 1.0]))
-    ['No row has a score between 0.1 and 1: the curve is interpolated there.']
-    """
+    """Name the widest range without rows between knots, where the curve is interpolated."""
     if len(score) < 2 or np.diff(score).max() <= WIDE_GAP:
         return []
     widest = int(np.diff(score).argmax())

@@ -217,9 +217,6 @@ def log_average(families: Families, evidence: Mapping[str, float], pooled: Colle
     """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models.
 
     That of the pool is the average over its families, weighted by their shares.
-
-    >>> float(np.exp(log_average({"a": {"a": 1.0}, "b": {"b": 3.0}}, {"a": 0.0, "b": np.log(2.0)})))
-    1.75
     """
     _, joint = _joint(families, evidence, pooled)
     weights = [sum(of.values()) for family, of in families.items() if family not in pooled]
@@ -250,10 +247,6 @@ def pool_shares(log_evidence: Mapping[str, float]) -> dict[str, float]:
 
     Shares are equal unless the data refute small errors: if the log marginal likelihood of another family is d > 8
     larger, the share of small errors is multiplied by exp(-(d - 8) / 2), and the others divide the rest equally.
-
-    >>> shares = pool_shares({"independent": 0.0, "shared": -30.0, "small_errors": -10.0})
-    >>> {family: round(float(np.exp(share)), 3) for family, share in shares.items()}
-    {'independent': 0.439, 'shared': 0.439, 'small_errors': 0.123}
     """
     others = [value for family, value in log_evidence.items() if family != SMALL]
     equal = -np.log(len(log_evidence))
