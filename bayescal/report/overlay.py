@@ -7,21 +7,8 @@ from typing import TYPE_CHECKING, Any
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import unknown_keyword
+from bayescal.report import diagram as diagrams
 from bayescal.report import drawing
-from bayescal.report.diagram import (
-    ROOM,
-    THIN_BIN,
-    ReliabilityPoints,
-    SideColors,
-    bar_colors,
-    common_scales,
-    divided,
-    draw_sides,
-    outside_note,
-    reliability_points,
-    require_undivided,
-    scale_histogram,
-)
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -50,7 +37,7 @@ class Shown:
     """One evaluation in a diagram."""
 
     evaluation: Evaluation
-    points: ReliabilityPoints
+    points: diagrams.ReliabilityPoints
     line: "Line2D"  # through the observed points; its label stands in the legend
     prob: float  # of the intervals
 
@@ -131,14 +118,14 @@ def add_evaluation(
     below_color: Any = None,
 ) -> "Line2D":
     """Add an evaluation to the diagram on axes, which is prepared if needed; return the line through its points."""
-    points = reliability_points(evaluation, prob)
+    points = diagrams.reliability_points(evaluation, prob)
     diagram = getattr(ax, STATE, None)
     if diagram is not None and diagram.below not in ax.child_axes:  # the user has cleared the axes
         ax.set_axes_locator(None)  # type: ignore[arg-type]  # None is the default
         diagram = None
     place = 0 if diagram is None else len(diagram.shown)
     if diagram is None:
-        require_undivided(ax)
+        diagrams.require_undivided(ax)
     else:
         _same_target({"the diagram on `ax`": diagram.shown[0].evaluation, name or "the new one": evaluation})
         if about and diagram.about and about != diagram.about:
@@ -146,20 +133,20 @@ def add_evaluation(
                 f"`ax` has a diagram whose axes mean{diagram.about}, not{about}. Give each positive class axes of its "
                 "own."
             )
-    sides = SideColors.chosen(ax, reference_color, above_color, below_color)
+    sides = diagrams.SideColors.chosen(ax, reference_color, above_color, below_color)
     line = _line(ax, evaluation, points, name, place, prob, dict(style or {}))
     diagram = _prepared(ax) if diagram is None else diagram
     target = evaluation.counts.target
     if ref_line and not any(each.get_gid() == "diagonal" for each in ax.get_lines()):
-        draw_sides(ax, wording.direction_words(target), sides)
+        diagrams.draw_sides(ax, wording.direction_words(target), sides)
     diagram.about = diagram.about or about
     diagram.shown.append(Shown(evaluation, points, line, prob))
     _draw(ax, diagram, diagram.shown[-1])
     stated, happened = wording.axis_words(target)
     diagram.below.set_xlabel(f"{stated}{diagram.about}")
-    scales = common_scales([each.points for each in diagram.shown])
+    scales = diagrams.common_scales([each.points for each in diagram.shown])
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened if diagram.small else f"{happened}{diagram.about}")
-    scale_histogram(diagram.below, scales.share)
+    diagrams.scale_histogram(diagram.below, scales.share)
     _legend(ax, diagram)
     if diagram.small:
         drawing.small_words(ax)
@@ -173,8 +160,8 @@ def _prepared(ax: "Axes") -> Diagram:
     """Divide axes: the histogram below, and above the legend, as high as the legend is."""
     from mpl_toolkits.axes_grid1.axes_size import MaxHeight
 
-    small = drawing.is_small(ax, *ROOM)
-    divider, below = divided(ax)
+    small = drawing.is_small(ax, *diagrams.ROOM)
+    divider, below = diagrams.divided(ax)
     legend: list[Any] = []
     above = divider.new_vertical(MaxHeight(legend), pad=0.05)
     drawing.add_part(ax, above)
@@ -203,7 +190,7 @@ def known_properties(where: str, words: Collection[str]) -> None:
 def _line(
     ax: "Axes",
     evaluation: Evaluation,
-    points: ReliabilityPoints,
+    points: diagrams.ReliabilityPoints,
     name: str | None,
     place: int,
     prob: float,
@@ -214,7 +201,7 @@ def _line(
     from matplotlib.lines import Line2D
 
     cycle = drawing.palette(ax).cycle
-    small = drawing.is_small(ax, *ROOM)
+    small = drawing.is_small(ax, *diagrams.ROOM)
     default: dict[str, Any] = {
         "color": cycle[place % len(cycle)],
         "marker": MARKERS[place % len(MARKERS)],
@@ -264,7 +251,7 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
         points.confidence,
         points.low,
         points.high,
-        colors=bar_colors(ax, color, n),
+        colors=diagrams.bar_colors(ax, color, n),
         linewidth=3 * crowd,
         zorder=3,
         gid="credible intervals",
@@ -273,7 +260,7 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
     line.set_transform(moved)
     line.set_markersize(line.get_markersize() * crowd if len(n) > 25 else line.get_markersize())
     ax.add_line(line)
-    thin = n < THIN_BIN
+    thin = n < diagrams.THIN_BIN
     if thin.any() and line.get_marker() not in ("None", "none", "", " ", None):
         ax.plot(
             points.confidence[thin],
@@ -308,7 +295,7 @@ def _legend(ax: "Axes", diagram: Diagram) -> None:
     smaller = drawing.TINY - 0.5 if diagram.small else drawing.SMALLER
     words = [] if diagram.small else [_in_common([each.evaluation for each in diagram.shown])]
     words.append(_key(diagram))
-    notes = (outside_note(each.points, each.evaluation, ax.get_ylim()) for each in diagram.shown)
+    notes = (diagrams.outside_note(each.points, each.evaluation, ax.get_ylim()) for each in diagram.shown)
     words.extend(dict.fromkeys(filter(None, notes)))
     lines = [line for each in words for line in textwrap.wrap(_render.visible(each), drawing.characters(ax, smaller))]
     legend = diagram.above.legend(
@@ -349,5 +336,5 @@ def _each(words: Any) -> str:
 
 def _key(diagram: Diagram) -> str:
     probs = _each(f"{100 * each.prob:g} %" for each in diagram.shown)
-    thin = any((each.points.effective_n < THIN_BIN).any() for each in diagram.shown)
-    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {THIN_BIN} rows" if thin else "")
+    thin = any((each.points.effective_n < diagrams.THIN_BIN).any() for each in diagram.shown)
+    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {diagrams.THIN_BIN} rows" if thin else "")
