@@ -182,14 +182,10 @@ def screen(
 
     Parameters
     ----------
-    response : array-like of float, int or bool, shape (n_rows,)
-        Responses, such as outcomes, losses or costs; any finite numbers.
-    score : array-like of float, shape (n_rows,)
-        Scores, on any scale.
+    response, score, weights
+        As for `subpopulation`.
     by : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
         The group of each row; with several columns, every combination that occurs is a group.
-    weights : array-like of float, shape (n_rows,), optional
-        Importance weights, >= 0. Only their ratios matter.
     statistic : {"kuiper", "kolmogorov_smirnov"}, default "kuiper"
         The statistic of each group.
     fdr : float, default 0.05

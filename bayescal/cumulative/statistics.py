@@ -315,10 +315,8 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
     ----------
     epsilon : float
         Largest difference, in (0, 1).
-    prob : float, default 0.95
-        Probability with which the bound holds, in (0, 1).
-    given_scores : bool, default False
-        Whether the population has the scores of the sample, so that only outcomes are random.
+    prob, given_scores
+        As for `CumulativeDifference.c_emp_bound`.
 
     Returns
     -------

@@ -83,7 +83,7 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
 @public
 @dataclass(frozen=True, eq=False, repr=False)
 class SubpopulationDifference(Cumulative):
-    r"""The cumulative difference between a subpopulation and the full population at the same scores.
+    """The cumulative difference between a subpopulation and the full population at the same scores.
 
     Returned by `bayescal.cumulative.subpopulation`; printing it shows a sentence and the two statistics.
     "Calibration" means here that the subpopulation and the full population have the same mean response at every score.
@@ -93,10 +93,8 @@ class SubpopulationDifference(Cumulative):
     steps : Steps
         Sums over the members with each distinct score; residuals are responses minus the mean response of the full
         population near the score.
-    question : str
-        What is compared, and the rows, in words.
-    left_out : int
-        Number of rows that were left out because their weight is 0.
+    question, left_out
+        As for `CumulativeDifference`.
     group : str
         The subpopulation in words, as "ward = 7".
     """

@@ -210,20 +210,13 @@ class ThresholdCounts(Counted):
 
         Parameters
         ----------
-        frame : data frame
+        frame, outcome, weights, by
             As for `BinnedCounts.from_frame`.
         thresholds : float or array-like of float, optional
             As for `from_arrays`.
-        outcome : str, default "outcome"
-            Column of observed outcomes: 0 and 1, or booleans. ``y_true=`` is accepted for it, and ``y_prob=`` for
-            `confidence`.
         confidence : str, sequence of str, or mapping of str to str, default "confidence"
             Column of probabilities stated for outcome 1, in [0, 1]. Of several models, their columns, which are then
             the names of the models; or the name of each model and its column.
-        weights : str, optional
-            Column of importance weights >= 0.
-        by : str or sequence of str, optional
-            Columns of group labels: rows are counted by label, in the same query.
 
         Returns
         -------

@@ -41,12 +41,8 @@ class LossRatio(_presented.Presented):
         How probabilities were recalibrated, and on how many rows.
     c_emp : float
         Kuiper statistic of the test rows before, which bounds what recalibration by a threshold can gain in them.
-    n_draws : int
-        Number of draws.
-    draws_seed : int
-        Seed of the draws.
-    of_rows : tuple of str
-        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
+    n_draws, draws_seed, of_rows
+        As for `NetBenefit`.
 
     Notes
     -----

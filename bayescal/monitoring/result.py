@@ -386,8 +386,8 @@ class ConfidenceSequence(_presented.Presented):
 
     Parameters
     ----------
-    windows : tuple of number, datetime or None
-        Starts of the windows, in order.
+    windows, question
+        As for `Evidence`.
     n_rows : ndarray of int64, shape (n_windows,)
         Rows up to the end of each window.
     plug_in : ndarray, shape (n_windows,)
@@ -396,8 +396,6 @@ class ConfidenceSequence(_presented.Presented):
         Ends of the intervals.
     prob : float
         Probability that all intervals contain their ECE, at least.
-    question : str
-        Windows, rows, target and bins, in words.
     notes : tuple of str
         Remarks on rows that are not used.
     """

@@ -284,10 +284,8 @@ class ClasswiseEvaluation(Evaluations):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity: an error of calibration, since others have no joint draws over classes.
+        prob, estimand
+            As for `table`.
         **options
             Passed to `arviz.summary`.
 

@@ -140,18 +140,14 @@ class CorpDecomposition(_Decomposition):
     ----------
     score : float
         The Brier score or the log score: miscalibration - discrimination + uncertainty.
-    score_name : str
-        Name of the score.
-    question : str
-        Score, method and rows, in words.
+    score_name, question, of_rows
+        As for `MurphyDecomposition`.
     miscalibration : float
         Score minus the score after isotonic regression on the same rows; at least 0, smaller is better.
     discrimination : float
         Score of the constant forecast minus the score after isotonic regression; at least 0, larger is better.
     uncertainty : float
         Score of the constant forecast, whose probability is the observed share of outcome 1.
-    of_rows : tuple of str
-        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
     """
 
     miscalibration: float

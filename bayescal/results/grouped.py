@@ -208,10 +208,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        estimand : str or callable, default "ece"
-            The quantity.
+        prob, estimand
+            As for `table`.
         **options
             Passed to `arviz.summary`.
 

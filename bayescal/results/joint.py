@@ -392,10 +392,8 @@ class Joint(Labelled, _presented.Presented):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
+        prob, estimand
+            As for `each`.
 
         Returns
         -------

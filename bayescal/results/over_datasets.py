@@ -157,10 +157,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `each`.
 
         Returns
         -------
@@ -200,10 +198,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `each`.
 
         Returns
         -------
@@ -246,10 +242,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `each`.
         **options
             Passed to `arviz.summary`.
 
@@ -308,10 +302,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `each`.
 
         Returns
         -------

@@ -69,14 +69,10 @@ def count_files(
         `prob_prefix`. ``y_true=`` is accepted for it, and ``y_prob=`` for `prob`.
     prob : str, optional
         Column of probabilities of one event, in both files. Either this or `prob_prefix`.
-    prob_prefix : str, optional
-        Common beginning of the names of the columns of a probability matrix. The rest of each name is the class.
-    classes : sequence of str, optional
-        With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes.
+    prob_prefix, classes, logprob
+        As for `bayescal.count_file`.
     logits : bool, default False
         Whether the columns hold logits.
-    logprob : bool, default False
-        Whether the columns hold logarithms of probabilities.
     cells : ShiftCells, optional
         Cells of the predictions, for class frequencies. By default those of `class_priors`. Up to five classes, their
         cuts need all probabilities of the source in memory, in a separate pass.

@@ -292,10 +292,8 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the interval.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
+        prob, estimand
+            As for `table`.
         """
         record, label = as_estimand(estimand), self._worst(estimand)
         largest = self[label].draws(record)

@@ -201,14 +201,10 @@ def equal_effective_mass_edges(
 
     Parameters
     ----------
-    confidence : array-like of float, shape (n_rows,)
-        Confidences in [0, 1].
+    confidence, n_bins, closed
+        As for `equal_mass_edges`.
     weights : array-like of float, shape (n_rows,), or None
         Importance weights >= 0; rows of weight 0 are ignored. None stands for equal weights.
-    n_bins : int, default 15
-        Requested number of bins; ties may leave fewer.
-    closed : {"left", "right"}, default "left"
-        As for `equal_mass_edges`.
 
     Returns
     -------

@@ -213,19 +213,12 @@ class ClasswiseCounts(Sums):
 
         Parameters
         ----------
-        frame : data frame
-            A pandas, polars (eager or lazy), dask or pyspark data frame, a pyarrow Table or a duckdb relation. It is
-            not modified.
+        frame, weights, bins, binning
+            As for `BinnedCounts.from_frame`.
         label : str, default "label"
             Column of the class of each row. ``y_true=`` is accepted for it, and ``y_prob=`` for `probabilities`.
         probabilities : mapping of label to str, or sequence of str
             Column of the probability of each class. In a sequence, the names of the columns are the labels.
-        weights : str, optional
-            Column of importance weights >= 0.
-        bins : int, array-like or Bins, default 15
-            Number of equal-width bins, or edges.
-        binning : {"equal-width"}
-            Only equal-width bins, as for `BinnedCounts.from_frame`.
 
         Returns
         -------

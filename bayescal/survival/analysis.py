@@ -93,16 +93,8 @@ def evaluate(
     cluster : array-like, shape (n_rows,), or data frame of several columns, optional
         Cluster of each row, such as the patient of a stay or the hospital of a patient, if times of rows of one cluster
         may depend on each other; see `bayescal.evaluate`.
-    model : {"shrinkage", "dirichlet"}, default "shrinkage"
-        The posterior; see `bayescal.evaluate`.
-    draws : int, default 4000
-        Number of independent posterior draws, at least 2.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-    progress : bool, optional
-        Whether to show a progress bar for groups; see `bayescal.evaluate`.
-    **options
-        Options of the model; see `bayescal.evaluate`.
+    model, draws, rng, progress, **options
+        As for `bayescal.evaluate`.
 
     Returns
     -------

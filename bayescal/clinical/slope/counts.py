@@ -199,16 +199,12 @@ class LogitCounts(Sums):
 
         Parameters
         ----------
-        frame : data frame
-            A pandas, polars (eager or lazy), dask or pyspark data frame, a pyarrow Table or a duckdb relation.
+        frame, weights, by
+            As for `BinnedCounts.from_frame`.
         y_true : str, default "y_true"
             Column of outcomes: 0 and 1, or booleans.
         y_prob : str, default "y_prob"
             Column of probabilities of the event, in [0, 1].
-        weights : str, optional
-            Column of importance weights >= 0.
-        by : str or sequence of str, optional
-            Columns of group labels.
         step : float, default 0.05
             Width of the cells on the logit scale.
 
