@@ -25,9 +25,10 @@ def to_array(name: str, values: Any) -> Array:
     A container is a list, tuple, numpy array (not copied), pandas, polars or pyarrow column or frame, an xarray or
     PyTorch object: anything with ``__array__`` or a data-frame protocol.
     """
+    of_pandas = type(values).__module__.partition(".")[0] == "pandas"
     if isinstance(values, np.ndarray):
         array = _from_numpy(name, values)
-    elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__") or _is_pandas(values):
+    elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__") or of_pandas:
         array = _from_frame(name, values)
     else:
         array = _from_other(name, values)
@@ -156,10 +157,6 @@ def index_of(values: Any) -> Any:
     """Return the index of a Series or data frame of pandas or a pandas-like library; None for anything else."""
     pandas_like = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
     return values.index if pandas_like else None
-
-
-def _is_pandas(values: Any) -> bool:
-    return type(values).__module__.partition(".")[0] == "pandas"
 
 
 def _from_numpy(name: str, values: Array) -> Array:

@@ -216,7 +216,7 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[An
             "columns."
         )
         raise several_classifiers(message, "y_prob", names, in_frame=True)
-    return None if numbers is None or _is_range(numbers) else numbers
+    return None if numbers is None or [*numbers] == [*range(len(numbers))] else numbers
 
 
 def named_by_columns(names: Sequence[Any] | None) -> tuple[Any, ...]:
@@ -282,7 +282,3 @@ def _are_numbered(names: Sequence[str]) -> bool:
     if beginning[-1:].isdecimal():  # p10, p11, p12: these numbers are no positions
         return False
     return list(names) == [f"{beginning}{k}" for k in range(len(names))]
-
-
-def _is_range(numbers: Sequence[Any]) -> bool:
-    return list(numbers) == list(range(len(numbers)))

@@ -66,18 +66,13 @@ class ScoreCellsPosterior:
         return f"prior: {self.pseudo_rows:g} pseudo-row{'s' * (self.pseudo_rows != 1)}"
 
     @property
-    def _prior_parameters(self) -> Floats:
-        """Prior parameters of outcome and score cell of a model, shape (2, n_bins)."""
-        return self.pseudo_rows / 2 * np.stack([base_shares(self.counts.thresholds)] * 2)
-
-    @property
     def _rows(self) -> Floats:
         """Effective number of rows of each joint cell."""
         return self.counts.effective(by_outcome=self.given_outcome)
 
     def parameters(self, model: int) -> Floats:
         """Parameters of the Dirichlet of one model, by outcome and score cell; shape (2, n_bins)."""
-        return self._prior_parameters + self.counts.margin(model, self._rows)
+        return self.pseudo_rows / 2 * base_shares(self.counts.thresholds) + self.counts.margin(model, self._rows)
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
         """Draw independently the probability of each outcome and score cell, shape (n_draws, n_models, 2, n_bins).

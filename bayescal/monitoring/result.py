@@ -292,7 +292,8 @@ class Evidence(_presented.Presented):
         evidence, otherwise = self._claim()
         if first is None:
             largest = "" if now == most else f" (largest so far: {most})"
-            return f"No alarm after {_windows(len(self))}: {evidence} is {now}{largest}; an alarm is raised at {limit}."
+            windows = f"{len(self)} window{'s' * (len(self) > 1)}"
+            return f"No alarm after {windows}: {evidence} is {now}{largest}; an alarm is raised at {limit}."
         then = in_e_words(self.log_values[first])
         later = f"; it is {now} now" if first < len(self) - 1 else ""
         return (
@@ -361,10 +362,6 @@ def in_e_words(log_value: float) -> str:
     exponent, rest = divmod(log_value / np.log(10), 1)
     mantissa = f"{10**rest:.1f}"
     return f"{mantissa}e{int(exponent):+03d}" if mantissa != "10.0" else f"1.0e{int(exponent) + 1:+03d}"
-
-
-def _windows(number: int) -> str:
-    return f"{number} window{'s' * (number > 1)}"
 
 
 class Run(NamedTuple):

@@ -211,15 +211,12 @@ def _line(
     }
     known_properties("CalibrationDisplay.plot", style)
     style = normalize_kwargs(style, Line2D)
-    default["label"] = _label(evaluation, name, prob, _letters(ax, small))
+    letters = drawing.characters(ax, drawing.TINY if small else drawing.SMALL) - 6
+    default["label"] = _label(evaluation, name, prob, letters)
     default["color"] = _checks.color("color", style.pop("color", None), default["color"])
     line = Line2D(points.confidence, points.accuracy, **default | style)
     line.set_gid("observed")
     return line
-
-
-def _letters(ax: "Axes", small: bool) -> int:
-    return drawing.characters(ax, drawing.TINY if small else drawing.SMALL) - 6
 
 
 def _label(evaluation: Evaluation, name: str | None, prob: float, letters: int) -> str:
