@@ -46,11 +46,7 @@ def write_atomically(path: str | Path, text: str) -> Path:
 
 @contextlib.contextmanager
 def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield drafts to write to, which replace their targets if no exception is raised.
-
-    There is one new path per target, whose links are resolved, in the same folder and with the same suffix unless it is
-    very long. All drafts are removed on any exception, including Ctrl-C.
-    """
+    """Yield drafts to write to, which replace their targets if no exception is raised."""
     drafts = [t.with_name(_draft_name(t, secrets.token_hex(8))) for t in targets]
     try:
         yield drafts

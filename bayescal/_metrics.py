@@ -48,10 +48,7 @@ def require_options(prob: Any, options: Collection[str], parameters: Collection[
 
 
 def flat(tables: Iterable[Table]) -> dict[str, float]:
-    """Return the numbers of tables by name; text and missing numbers are left out.
-
-    Raises ValueError if two labels have the same name.
-    """
+    """Return the numbers of tables by name; text and missing numbers are left out."""
     numbers: dict[str, float] = {}
     labels_of: dict[str, tuple[Any, ...]] = {}
     for rows, keys, quantity in tables:

@@ -126,10 +126,7 @@ RESPONSES = "`bayescal.cumulative.subpopulation` takes real responses, and compa
 
 
 def ignored_hint(name: str, labels: Array, largest: float) -> str:
-    """Name the label of rows to be left out beside class numbers 0, ..., `largest`; empty if there is none.
-
-    Two labels, such as -1 and 1, or 0 and 255, are labels of outcomes: 0 and 1 must both occur beside -1 and 255.
-    """
+    """Name the label of rows to be left out beside class numbers 0, ..., `largest`; empty if there is none."""
     for label in IGNORED_LABELS:
         marked = labels == label
         rest = labels[~marked]

@@ -19,10 +19,7 @@ def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, Any]:
-    """Return the keywords of a function of the library; its defaults stand for options that were not given.
-
-    The seed becomes the keyword ``rng``. Raise ValueError if the text of an option cannot be parsed.
-    """
+    """Return the keywords of a function of the library; its defaults stand for options that were not given."""
     values = given_in(*records)
     if "seed" in values:
         values["rng"] = values.pop("seed")

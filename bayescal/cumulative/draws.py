@@ -127,11 +127,7 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
 def confidence_distributions(
     steps: Steps, counts: MergedCounts, bins: BinDraws, curve: Floats, rng: np.random.Generator
 ) -> tuple[ConfidenceDistribution, ConfidenceDistribution]:
-    """Compute the confidence distributions of both statistics, along the mean of the curves that are not 0.
-
-    Draws of the bins under the segments model and their curves, shape (n_draws, n_bins + 1), give the variance of the
-    noise and the shape; both statistics use the same paths of noise.
-    """
+    """Compute the confidence distributions of both statistics, along the mean of the curves that are not 0."""
     off = kuiper(curve) > ROUNDING
     mean = curve[off].mean(axis=0) if off.any() else _from_0(counts.curve)
     accuracy = np.clip(bins.accuracy.mean(axis=0), LEAST_ACCURACY, 1 - LEAST_ACCURACY)

@@ -20,11 +20,7 @@ SKIPS_INTEGERS = 2**53
 
 
 def to_array(name: str, values: Any) -> Array:
-    """Convert a container to numbers, booleans or strings by position; refuse missing entries and other types.
-
-    A container is a list, tuple, numpy array (not copied), pandas, polars or pyarrow column or frame, an xarray or
-    PyTorch object: anything with ``__array__`` or a data-frame protocol.
-    """
+    """Convert a container to numbers, booleans or strings by position; refuse missing entries and other types."""
     of_pandas = type(values).__module__.partition(".")[0] == "pandas"
     if isinstance(values, np.ndarray):
         array = _from_numpy(name, values)

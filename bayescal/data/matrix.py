@@ -227,11 +227,7 @@ def named_by_columns(names: Sequence[Any] | None) -> tuple[Any, ...]:
 
 
 def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | None, name: str = "y_prob") -> None:
-    """Refuse `classes` that share names with the columns but assign them differently; `names` is None for an array.
-
-    Columns without a class among their names, such as ``prob_a`` beside the class ``a``, do not contradict `classes`,
-    nor does the default numbering 0, 1, ..., K - 1 of columns, unless `classes` has the same numbers in another order.
-    """
+    """Refuse `classes` that share names with the columns but assign them differently; `names` is None for an array."""
     _checks.in_order("classes", classes)
     if names is None or classes is None:
         return

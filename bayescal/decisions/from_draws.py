@@ -16,10 +16,7 @@ def odds(thresholds: Floats) -> Floats:
 
 
 def gain_of_treating(thresholds: Floats, prevalence: float | None = None) -> Floats:
-    """Net benefit per treated row of outcome 0 and of outcome 1, shape (2, n_thresholds).
-
-    With a `prevalence`, of rows whose probabilities are given the outcome.
-    """
+    """Net benefit per treated row of outcome 0 and of outcome 1, shape (2, n_thresholds)."""
     gain = np.stack([-odds(thresholds), np.ones_like(thresholds)])
     return gain if prevalence is None else gain * np.array([[1 - prevalence], [prevalence]])
 

@@ -75,10 +75,7 @@ class ScoreCellsPosterior:
         return self.pseudo_rows / 2 * base_shares(self.counts.thresholds) + self.counts.margin(model, self._rows)
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
-        """Draw independently the probability of each outcome and score cell, shape (n_draws, n_models, 2, n_bins).
-
-        Draws are joint over models. They sum to 1 for each model, or for each model and outcome.
-        """
+        """Draw the probabilities of outcome and score cell jointly over models, (n_draws, n_models, 2, n_bins)."""
         rng, clusters = _checks.generator(rng), self.counts.clusters
         one = len(self.counts.models) == 1
         if one and clusters is None:

@@ -49,10 +49,7 @@ def isotonic_fit(confidence: Array, outcome: Array, weight: Floats | None) -> Is
 
 
 def murphy_parts(counts: BinnedCounts) -> dict[str, float]:
-    """Compute the Brier score of counts with rows and its parts by bins: the fields of `MurphyDecomposition`.
-
-    The score is computed from sums over all rows, not from the parts.
-    """
+    """Compute the Brier score of counts with rows and its parts by bins: the fields of `MurphyDecomposition`."""
     keep = counts.occupied
     share, accuracy = counts.share[keep], counts.accuracy[keep]
     base = float(counts.weight[1].sum() / counts.weight.sum())

@@ -27,12 +27,7 @@ CURVE = 201
 
 @dataclass(frozen=True, eq=False)
 class ComparisonShapes:
-    """Content of a comparison plot.
-
-    Differences are those in the table of the comparison: of two classifiers the first given minus the second; of more,
-    the best minus each of the others, whose names the rows have. Absolute values are compared if the value nearest zero
-    is the best.
-    """
+    """Content of a comparison plot."""
 
     classifiers: forests.Forest  # the best (smallest expected rank) first
     ranks: Floats  # probability that a classifier (row, in that order) has a rank (column)

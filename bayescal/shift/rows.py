@@ -212,11 +212,7 @@ def target_matrix(
     *,
     whole: bool = True,
 ) -> tuple[Floats, Reading]:
-    """Validate the probabilities of all classes in the target, shape (n_target, n_classes); say how they were read.
-
-    `names` are the names of the columns of the source; a target whose columns have other names is refused. `whole`:
-    these are all rows; see `unit_rows`.
-    """
+    """Validate the probabilities of all classes in the target, shape (n_target, n_classes); say how they were read."""
     target_names = column_names(values)
     if names is not None and target_names is not None and list(names) != list(target_names):
         raise ValueError(

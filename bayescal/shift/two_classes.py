@@ -60,11 +60,7 @@ LARGEST, TINY = 0.5, 1e-300
 
 
 def sweeps_for(labelled: Ints, expected: Floats, worth: float) -> int:
-    """Return the number of sweeps.
-
-    `labelled` and `expected` are the labelled rows of each class and its expected rows in the target, shape (2,);
-    `worth` is that of class 1, `ClassPriorPosterior.worth`.
-    """
+    """Return the number of sweeps."""
     labelled, worth = np.maximum(labelled, 1), max(worth, TINY)
     wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST_SWEEPS, MOST_SWEEPS)
     ratio = max(expected.sum() / labelled.sum(), (expected / labelled).max() / 2)

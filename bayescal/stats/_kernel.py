@@ -187,10 +187,7 @@ class _Search:
         return index, deviation
 
     def named(self, total: Floats, weighted: bool, infinite: Ints | None = None) -> CellSums:
-        """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53.
-
-        `infinite` are the numbers of rows with infinite log loss, by outcome; None if log losses were not counted.
-        """
+        """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53."""
         rows, deviation, deviation_sq, loss_sq, logs, logs_sq, weight, weight_sq = np.moveaxis(
             total.reshape(2, -1, FIELDS), -1, 0
         ).copy()
@@ -206,10 +203,7 @@ class _Search:
 
 
 def _in_cells(infinite: Ints, size: int) -> Ints:
-    """Return the numbers of rows with infinite log loss by outcome and bin.
-
-    Confidence 1 with outcome 0 is in the last bin, confidence 0 with outcome 1 in the first.
-    """
+    """Return the numbers of rows with infinite log loss by outcome and bin."""
     cells = np.zeros((2, size), np.int64)
     cells[0, -1], cells[1, 0] = infinite
     return cells

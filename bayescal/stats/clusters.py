@@ -77,10 +77,7 @@ class ClusterCells:
         return cls(key, joined, *by_bin)
 
     def matrices(self) -> tuple[int, Any, Any, tuple[Floats, Floats, Floats]]:
-        """Return the number of clusters, sparse matrices of weight and residual, and sums of each cluster.
-
-        The matrices have shape (n_clusters, n_bins); the sums of clusters are weight, squared error and log loss.
-        """
+        """Return the number of clusters, sparse matrices of weight and residual, and sums of each cluster."""
         from scipy.sparse import csr_array
 
         kept = self.sums[0] > 0

@@ -72,11 +72,7 @@ class HorizonRows:
         return inverse
 
     def influences(self, values: Floats) -> Floats:
-        """Return how much one more unit of weight of each row would add to a total over rows with known outcome.
-
-        `values` has shape (n_rows,), as the result; those of rows with unknown outcome do not matter. See
-        `Exits.influences`; the result is 0 for rows of weight 0 that leave.
-        """
+        """Return how much one more unit of weight of each row would add to a total over rows with known outcome."""
         exits, at = self.exits, self.bin_of[self.stay]
         stay_values = values[self.stay]
         of_exits, of_censoring = exits.influences(

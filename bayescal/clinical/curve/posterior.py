@@ -395,10 +395,7 @@ class CurvePosterior:
         return {key: p for inside in self.families.values() for key, p in inside.items()}
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Draw all knots: event rates from the pool, masses from a Dirichlet distribution.
-
-        Mass and accuracy have shape (n_draws, n_knots), confidence (1, n_knots).
-        """
+        """Draw rates of all knots from the pool and Dirichlet masses, (n_draws, n_knots); confidences are fixed."""
         rng = _checks.generator(rng)
         counts, apart = self.counts, self.apart
         everything, others = self._exact

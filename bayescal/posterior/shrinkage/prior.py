@@ -214,10 +214,7 @@ def posterior_probabilities(
 
 
 def log_average(families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED) -> float:
-    """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models.
-
-    That of the pool is the average over its families, weighted by their shares.
-    """
+    """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models."""
     _, joint = _joint(families, evidence, pooled)
     weights = [sum(of.values()) for family, of in families.items() if family not in pooled]
     total = sum(weights) + (POOL_WEIGHT if any(family in pooled for family in families) else 0.0)

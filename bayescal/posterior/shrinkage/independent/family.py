@@ -22,10 +22,7 @@ CHUNK = 2000
 
 
 class _Gaps(NamedTuple):
-    """Posterior mass of each node; means of absolute and squared gaps given the node, shape (n_nodes, n_bins).
-
-    Given a node, the bins are independent.
-    """
+    """Posterior mass of each node; means of absolute and squared gaps given the node, shape (n_nodes, n_bins)."""
 
     share: Floats
     first: Floats
