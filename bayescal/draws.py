@@ -27,9 +27,6 @@ def fingerprint(*contents: Any) -> int:
     """Return a number that differs between contents, to identify the evaluation that draws belong to.
 
     Arrays count by type, shape and values; anything else counts by its representation.
-
-    >>> fingerprint(np.arange(3), "seed 1") == fingerprint(np.arange(3), "seed 2")
-    False
     """
     digest = blake2b(digest_size=8)
     for each in contents:

@@ -172,14 +172,7 @@ def padded(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
 
 
 def beside(blocks: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """Join the tables of several models: one column per model, of means with intervals; observed values below.
-
-    >>> joined = beside([[["AUC", "0.8", "0.7", "0.9", "0.81", "1"]], [["AUC", "0.6", "0.5", "0.7", "0.62", "1"]]])
-    >>> for row in joined:
-    ...     print(row)
-    ['AUC', '0.8 (0.7, 0.9)', '0.6 (0.5, 0.7)', '1']
-    ['  observed', '0.81', '0.62', '']
-    """
+    """Join the tables of several models: one column per model, of means with intervals; observed values below."""
     rows = []
     for lines in zip(*blocks, strict=True):
         values = [f"{mean} ({low}, {high})" if low else mean for _, mean, low, high, *_ in lines]

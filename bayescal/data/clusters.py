@@ -46,12 +46,7 @@ class Clusters:
 
 
 class ClusterCodes:
-    """Codes of cluster labels that come in blocks: equal labels have equal codes in all blocks.
-
-    >>> codes = ClusterCodes()
-    >>> codes.of(np.array(["a", "b"], object)), codes.of(np.array(["b", "c"], object)), len(codes)
-    (array([0, 1]), array([1, 2]), 3)
-    """
+    """Codes of cluster labels that come in blocks: equal labels have equal codes in all blocks."""
 
     def __init__(self) -> None:
         self._codes: defaultdict[Any, int] = defaultdict(count().__next__)

@@ -274,11 +274,7 @@ def _in_calendar(array: Array) -> Bools:
 
 
 def in_code(moment: Start) -> str:
-    """Return a time as Python code that methods of a monitor accept.
-
-    >>> in_code(7), in_code(datetime(2026, 3, 1)), in_code(datetime(2026, 3, 1, 6, tzinfo=UTC))
-    ('7', "'2026-03-01'", "'2026-03-01T06:00+00:00'")
-    """
+    """Return a time as Python code that methods of a monitor accept."""
     if not isinstance(moment, datetime):
         return repr(moment)
     if moment.tzinfo is None and moment == datetime(moment.year, moment.month, moment.day):

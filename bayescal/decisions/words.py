@@ -206,12 +206,6 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
     """Return one remark for each outcome with few rows, and for thresholds at which a model has few rows.
 
     These are few rows on a side, or few treated rows of an outcome that decide.
-
-    >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
-    >>> for remark in remarks_of(counts):
-    ...     print(remark[:75])
-    Too few rows reach the threshold at 0.9 (model): fewer than 5, or fewer tha
-    Too few rows lie below the threshold at 0.1 (model): fewer than 5, or fewer
     """
     few: dict[str, list[str]] = {"reach": [], "below": []}
     for name, sides in few_rows(counts, prevalence).items():

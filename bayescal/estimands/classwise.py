@@ -43,9 +43,6 @@ def root_mean_square(by_class: Draws) -> Draws:
     It is at least the mean over classes. Of l_2 errors, it is the marginal calibration error of Kumar, Liang and Ma
     (2019), "Verified uncertainty calibration", Advances in Neural Information Processing Systems 32, section 2, with
     equal weights of the classes.
-
-    >>> root_mean_square(Draws(np.array([[0.1, 0.7], [0.2, 0.2]]))).values
-    array([0.5, 0.2])
     """
     return Draws(
         np.sqrt(np.einsum("sk,sk->s", by_class.values, by_class.values) / by_class.values.shape[1]), "rms_error"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.clinical.words import direction, observed_below, of_events, of_rows
+from bayescal.clinical.words import beside, direction, observed_below, of_events, of_rows
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,15 @@ def test_example_of_observed_below():
         ["AUC", "0.8", "0.7", "0.9", "1"],
         ["  observed", "0.81", "", "", ""],
         ["ECE", "0.1", "0.0", "0.2", "0"],
+    ]
+
+
+def test_tables_of_two_models_side_by_side():
+    one, other = (
+        [["AUC", "0.8", "0.7", "0.9", "0.81", "1"]],
+        [["AUC", "0.6", "0.5", "0.7", "0.62", "1"]],
+    )
+    assert beside([one, other]) == [
+        ["AUC", "0.8 (0.7, 0.9)", "0.6 (0.5, 0.7)", "1"],
+        ["  observed", "0.81", "0.62", ""],
     ]

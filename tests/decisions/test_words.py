@@ -5,7 +5,7 @@ import pytest
 
 import bayescal as bc
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.words import few_rows, few_treated, of_draws, ranges, shown, thresholds_and_rows
+from bayescal.decisions.words import few_rows, few_treated, of_draws, ranges, remarks_of, shown, thresholds_and_rows
 
 T = np.array([0.1, 0.2, 0.5])
 
@@ -199,3 +199,9 @@ def test_example_of_thresholds_and_rows():
         thresholds_and_rows(ThresholdCounts.from_arrays([0, 1], [0.2, 0.7], [0.1, 0.5]))
         == "2 thresholds from 0.1 to 0.5, N = 2"
     )
+
+
+def test_remarks_name_thresholds_with_few_rows():
+    few, below = remarks_of(ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9]))
+    assert few.startswith("Too few rows reach the threshold at 0.9 (model): fewer than 5, or fewer tha")
+    assert below.startswith("Too few rows lie below the threshold at 0.1 (model): fewer than 5, or fewer")
