@@ -113,11 +113,7 @@ def tree_of_arrays(
     coords: Mapping[str, Sequence[Any]],
     attrs: Mapping[str, Any],
 ) -> "xr.DataTree":
-    """Build an ArviZ DataTree, with groups posterior and observed_data, of arrays along any dimensions.
-
-    Arrays come with the names of their axes; draws lie on axis 0, which has no name. `coords` are labels along
-    dimensions.
-    """
+    """Build an ArviZ DataTree, with groups posterior and observed_data, of arrays along any dimensions."""
     _packages.require("arviz")
     import arviz as az
 

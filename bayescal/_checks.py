@@ -13,12 +13,10 @@ from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages, _rules
+from bayescal._arrays import Array
 from bayescal._invalid import DOES_NOT, SHOWN, InvalidRows, Rounding, RoundingWarning, first_of, invalid, quoted
-
-Array = NDArray[Any]
 
 #: Files that a warning skips so that it points to the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
 PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
@@ -212,11 +210,7 @@ def of_percent(value: Any) -> str:
 
 
 def of_percentages(value: Any) -> str:
-    """Return a hint for values of a column such as "4%", otherwise an empty string.
-
-    >>> of_percentages("85%"), of_percentages("85")
-    ("Percentages? Write 0.85 in place of '85%'.", '')
-    """
+    """Return a hint for values of a column such as "4%", otherwise an empty string."""
     hint = of_percent(value)
     return f"Percentages?{hint[:-1]} in place of {quoted(value)}." if hint else ""
 

@@ -58,11 +58,7 @@ def _labels(labels: list[Any], name: str) -> "pd.Index[Any]":
 
 
 def latex_text(text: str) -> str:
-    r"""Escape text without line breaks for LaTeX, so that it is printed as it is.
-
-    >>> print(latex_text("50 % of a_b"))
-    50 \% of a\_b
-    """
+    """Escape text without line breaks for LaTeX, so that it is printed as it is."""
     return _RUNS.sub(_apart, _SPECIAL.sub(lambda match: ESCAPED[match[0]], text))
 
 
@@ -84,19 +80,6 @@ def latex_table(
     `caption` is text, not LaTeX; its line breaks become spaces, since LaTeX allows no paragraph there. `label` is for
     ``\ref``, `remarks` become comments, and `key` stands below the table. ValueError or TypeError if there are no
     columns, `caption` is not text, or `label` has characters with a meaning in LaTeX.
-
-    >>> print(latex_table(["", "n"], [["a_b", "-1"]], caption="Groups."), end="")
-    \begin{table}
-      \centering
-      \caption{Groups.}
-      \begin{tabular}{lr}
-        \toprule
-         & n \\
-        \midrule
-        a\_b & $-1$ \\
-        \bottomrule
-      \end{tabular}
-    \end{table}
     """
     if not header:
         raise ValueError("this result has no table, only a sentence; see `print(result)`.")

@@ -46,11 +46,7 @@ def write_atomically(path: str | Path, text: str) -> Path:
 
 @contextlib.contextmanager
 def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield drafts to write to, which replace their targets if no exception is raised.
-
-    There is one new path per target, whose links are resolved, in the same folder and with the same suffix unless it is
-    very long. All drafts are removed on any exception, including Ctrl-C.
-    """
+    """Yield drafts to write to, which replace their targets if no exception is raised."""
     drafts = [t.with_name(_draft_name(t, secrets.token_hex(8))) for t in targets]
     try:
         yield drafts
@@ -103,17 +99,7 @@ def _remove_abandoned(target: Path, beside: Path) -> None:
 
 
 def document_text(document: Mapping[str, Any]) -> str:
-    """Format a document as readable JSON: one line per key or row of numbers; floats are exact when read back.
-
-    >>> print(document_text({"name": "a", "sums": [[1, 0.1], [2, 0.3]]}), end="")
-    {
-      "name": "a",
-      "sums": [
-        [1, 0.1],
-        [2, 0.3]
-      ]
-    }
-    """
+    """Format a document as readable JSON: one line per key or row of numbers; floats are exact when read back."""
     return _indented(document, "") + "\n"
 
 
@@ -122,15 +108,6 @@ def json_text(document: Mapping[str, Any]) -> str:
 
     NaN and infinities become null, times become text in ISO 8601, other objects their ``str``. A lone surrogate, as in
     a file name that is not UTF-8, is written as ``\udcff``.
-
-    >>> print(json_text({"label": (1, "a"), "mean": float("nan")}), end="")
-    {
-      "label": [
-        1,
-        "a"
-      ],
-      "mean": null
-    }
     """
     text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace").decode() + "\n"
@@ -172,11 +149,7 @@ def _indented(value: Any, margin: str) -> str:
 
 
 def read_document(path: str | Path, schema: str) -> dict[str, Any]:
-    """Read a JSON document and check its schema: a name, a slash and a version.
-
-    Raise OSError or ValueError if the file does not exist, is a folder, is not JSON, is truncated, or has another
-    schema.
-    """
+    """Read a JSON document and check its schema: a name, a slash and a version."""
     path = existing_file(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from bayescal._arrays import Array
 
 #: Maximum number of characters of a value or name that a message shows.
 SHOWN = 100
@@ -18,14 +17,7 @@ DOES_NOT, IS_NOT = ("does not", "do not"), ("is not", "are not")
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Values of one argument that break one rule.
-
-    >>> finding = Finding(argument="p", rule="must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
-    >>> str(finding)
-    '`p` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7.'
-    >>> finding.sentence(called="column 'p'", place="in line 6")
-    "column 'p' must lie in [0, 1]; 2 of 9 values do not, first in line 6: 7."
-    """
+    """Values of one argument that break one rule."""
 
     argument: str  # of the library, or the column of a file
     rule: str  # as in "must lie in [0, 1]"
@@ -51,11 +43,7 @@ class Finding:
     def sentence(
         self, called: str | None = None, place: str | None = None, in_words: Callable[[str], str] = str
     ) -> str:
-        """Write the message: one sentence, and the hint.
-
-        `called` names the argument and `place` the position of the first value; `in_words` rewrites text that names
-        other arguments between backticks.
-        """
+        """Write the message: one sentence, and the hint."""
         called = self.called or f"`{self.argument}`" if called is None else called
         return (self.context + self._sentence(called, self._first(place), in_words)).rstrip()
 
@@ -211,13 +199,7 @@ def errors_of(subject: str) -> Iterator[None]:
 
 
 def quoted(value: Any) -> str:
-    """Return the `repr` of a value, truncated if it is long.
-
-    >>> quoted("a name")
-    "'a name'"
-    >>> quoted("ab" * 500_000)[-30:]
-    "babab'… (1,000,000 characters)"
-    """
+    """Return the `repr` of a value, truncated if it is long."""
     if isinstance(value, str | bytes) and len(value) > SHOWN:
         return f"{value[:SHOWN]!r}… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})"
     written = repr(value)

@@ -15,10 +15,7 @@ PLUGINS = tuple(sorted(file.stem for file in Path(__file__).parent.glob("plugins
 
 
 def public_names(module: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a module whose names its stub lists.
-
-    The stub has the name of `file`, and the suffix ``.pyi``.
-    """
+    """Return `__getattr__`, `__dir__` and `__all__` of a module, whose names the stub of `file` lists."""
     attribute, directory, listed = lazy_loader.attach_stub(module, file)
 
     def find(name: str) -> object:
@@ -85,10 +82,7 @@ def written(name: str) -> str:
 
 
 def place_of(function: Callable[..., object]) -> tuple[str, str]:
-    """Return the public module of a function and its name there; an empty module for the package and for others.
-
-    Only modules that are imported are searched, to one of which a function that was called belongs.
-    """
+    """Return the public module of a function and its name there; an empty module for the package and for others."""
     import inspect
 
     name = function.__name__

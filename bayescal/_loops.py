@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
-
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 
 #: Seconds that compiled loops need before they run: to load machine code from the disk, to import numba, to compile.
 LOAD, IMPORT, COMPILE = 0.25, 0.75, 1.75
@@ -23,7 +21,7 @@ CHOICES = ("auto", "always", "never")
 _spent: dict[tuple[object, ...], float] = {}
 
 
-def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) -> ModuleType | None:
+def compiled(name: str, columns: Sequence[Array | None], seconds: float) -> ModuleType | None:
     """Return the compiled loops if they are worth loading for this call, otherwise None; results are the same.
 
     `columns` are the arguments of the loop, the first with one entry per row; each combination of their types is
@@ -48,11 +46,7 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
 
 
 def compiles(possible: bool, pays: bool) -> bool:
-    """Return whether other loops than those over rows are compiled.
-
-    That is `possible` if BAYESCAL_COMPILE is "always", `pays` if it is "auto", and False if it is "never" or numba
-    cannot be imported.
-    """
+    """Return whether other loops than those over rows are compiled."""
     choice = _choice()
     wanted = {"auto": pays, "always": possible, "never": False}[choice]
     return wanted and _load() is not None and not _switched_off()
@@ -71,10 +65,7 @@ def _seconds_before_it_runs() -> float:
 
 @cache
 def _in_cache() -> bool:
-    """Whether the cache holds machine code of any loop: in the folder NUMBA_CACHE_DIR, or beside the source.
-
-    The code may belong to other types or to an older version of the source; the loop is then compiled too early.
-    """
+    """Whether the cache holds machine code of any loop: in the folder NUMBA_CACHE_DIR, or beside the source."""
     package = Path(__file__).parent
     folder, pattern = (
         os.environ.get("NUMBA_CACHE_DIR"),
@@ -109,17 +100,13 @@ def _load() -> ModuleType | None:
     return _compiled
 
 
-def _known_to_numba(column: NDArray[Any]) -> bool:
+def _known_to_numba(column: Array) -> bool:
     half_or_long = column.dtype.kind == "f" and column.dtype.itemsize not in (4, 8)
     return column.dtype.isnative and column.dtype.kind in "biuf" and not half_or_long
 
 
 def in_threads[T](work: Callable[[int], T], parts: Iterable[int]) -> Iterator[T]:
-    """Apply a function to parts, in one thread or in the number of threads given by BAYESCAL_THREADS.
-
-    The function releases the global interpreter lock. Results are in the order of the parts and do not depend on the
-    number of threads.
-    """
+    """Apply a function to parts, in one thread or in the number of threads given by BAYESCAL_THREADS."""
     threads = os.environ.get("BAYESCAL_THREADS", "1")
     if not (threads.isdecimal() and int(threads) > 0):
         raise ValueError(f"the environment variable BAYESCAL_THREADS must be a whole number above 0, not {threads!r}.")

@@ -70,10 +70,7 @@ def _owners(where: str, thing: Any) -> set[str]:
 def _elsewhere(
     rows: Iterable[Meant], owners: Collection[str], where: str = "", result_class: type | None = None
 ) -> str:
-    """Return where a thing is otherwise; both places if a word has two meanings.
-
-    `where` is the function, and `result_class` the class of the result that messages call ``result``, if it is known.
-    """
+    """Return where a thing is otherwise; both places if a word has two meanings."""
     answers = []
     for each in rows:
         if places := _places(each, owners, where, result_class):
@@ -253,10 +250,7 @@ def _is_plot(name: str) -> bool:
 
 
 def no_attribute(result: Any, name: str) -> NoReturn:
-    """Raise an `AttributeError` that names the attribute that may be meant; the `__getattr__` of public classes.
-
-    A class may say more about its own attributes in a method ``_instead(name)``.
-    """
+    """Raise an `AttributeError` that names what may be meant; a class may say more in ``_instead(name)``."""
     kind = type(result)
     if hasattr(kind, name):  # a property that raised AttributeError itself
         object.__getattribute__(result, name)
@@ -373,11 +367,7 @@ def known_keywords(
     allowed: Callable[..., Any],
     others: Mapping[str, Callable[..., Any]] | None = None,
 ) -> None:
-    """Raise if a model does not take an option.
-
-    `where` is the model as a keyword, `options` are their names, `allowed` is the function that takes them; `others`
-    are the functions of other models, named as `where` is.
-    """
+    """Raise if a model does not take an option."""
     if not options:
         return
     known = _keywords_only(allowed)

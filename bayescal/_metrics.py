@@ -48,14 +48,7 @@ def require_options(prob: Any, options: Collection[str], parameters: Collection[
 
 
 def flat(tables: Iterable[Table]) -> dict[str, float]:
-    """Return the numbers of tables by name; text and missing numbers are left out.
-
-    Raises ValueError if two labels have the same name.
-
-    >>> rows = [{"group": "north", "n_rows": 5, "mean": 0.1, "low": 0.02, "plug_in": float("nan")}]
-    >>> flat([Table(rows, ["group"], "ece")])
-    {'north/n_rows': 5.0, 'north/ece': 0.1, 'north/ece_low': 0.02}
-    """
+    """Return the numbers of tables by name; text and missing numbers are left out."""
     numbers: dict[str, float] = {}
     labels_of: dict[str, tuple[Any, ...]] = {}
     for rows, keys, quantity in tables:
@@ -81,11 +74,7 @@ def flat(tables: Iterable[Table]) -> dict[str, float]:
 
 
 def nested(record: Mapping[str, Any]) -> list[Table]:
-    """Return the numbers of a record as tables: single numbers, and records of numbers at any depth.
-
-    >>> flat(nested({"horizon": 5.0, "tests": {"no_shift": {"p_value": 0.1}}, "rows": [1, 2]}))
-    {'horizon': 5.0, 'no_shift_p_value': 0.1}
-    """
+    """Return the numbers of a record as tables: single numbers, and records of numbers at any depth."""
     tables = [Table([{key: value for key, value in record.items() if isinstance(value, Real)}])]
     for key, value in record.items():
         if isinstance(value, Mapping):
@@ -95,11 +84,7 @@ def nested(record: Mapping[str, Any]) -> list[Table]:
 
 
 def _name(label: Any) -> str:
-    """Return a label as part of a name, with letters, digits and _ - . : only.
-
-    >>> _name("New York"), _name(0.5), _name(("a", 1)), _name(".."), _name("")
-    ('New_York', '0.5', 'a_1', '__', '_')
-    """
+    """Return a label as part of a name, with letters, digits and _ - . : only."""
     if isinstance(label, tuple):
         return "_".join(map(_name, label))
     text = label.isoformat() if isinstance(label, date) else str(label)

@@ -36,10 +36,7 @@ def json_of(result: "Presented", path: str | Path | None, **options: Any) -> str
 
 
 def _report(name: str) -> ModuleType:
-    """Import a module of `bayescal.report`, when a page or a document is made.
-
-    These modules import the results, so that the results can only name them.
-    """
+    """Import a module of `bayescal.report`, when a page or a document is made."""
     return import_module(f"bayescal.report.{name}")
 
 

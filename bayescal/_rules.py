@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Array
 from bayescal._invalid import DOES_NOT, InvalidRows, invalid
-
-Array = NDArray[Any]
 
 #: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
 OVERSHOOT = 1e-6
@@ -100,10 +98,7 @@ def both_logarithms(as_probabilities: str, as_log_odds: str = "`logits=True`") -
 
 
 def scale_hint(low: float, high: float, logits: str = LOGITS, logarithms: str = "") -> str:
-    """Suggest what numbers outside [0, 1] may be.
-
-    `logits` is the advice for log odds; `logarithms` that for values of which none is above 0, if it differs.
-    """
+    """Suggest what numbers outside [0, 1] may be."""
     if low < 0:
         return logarithms if high <= 0 and logarithms else logits
     if 1.5 < high <= 100:
@@ -131,10 +126,7 @@ RESPONSES = "`bayescal.cumulative.subpopulation` takes real responses, and compa
 
 
 def ignored_hint(name: str, labels: Array, largest: float) -> str:
-    """Name the label of rows to be left out beside class numbers 0, ..., `largest`; empty if there is none.
-
-    Two labels, such as -1 and 1, or 0 and 255, are labels of outcomes: 0 and 1 must both occur beside -1 and 255.
-    """
+    """Name the label of rows to be left out beside class numbers 0, ..., `largest`; empty if there is none."""
     for label in IGNORED_LABELS:
         marked = labels == label
         rest = labels[~marked]
@@ -158,10 +150,7 @@ def threshold_hint(name: str, limit: str = "0.5") -> str:
 
 
 def fractions_hint(name: str, labels: Array, *, swapped: bool = False, partner: str = "y_prob") -> str:
-    """Say what to do about labels that are no integers; `swapped`: the other column holds only 0 and 1.
-
-    Empty if all labels are integers.
-    """
+    """Say what to do about labels that are no integers, if any; `swapped`: the other column holds only 0 and 1."""
     if not (labels % 1 != 0).any():
         return ""
     inside = bool((labels >= 0).all() and (labels <= 1).all())

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Bools, Floats
 from bayescal._meant import public
 
 #: Functions of numpy behind the operators, and how names of results show them.
@@ -27,9 +27,6 @@ def fingerprint(*contents: Any) -> int:
     """Return a number that differs between contents, to identify the evaluation that draws belong to.
 
     Arrays count by type, shape and values; anything else counts by its representation.
-
-    >>> fingerprint(np.arange(3), "seed 1") == fingerprint(np.arange(3), "seed 2")
-    False
     """
     digest = blake2b(digest_size=8)
     for each in contents:
@@ -128,7 +125,7 @@ class Draws(NDArrayOperatorsMixin):
 
     __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.values, dtype=dtype, copy=copy)
 
     def __len__(self) -> int:
@@ -383,7 +380,7 @@ class BinDraws:
     mass: Floats
     accuracy: Floats
     confidence: Floats
-    occupied: NDArray[np.bool_]
+    occupied: Bools
     weight: Floats
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bayescal import _checks, _invalid, _rules
+from bayescal._checks import of_percentages
 from bayescal.data.reading import unit_rows
 
 
@@ -299,3 +300,7 @@ def test_fractions_are_numbers(value):
 )
 def test_a_percentage_as_text_is_written_as_a_number(value, hint):
     assert _checks.of_percent(value) == hint
+
+
+def test_example_of_percentages():
+    assert (of_percentages("85%"), of_percentages("85")) == ("Percentages? Write 0.85 in place of '85%'.", "")

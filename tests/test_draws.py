@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinDraws, Draws, evaluate
+from bayescal.draws import fingerprint
 
 
 @pytest.fixture
@@ -241,3 +242,8 @@ def test_arithmetic_with_finite_draws():
     assert np.asarray(draws / Fraction(1, 2)).tolist() == [1.0, 0.0, 4.0]
     assert np.asarray(0 / (draws + 1)).tolist() == [0.0, 0.0, 0.0]
     assert (draws < float("inf")) == 1
+
+
+def test_fingerprints_of_other_contents_differ():
+    assert fingerprint(np.arange(3), "seed 1") == fingerprint(np.arange(3), "seed 1")
+    assert fingerprint(np.arange(3), "seed 1") != fingerprint(np.arange(3), "seed 2")

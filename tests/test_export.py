@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal._export import latex_table, latex_text
 
 
 def rows(n=600):
@@ -52,3 +53,20 @@ def test_a_group_named_by_the_sign_of_a_missing_number():
     result = bc.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.4], by=["-", "-", "b", "b"], bins=2, rng=1)
     rows = [line.strip() for line in result.to_latex().splitlines()]
     assert [row.partition(" &")[0] for row in rows if row.endswith("\\\\")][-2:] == ["-", "b"]
+
+
+def test_a_table_in_latex():
+    assert latex_text("50 % of a_b") == r"50 \% of a\_b"
+    assert latex_table(["", "n"], [["a_b", "-1"]], caption="Groups.").splitlines() == [
+        r"\begin{table}",
+        r"  \centering",
+        r"  \caption{Groups.}",
+        r"  \begin{tabular}{lr}",
+        r"    \toprule",
+        r"     & n \\",
+        r"    \midrule",
+        r"    a\_b & $-1$ \\",
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]

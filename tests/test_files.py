@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinnedCounts, _files
-from bayescal._files import document_text, read_document, write_atomically
+from bayescal._files import document_text, json_text, read_document, write_atomically
 
 
 def test_twenty_processes_count_and_their_files_add_up(tmp_path):
@@ -260,3 +260,13 @@ def test_names_as_long_as_a_system_allows(tmp_path, name):
     assert path.read_text() == "newer"
     assert not own.exists()
     assert others.exists()
+
+
+def test_standard_json():
+    lines = ["{", '  "label": [', "    1,", '    "a"', "  ],", '  "mean": null', "}"]
+    assert json_text({"label": (1, "a"), "mean": float("nan")}).splitlines() == lines
+
+
+def test_a_document_has_a_line_for_each_key_and_row():
+    lines = ["{", '  "name": "a",', '  "sums": [', "    [1, 0.1],", "    [2, 0.3]", "  ]", "}"]
+    assert document_text({"name": "a", "sums": [[1, 0.1], [2, 0.3]]}).splitlines() == lines

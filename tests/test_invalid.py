@@ -8,7 +8,7 @@ import pytest
 
 import bayescal
 from bayescal import _checks
-from bayescal._invalid import InvalidRows
+from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal.data.files.predictions import read_predictions
 
 
@@ -74,3 +74,17 @@ def test_a_file_without_values_and_a_query_raise_invalid_rows(tmp_path):
         bayescal.BinnedCounts.from_frame(pa.table({"outcome": [0, 1], "p": [-1.0, 7.0]}), confidence="p")
     found = caught.value.finding
     assert (found.argument, found.first, found.span) == ("confidence", None, (-1.0, 7.0))
+
+
+def test_example_of_finding():
+    finding = Finding(argument="p", rule="must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
+    assert str(finding) == "`p` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7."
+    assert (
+        finding.sentence(called="column 'p'", place="in line 6")
+        == "column 'p' must lie in [0, 1]; 2 of 9 values do not, first in line 6: 7."
+    )
+
+
+def test_example_of_quoted():
+    assert quoted("a name") == "'a name'"
+    assert quoted("ab" * 500_000)[-30:] == "babab'… (1,000,000 characters)"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal._metrics import Table, flat
+from bayescal._metrics import Table, _name, flat, nested
 from bayescal._presented import Presented
 
 FILE = Path(__file__).with_name("every_function.py")
@@ -186,3 +186,25 @@ def test_every_result_has_all_numbers_of_its_table():
                   and isinstance(v, int | float)}  # fmt: skip
         assert missing <= labels, (name, missing - labels)
         assert result.to_dict() == json.loads(result.to_json()), name
+
+
+def test_example_of_flat():
+    rows = [{"group": "north", "n_rows": 5, "mean": 0.1, "low": 0.02, "plug_in": float("nan")}]
+    assert flat([Table(rows, ["group"], "ece")]) == {"north/n_rows": 5.0, "north/ece": 0.1, "north/ece_low": 0.02}
+
+
+def test_example_of_nested():
+    assert flat(nested({"horizon": 5.0, "tests": {"no_shift": {"p_value": 0.1}}, "rows": [1, 2]})) == {
+        "horizon": 5.0,
+        "no_shift_p_value": 0.1,
+    }
+
+
+def test_example_of_name():
+    assert (_name("New York"), _name(0.5), _name(("a", 1)), _name(".."), _name("")) == (
+        "New_York",
+        "0.5",
+        "a_1",
+        "__",
+        "_",
+    )

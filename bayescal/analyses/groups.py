@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Ints
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MOST_DRAWN, count_rows, evaluate_one
 from bayescal.data.clusters import Clusters
@@ -105,16 +105,13 @@ def evaluate_count_groups(counts: Mapping[Any, Counts], **arguments: Any) -> Gro
 def evaluate_row_groups(
     predictions: Predictions, by: Groups, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
 ) -> GroupedEvaluation:
-    """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it.
-
-    Groups without rows are evaluated if they are pooled.
-    """
+    """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
     overall = count_rows(predictions, edges, "equal-width", ranked=True, clusters=clusters)
     empty = BinnedCounts.empty(edges, target=overall.target)
     groups = by.split(predictions)
 
-    def counted(rows: NDArray[np.int64]) -> Counts:
+    def counted(rows: Ints) -> Counts:
         if not len(rows):
             return empty
         within = None if clusters is None else clusters.take(rows)

@@ -59,10 +59,7 @@ def refuse_column(option: str, name: str | None, of: str, used: Mapping[str | No
 
 
 def group_column(name: str, labels: Any, keywords: Mapping[str, Any]) -> "pd.Series[Any]":
-    """Return labels that were read as text as a column: integers if all are, in order, with the name of their column.
-
-    `keywords` has the numbers of draws and of bins, which limit the number of groups.
-    """
+    """Return labels that were read as text as a named column: integers if all are, in order."""
     import pandas as pd
 
     distinct = dict.fromkeys(labels.tolist())
@@ -87,11 +84,7 @@ def columns_of(options: ColumnOptions) -> ColumnNames:
 
 
 def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier, whose: str, column: str) -> str:
-    """Return which option names the probabilities: "prob", "prob_prefix" or "confidence".
-
-    ValueError, with the words `whose` and `column`, unless one of the three and the option that names the labels were
-    given.
-    """
+    """Return which option names the probabilities: "prob", "prob_prefix" or "confidence"."""
     values = options.given()
     one_scale(options.logits, options.logprob)
     if "correct" in values or "confidence" in values:
@@ -115,11 +108,7 @@ def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier,
 
 
 def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) -> dict[str, ModelColumns]:
-    """Return the columns of each classifier, at least two, by its name.
-
-    There is one file with the columns of all classifiers, or one file per classifier. Raise ValueError if an option is
-    missing or superfluous, or two classifiers have the same name.
-    """
+    """Return the columns of each classifier, at least two, by its name."""
     option = option_of_probabilities(options, "each classifier's probabilities are", "one column per classifier")
     texts, labels = getattr(options, option), options.correct or [str(options.label)]
     classifiers = named_columns(files, option.replace("_", "-"), texts, labels, options.key, logprob=options.logprob)

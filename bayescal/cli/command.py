@@ -10,7 +10,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -87,10 +87,7 @@ class Job:
     details: bool = False  # whether to print also notes and specifications
 
     def run(self) -> int:
-        """Check the outputs, compute, save and show, in this order: if printing fails, the files are already saved.
-
-        Returns the exit code.
-        """
+        """Check the outputs, compute, save and then show; return the exit code."""
         from bayescal.cli import outputs
 
         to_save = outputs.check(self.outputs, besides=self.inputs)
@@ -119,10 +116,10 @@ def command(function: Callable[..., Job]) -> Callable[..., None]:
     record. The command ends the program with the exit code of the job; invalid input gives one message on stderr and
     exit code 2.
 
-    >>> from typing import Annotated
+    >>> from bayescal.cli.options import option
     >>> @dataclass(frozen=True)
     ... class ModelOptions:
-    ...     draws: Annotated[int, typer.Option(help="Posterior draws.")] = 4000
+    ...     draws: int = option("Model", "NUMBER", "Posterior draws.", default=4000)
     >>> def report(file: Path, model: ModelOptions) -> Job: ...
     >>> list(inspect.signature(command(report)).parameters)
     ['file', 'draws']
@@ -146,7 +143,10 @@ def _expanded(function: Callable[..., Any]) -> list[inspect.Parameter]:
     for name, kind in _annotations(function).items():
         if options := _options(kind):
             hints = get_type_hints(kind, include_extras=True)
-            parameters += [_keyword(each.name, each.default, hints[each.name]) for each in options]
+            for each in options:
+                of_typer = each.metadata.get("typer")
+                kind_of_value = Annotated[hints[each.name], of_typer] if of_typer else hints[each.name]
+                parameters.append(_keyword(each.name, each.default, kind_of_value))
         else:
             parameters.append(_keyword(name, defaults[name], kind))
     return parameters

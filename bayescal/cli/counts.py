@@ -88,10 +88,7 @@ def holds_counts(path: Path) -> bool:
 
 
 def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
-    """Read a file of counts, and merge its bins if fewer are asked for.
-
-    Raise ValueError if the file is invalid, holds counts of two classifiers, or lacks an edge of `bins`.
-    """
+    """Read a file of counts, and merge its bins if fewer are asked for."""
     counts: Any = load_counts(path)
     kind = kind_of(counts)
     if kind.instead:
@@ -136,10 +133,7 @@ def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQu
 
 
 def load_files(files: Sequence[Path]) -> CountedFiles:
-    """Load counts from files that ``bayescal count`` or `save_counts` wrote.
-
-    Raise ValueError if a file is invalid, or was counted on other bins or for another target.
-    """
+    """Load counts from files that ``bayescal count`` or `save_counts` wrote."""
     _require_different(files)
     return _summed(files, [load_counts(file) for file in files])
 

@@ -89,10 +89,7 @@ class Required(Result):
 def require_of_report[Question: Options](
     gate: GateOptions, question: Question, evaluate: Callable[[Question], EvaluatedFile]
 ) -> Result:
-    """Evaluate, and state whether each group, class or file has a quantity on the better side of a limit.
-
-    The table of groups and classes shows the ECE, also if another quantity is required.
-    """
+    """Evaluate, and state whether each group, class or file has a quantity on the better side of a limit."""
     limits = {name: value for name, value in gate.given().items() if name.startswith("require")}
     assurance = _assurance(gate, limits, "--require-below or --require-above")
     if not limits:

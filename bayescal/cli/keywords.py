@@ -13,27 +13,13 @@ if TYPE_CHECKING:
 
 
 def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the defaults of the keywords of a function, so that options have the defaults that the library documents.
-
-    >>> from bayescal.evaluate import evaluate
-    >>> defaults_of(evaluate)["bins"]
-    15
-    """
+    """Return the defaults of the keywords of a function, so that options have those that the library documents."""
     parameters = inspect.signature(function).parameters.values()
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
 
 
 def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, Any]:
-    """Return the keywords of a function of the library; its defaults stand for options that were not given.
-
-    The seed becomes the keyword ``rng``. Raise ValueError if the text of an option cannot be parsed.
-
-    >>> from bayescal.cli.options import ModelOptions, QuestionOptions
-    >>> from bayescal.evaluate import evaluate
-    >>> keywords = keywords_of(evaluate, QuestionOptions(bins="0,0.5,1"), ModelOptions(seed=7))
-    >>> keywords["bins"], keywords["binning"], keywords["rng"]
-    ([0.0, 0.5, 1.0], 'equal-width', 7)
-    """
+    """Return the keywords of a function of the library; its defaults stand for options that were not given."""
     values = given_in(*records)
     if "seed" in values:
         values["rng"] = values.pop("seed")
@@ -46,10 +32,7 @@ def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings(counts: "Counts", keywords: Mapping[str, Any], bins: Any) -> dict[str, Any]:
-    """Return the target, bins, model, draws and seed of an evaluation, as JSON documents hold them.
-
-    They give the same result again; `keywords` and `bins` are those of the call.
-    """
+    """Return the target, bins, model, draws and seed of an evaluation, as JSON documents hold them."""
     return {
         "target": counts.target,
         "bins": bins,
@@ -62,11 +45,7 @@ def settings(counts: "Counts", keywords: Mapping[str, Any], bins: Any) -> dict[s
 
 
 def parse_bins(text: str) -> int | list[float]:
-    """Return a number of bins, or edges that are separated by commas.
-
-    >>> parse_bins("10"), parse_bins("0,0.5,1")
-    (10, [0.0, 0.5, 1.0])
-    """
+    """Return a number of bins, or edges that are separated by commas."""
     try:
         return [float(edge) for edge in text.split(",")] if "," in text else int(text)
     except ValueError:
@@ -74,11 +53,7 @@ def parse_bins(text: str) -> int | list[float]:
 
 
 def parse_classes(text: str | None) -> list[str] | None:
-    """Split labels at commas; a label that contains a comma or a line break must be in double quotes.
-
-    >>> parse_classes('"no, never",yes')
-    ['no, never', 'yes']
-    """
+    """Split labels at commas; a label that contains a comma or a line break must be in double quotes."""
     if text is None:
         return None
     try:
@@ -94,11 +69,7 @@ def parse_classes(text: str | None) -> list[str] | None:
 
 
 def parse_sub_models(text: str) -> list[str]:
-    """Split names of sub-models at commas.
-
-    >>> parse_sub_models("shared, noise")
-    ['shared', 'noise']
-    """
+    """Split names of sub-models at commas."""
     names = [name.strip() for name in text.split(",")]
     if not any(names):
         raise ValueError("`sub_models` must hold at least one name, as in 'independent'.")

@@ -13,20 +13,11 @@ from bayescal._files import file_names
 from bayescal._invalid import quoted
 from bayescal.analyses.compare import compare
 from bayescal.analyses.groups import checked_pooling
+from bayescal.cli import options as cli
 from bayescal.cli.columns import columns_of, group_column
 from bayescal.cli.comparison import ComparedDatasets, ComparedFiles, compare_files
 from bayescal.cli.evaluation import EvaluatedFile, chosen_estimands, evaluate_file
 from bayescal.cli.keywords import keywords_of, parse_classes, settings
-from bayescal.cli.options import (
-    ColumnOptions,
-    ColumnOptionsPerClassifier,
-    CompareQuestionOptions,
-    LogOptions,
-    ModelOptions,
-    Options,
-    given_in,
-    refuse,
-)
 from bayescal.cli.words import file_named, say, translated
 from bayescal.data.files.predictions import Rows
 from bayescal.estimands.registry import as_scalar
@@ -51,7 +42,9 @@ TABLES = {".csv", ".tsv", ".parquet", ".xlsx"}
 LEAVE_OUT = ("Pass `unmatched='drop'` to leave them out.", "Pass --abstain drop to leave them and missing answers out.")
 
 
-def report_files(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions, *records: Options) -> EvaluatedFile:
+def report_files(
+    files: Sequence[Path], columns: cli.ColumnOptions, logs: cli.LogOptions, *records: cli.Options
+) -> EvaluatedFile:
     """Evaluate one file, several files, or logs; `records` state groups, target, bins, model, draws and seed."""
     if logs.given():
         return _evaluate_logs(files, columns, logs, *records)
@@ -63,10 +56,10 @@ def report_files(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions
 
 def compare_any(
     files: Sequence[Path],
-    columns: ColumnOptionsPerClassifier,
-    question: CompareQuestionOptions,
-    model: ModelOptions,
-    logs: LogOptions,
+    columns: cli.ColumnOptionsPerClassifier,
+    question: cli.CompareQuestionOptions,
+    model: cli.ModelOptions,
+    logs: cli.LogOptions,
 ) -> ComparedFiles | ComparedDatasets:
     """Compare classifiers in files, or language models in logs."""
     if logs.given():
@@ -75,7 +68,7 @@ def compare_any(
     return compare_files(files, columns, question, model)
 
 
-def _refuse_logs(files: Sequence[Path], columns: Options) -> None:
+def _refuse_logs(files: Sequence[Path], columns: cli.Options) -> None:
     """Refuse folders and logs without a format, unless the columns of a log are named one by one."""
     for file in files:
         if file.is_dir():
@@ -100,17 +93,14 @@ def _format_of(file: Path) -> str:
     return "inspect" if re.match(rb'\s*\{\s*"version".{,200}"eval"\s*:\s*\{', head, re.DOTALL) else ""
 
 
-def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None) -> Answers:
-    """Read logs with the options of the command line; show remarks on them as notes.
-
-    `by` is the path of the subject.
-    """
+def read_answers(files: Any, columns: cli.Options, logs: cli.LogOptions, by: str | None) -> Answers:
+    """Read logs with the options of the command line, `by` being the subject; show remarks on them as notes."""
     name = logs.format or JSON_LINES
     if name not in FORMATS:
         raise ValueError(f"--format must be one of {', '.join(FORMATS)}, not {name!r}.{did_you_mean(name, FORMATS)}")
     read, score, taken = FORMATS[name]
     options = logs.given()
-    refuse({key: 0 for key in options if key not in (*taken, "format")}, f"with --format {name}")
+    cli.refuse({key: 0 for key in options if key not in (*taken, "format")}, f"with --format {name}")
     tables = [file for file in (files if isinstance(files, list) else [files]) if TABLES & set(file.suffixes)]
     if name == JSON_LINES and tables:
         words = ", ".join(f"--{key}" for key in options) + (" belongs" if len(options) == 1 else " belong")
@@ -131,7 +121,7 @@ def read_answers(files: Any, columns: Options, logs: LogOptions, by: str | None)
         arguments |= {"question": named.pop("key", None), "logprob": named.pop("logprob", False)}
         arguments["classes"] = parse_classes(named.pop("classes", None))
     arguments["cluster"] = named.pop("cluster", None)
-    refuse(named, f"with --format {name}")
+    cli.refuse(named, f"with --format {name}")
     arguments |= {key: _single(key, value) for key, value in ((score, grade), ("confidence", confidence)) if value}
     try:
         return read(files, subject=by, **arguments)
@@ -148,7 +138,9 @@ def _single(name: str, value: Any) -> str:
     return str(value)
 
 
-def _evaluate_logs(files: Sequence[Path], columns: ColumnOptions, logs: LogOptions, *records: Options) -> EvaluatedFile:
+def _evaluate_logs(
+    files: Sequence[Path], columns: cli.ColumnOptions, logs: cli.LogOptions, *records: cli.Options
+) -> EvaluatedFile:
     keywords = keywords_of(evaluate, *records)
     subject = keywords.pop("by")
     answers = read_answers(list(files), columns, logs, subject)
@@ -172,7 +164,7 @@ def _evaluate_logs(files: Sequence[Path], columns: ColumnOptions, logs: LogOptio
     return EvaluatedFile(evaluation, parameters, answers.remarks, estimands)
 
 
-def _evaluate_several(files: Sequence[Path], options: ColumnOptions, *records: Options) -> EvaluatedFile:
+def _evaluate_several(files: Sequence[Path], options: cli.ColumnOptions, *records: cli.Options) -> EvaluatedFile:
     """Evaluate the rows of several files; each file is a group, unless a column names them."""
     paths = [file.resolve() for file in files]
     if (
@@ -201,7 +193,7 @@ def _evaluate_several(files: Sequence[Path], options: ColumnOptions, *records: O
         evaluation: Any = evaluate(**keywords | rows | per_row | {"classes": parts[0].classes, "by": groups})
     except (ValueError, TypeError) as problem:
         raise ValueError(f"in the rows of {len(files)} files, one after the other: {translated(problem)}") from problem
-    parameters = {"files": [file.name for file in files], "rows": len(rows["y_true"]), **given_in(options)}
+    parameters = {"files": [file.name for file in files], "rows": len(rows["y_true"]), **cli.given_in(options)}
     parameters |= {"by": by or "file", **settings(evaluation.overall.counts, keywords, keywords["bins"])}
     return EvaluatedFile(evaluation, parameters)
 
@@ -212,10 +204,10 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 def _compare_logs(
     files: Sequence[Path],
-    columns: ColumnOptionsPerClassifier,
-    question: CompareQuestionOptions,
-    model: ModelOptions,
-    logs: LogOptions,
+    columns: cli.ColumnOptionsPerClassifier,
+    question: cli.CompareQuestionOptions,
+    model: cli.ModelOptions,
+    logs: cli.LogOptions,
 ) -> ComparedFiles | ComparedDatasets:
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
@@ -266,7 +258,9 @@ def _compare_logs(
     return result_type(comparison, estimand, dict(parameters), notes)
 
 
-def _of_models(files: Sequence[Path], columns: ColumnOptionsPerClassifier, logs: LogOptions) -> dict[str, Answers]:
+def _of_models(
+    files: Sequence[Path], columns: cli.ColumnOptionsPerClassifier, logs: cli.LogOptions
+) -> dict[str, Answers]:
     """Return the answers of each model in all files; empty if one model has several answers to a question."""
     try:
         answers = read_answers(list(files), columns, logs, None)
@@ -279,7 +273,7 @@ def _of_models(files: Sequence[Path], columns: ColumnOptionsPerClassifier, logs:
     return answers.by_model()
 
 
-def _name(model: str, file: str, named: Mapping[str, Answers], logs: LogOptions) -> str:
+def _name(model: str, file: str, named: Mapping[str, Answers], logs: cli.LogOptions) -> str:
     """Return the name of a model; that of its file if another has the same, or the log names none."""
     if logs.format in (None, JSON_LINES):
         return file

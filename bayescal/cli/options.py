@@ -4,7 +4,8 @@ Options of a topic are in its file ``options.py``, as in ``bayescal/clinical/opt
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,9 +44,19 @@ def refuse(options: Mapping[str, Any], rule: str) -> None:
         raise ValueError(f"{names} cannot be used {rule}.")
 
 
-def option(panel: str, metavar: str, help_text: str, *names: str, **rules: Any) -> Any:
+def of_typer(panel: str, metavar: str | None, help_text: str, *names: str, **rules: Any) -> Any:
     """Return an option with its panel of the help page and the word for its value."""
     return typer.Option(*names, metavar=metavar, rich_help_panel=panel, help=help_text, **rules)
+
+
+def option(panel: str, metavar: str, help_text: str, *, default: Any = None, **rules: Any) -> Any:
+    """Return the field of a record whose value is an option; `rules` are further arguments of `typer.Option`."""
+    return field(default=default, metadata={"typer": of_typer(panel, metavar, help_text, **rules)})
+
+
+def flag(panel: str, name: str, help_text: str) -> Any:
+    """Return the field of a record that is True if an option without a value is given."""
+    return field(default=False, metadata={"typer": of_typer(panel, None, help_text, name)})
 
 
 def number(text: str) -> float:
@@ -97,149 +108,108 @@ CompareFiles = Annotated[
 #: Value of an option that may name a classifier.
 NAMED_COLUMN = "COLUMN or NAME=COLUMN"
 _PER_CLASSIFIER = "Repeat the option for each classifier in a file."
-Label = Annotated[str | None, column("True labels: 0/1, true/false, or class numbers.")]
-Weights = Annotated[str | None, column("Importance weights, >= 0.")]
-Cluster = Annotated[
-    str | None,
-    column(
-        "Column that names the cluster of each row, such as the question that was answered: rows of one cluster may "
-        "depend on each other. To add counts, no cluster may have rows in two files."
-    ),
-]
-Classes = Annotated[
-    str | None,
-    column(
-        "Labels, if they are words. With --prob: the words for 0 and 1. With --prob-prefix: one word per column.",
-        "A,B,...",
-    ),
-]
-Logits = Annotated[
-    bool, typer.Option("--logits", rich_help_panel=COLUMNS, help="The columns hold logits in place of probabilities.")
-]
-
-Logprob = Annotated[
-    bool, typer.Option("--logprob", rich_help_panel=COLUMNS, help="The columns hold logarithms of the probabilities.")
-]
+LABEL = partial(column, "True labels: 0/1, true/false, or class numbers.")
+WEIGHTS = partial(column, "Importance weights, >= 0.")
+CLUSTER = partial(
+    column,
+    "Column that names the cluster of each row, such as the question that was answered: rows of one cluster may "
+    "depend on each other. To add counts, no cluster may have rows in two files.",
+)
+CLASSES = partial(
+    column,
+    "Labels, if they are words. With --prob: the words for 0 and 1. With --prob-prefix: one word per column.",
+    "A,B,...",
+)
+LOGITS = partial(flag, COLUMNS, "--logits", "The columns hold logits in place of probabilities.")
+LOGPROB = partial(flag, COLUMNS, "--logprob", "The columns hold logarithms of the probabilities.")
 
 
 @dataclass(frozen=True)
 class ColumnOptions(Options):
     """Columns of a file with the predictions of one classifier."""
 
-    label: Label = None
-    prob: Annotated[str | None, column("Predicted probability that the label is 1.")] = None
-    prob_prefix: Annotated[
-        str | None,
-        column("Prefix of the columns of class probabilities; the rest of each column name is the class.", "PREFIX"),
-    ] = None
-    correct: Annotated[
-        str | None, column("Whether the prediction was right; with --confidence, in place of --label.")
-    ] = None
-    confidence: Annotated[str | None, column("Confidence in the prediction; with --correct.")] = None
-    weights: Weights = None
-    cluster: Cluster = None
-    classes: Classes = None
-    logits: Logits = False
-    logprob: Logprob = False
+    label: str | None = LABEL()
+    prob: str | None = column("Predicted probability that the label is 1.")
+    prob_prefix: str | None = column(
+        "Prefix of the columns of class probabilities; the rest of each column name is the class.", "PREFIX"
+    )
+    correct: str | None = column("Whether the prediction was right; with --confidence, in place of --label.")
+    confidence: str | None = column("Confidence in the prediction; with --correct.")
+    weights: str | None = WEIGHTS()
+    cluster: str | None = CLUSTER()
+    classes: str | None = CLASSES()
+    logits: bool = LOGITS()
+    logprob: bool = LOGPROB()
 
 
 @dataclass(frozen=True)
 class ColumnOptionsPerClassifier(Options):
     """Columns of one file, or of several, with the predictions of several classifiers."""
 
-    label: Label = None
-    prob: Annotated[
-        list[str] | None, column(f"Predicted probability that the label is 1. {_PER_CLASSIFIER}", NAMED_COLUMN)
-    ] = None
-    prob_prefix: Annotated[
-        list[str] | None,
-        column(f"Prefix of the columns of class probabilities. {_PER_CLASSIFIER}", "PREFIX or NAME=PREFIX"),
-    ] = None
-    correct: Annotated[
-        list[str] | None,
-        column(
-            "Whether the prediction was right; with --confidence, in place of --label. Once, or once per classifier."
-        ),
-    ] = None
-    confidence: Annotated[
-        list[str] | None, column(f"Confidence in the prediction; with --correct. {_PER_CLASSIFIER}", NAMED_COLUMN)
-    ] = None
-    key: Annotated[
-        str | None,
-        column("With several files: column that identifies a row. Each key must occur exactly once in each file."),
-    ] = None
-    weights: Weights = None
-    cluster: Cluster = None
-    classes: Classes = None
-    logits: Logits = False
-    logprob: Logprob = False
+    label: str | None = LABEL()
+    prob: list[str] | None = column(f"Predicted probability that the label is 1. {_PER_CLASSIFIER}", NAMED_COLUMN)
+    prob_prefix: list[str] | None = column(
+        f"Prefix of the columns of class probabilities. {_PER_CLASSIFIER}", "PREFIX or NAME=PREFIX"
+    )
+    correct: list[str] | None = column(
+        "Whether the prediction was right; with --confidence, in place of --label. Once, or once per classifier."
+    )
+    confidence: list[str] | None = column(
+        f"Confidence in the prediction; with --correct. {_PER_CLASSIFIER}", NAMED_COLUMN
+    )
+    key: str | None = column(
+        "With several files: column that identifies a row. Each key must occur exactly once in each file."
+    )
+    weights: str | None = WEIGHTS()
+    cluster: str | None = CLUSTER()
+    classes: str | None = CLASSES()
+    logits: bool = LOGITS()
+    logprob: bool = LOGPROB()
 
 
 @dataclass(frozen=True)
 class GroupOptions(Options):
     """The groups of rows that are evaluated separately."""
 
-    by: Annotated[
-        str | None,
-        column(
-            "Column of groups: one evaluation per value, and one of all rows. At most 1666 groups with the default "
-            "draws and bins."
-        ),
-    ] = None
-    pooling: Annotated[
-        str | None,
-        option(
-            QUESTION,
-            "NAME",
-            "With --by, how groups borrow strength from each other: none (default), partial, or complete.",
-        ),
-    ] = None
+    by: str | None = column(
+        "Column of groups: one evaluation per value, and one of all rows. At most 1666 groups with the default "
+        "draws and bins."
+    )
+    pooling: str | None = option(
+        QUESTION, "NAME", "With --by, how groups borrow strength from each other: none (default), partial, or complete."
+    )
 
 
 @dataclass(frozen=True)
 class LogOptions(Options):
     """Logs of language models, whose answers may be missing."""
 
-    format: Annotated[
-        str | None,
-        option(
-            LOGS,
-            "NAME",
-            "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, which "
-            "is the default with the options below. --correct is then the score, --confidence a path, --by the path of "
-            "the subject; each subject is a group. With lm-eval and inspect, the answers to a question in several "
-            "epochs are a cluster; with json-lines, --cluster names it.",
-        ),
-    ] = None
-    filter: Annotated[str | None, option(LOGS, "NAME", "With lm-eval: the filter of the answers.")] = None
-    pattern: Annotated[
-        str | None,
-        option(
-            LOGS,
-            "REGEX",
-            "The confidence in a text; its first group is the number. Default: the number after the word 'confidence', "
-            "as in 'Confidence: 90%'.",
-        ),
-    ] = None
-    percent: Annotated[
-        bool,
-        typer.Option("--percent", rich_help_panel=LOGS, help="Confidences without a percent sign are percentages."),
-    ] = False
-    partial: Annotated[
-        str | None, option(LOGS, "NAME", "How partial credit counts: refuse (default), wrong or right.")
-    ] = None
-    abstained: Annotated[
-        list[str] | None, option(LOGS, "GRADE", "Grade of an answer that abstains; N by default. Repeat for several.")
-    ] = None
-    abstain: Annotated[
-        str | None,
-        option(
-            LOGS,
-            "NAME",
-            "Treatment of missing answers (no grade or no confidence): refuse (default), drop or wrong. `compare` with "
-            "drop also leaves out questions that not all models answered. A note counts them.",
-        ),
-    ] = None
+    format: str | None = option(
+        LOGS,
+        "NAME",
+        "lm-eval (files samples_*.jsonl, and folders with them), inspect (.eval, .json), or json-lines, which "
+        "is the default with the options below. --correct is then the score, --confidence a path, --by the path of "
+        "the subject; each subject is a group. With lm-eval and inspect, the answers to a question in several "
+        "epochs are a cluster; with json-lines, --cluster names it.",
+    )
+    filter: str | None = option(LOGS, "NAME", "With lm-eval: the filter of the answers.")
+    pattern: str | None = option(
+        LOGS,
+        "REGEX",
+        "The confidence in a text; its first group is the number. Default: the number after the word 'confidence', "
+        "as in 'Confidence: 90%'.",
+    )
+    percent: bool = flag(LOGS, "--percent", "Confidences without a percent sign are percentages.")
+    partial: str | None = option(LOGS, "NAME", "How partial credit counts: refuse (default), wrong or right.")
+    abstained: list[str] | None = option(
+        LOGS, "GRADE", "Grade of an answer that abstains; N by default. Repeat for several."
+    )
+    abstain: str | None = option(
+        LOGS,
+        "NAME",
+        "Treatment of missing answers (no grade or no confidence): refuse (default), drop or wrong. `compare` with "
+        "drop also leaves out questions that not all models answered. A note counts them.",
+    )
 
 
 # question
@@ -250,135 +220,113 @@ _CLASSWISE = "[bold]classwise[/]: each class is as frequent as predicted."
 _CONFIDENCE = (
     "[bold]confidence[/]: predictions are right as often as their confidence says (default with --confidence)."
 )
-BINS = "Number of bins, or their edges as in 0,0.5,0.9,1. The ECE depends on the bins."
+BINS_TEXT = "Number of bins, or their edges as in 0,0.5,0.9,1. The ECE depends on the bins."
 BINS_VALUES = "NUMBER or EDGES"
-Target = Annotated[str | None, option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")]
-Bins = Annotated[str | None, option(QUESTION, BINS_VALUES, BINS)]
-Binning = Annotated[
-    str | None,
-    option(
-        QUESTION,
-        "NAME",
-        "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. [bold]values[/]: one bin "
-        "for each distinct probability, at most 101.",
-    ),
-]
+TARGET = partial(option, QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")
+BINS = partial(option, QUESTION, BINS_VALUES, BINS_TEXT)
+BINNING = partial(
+    option,
+    QUESTION,
+    "NAME",
+    "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass. [bold]values[/]: one bin "
+    "for each distinct probability, at most 101.",
+)
 
 
-EstimandNames = Annotated[
-    list[str] | None,
-    option(
-        QUESTION,
-        "NAMES",
-        "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several "
-        "times. By default all errors of calibration, and the accuracy of predictions.",
-    ),
-]
+ESTIMAND = partial(
+    option,
+    QUESTION,
+    "NAMES",
+    "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several times. By "
+    "default all errors of calibration, and the accuracy of predictions.",
+)
 
 
 @dataclass(frozen=True)
 class QuestionOptions(Options):
     """The calibration error that is estimated."""
 
-    estimand: EstimandNames = None
-    target: Target = None
-    bins: Bins = None
-    binning: Binning = None
+    estimand: list[str] | None = ESTIMAND()
+    target: str | None = TARGET()
+    bins: str | None = BINS()
+    binning: str | None = BINNING()
 
 
 @dataclass(frozen=True)
 class CompareQuestionOptions(Options):
     """The quantity that is compared, and the data sets over which it is."""
 
-    by: Annotated[
-        str | None,
-        column("Column that names the data set of each row, such as its hospital: compares over these data sets."),
-    ] = None
-    estimand: Annotated[str, option(QUESTION, "NAME", "Quantity to compare.")] = "ece"
-    rope: Annotated[
-        float | None,
-        option(
-            QUESTION,
-            "NUMBER",
-            "Region of practical equivalence, in units of the estimand: classifiers that differ by at most this much "
-            "count as equal.",
-            parser=number,
-        ),
-    ] = None
-    target: Annotated[str | None, option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")] = None
-    bins: Bins = None
-    binning: Binning = None
+    by: str | None = column(
+        "Column that names the data set of each row, such as its hospital: compares over these data sets."
+    )
+    estimand: str = option(QUESTION, "NAME", "Quantity to compare.", default="ece")
+    rope: float | None = option(
+        QUESTION,
+        "NUMBER",
+        "Region of practical equivalence, in units of the estimand: classifiers that differ by at most this much "
+        "count as equal.",
+        parser=number,
+    )
+    target: str | None = option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")
+    bins: str | None = BINS()
+    binning: str | None = BINNING()
 
 
 @dataclass(frozen=True)
 class CountQuestionOptions(Options):
     """The outcome and the bins that are counted."""
 
-    target: Annotated[str | None, option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL}")] = None
-    bins: Annotated[
-        str | None,
-        option(
-            QUESTION,
-            BINS_VALUES,
-            "Number of bins, or their edges. Bins can be merged later, as 100 into 20 or 10. [dim]\\[default: 15][/]",
-        ),
-    ] = None
+    target: str | None = option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL}")
+    bins: str | None = option(
+        QUESTION,
+        BINS_VALUES,
+        "Number of bins, or their edges. Bins can be merged later, as 100 into 20 or 10. [dim]\\[default: 15][/]",
+    )
 
 
 # requirements, for continuous integration
 
 _UNMET = "If not, the exit code is 1."
-Assurance = Annotated[
-    float | None,
-    option(
-        REQUIREMENT,
-        "SHARE",
-        "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]",
-        parser=number,
-    ),
-]
+ASSURANCE = partial(
+    option,
+    REQUIREMENT,
+    "SHARE",
+    "Required posterior probability of the statement, between 0 and 1. [dim]\\[default: 0.9][/]",
+    parser=number,
+)
 
 
 @dataclass(frozen=True)
 class GateOptions(Options):
     """The limit of a quantity that a report must keep."""
 
-    require_below: Annotated[
-        float | None,
-        option(
-            REQUIREMENT,
-            "LIMIT",
-            f"The ECE, or the quantity of --estimand, must be below this limit, in each group, class or file. {_UNMET}",
-            parser=number,
-        ),
-    ] = None
-    require_above: Annotated[
-        float | None,
-        option(
-            REQUIREMENT,
-            "LIMIT",
-            "As --require-below, for quantities whose larger values are better: they must be above this limit.",
-            parser=number,
-        ),
-    ] = None
-    assurance: Assurance = None
+    require_below: float | None = option(
+        REQUIREMENT,
+        "LIMIT",
+        f"The ECE, or the quantity of --estimand, must be below this limit, in each group, class or file. {_UNMET}",
+        parser=number,
+    )
+    require_above: float | None = option(
+        REQUIREMENT,
+        "LIMIT",
+        "As --require-below, for quantities whose larger values are better: they must be above this limit.",
+        parser=number,
+    )
+    assurance: float | None = ASSURANCE()
 
 
 @dataclass(frozen=True)
 class CompareGateOptions(Options):
     """The difference by which classifiers may be worse than the first."""
 
-    require_no_worse: Annotated[
-        float | None,
-        option(
-            REQUIREMENT,
-            "ROPE",
-            "Each later classifier must be worse than the first by at most this difference, in units of the estimand; "
-            f"with --by, in the mean over data sets. {_UNMET}",
-            parser=number,
-        ),
-    ] = None
-    assurance: Assurance = None
+    require_no_worse: float | None = option(
+        REQUIREMENT,
+        "ROPE",
+        "Each later classifier must be worse than the first by at most this difference, in units of the estimand; "
+        f"with --by, in the mean over data sets. {_UNMET}",
+        parser=number,
+    )
+    assurance: float | None = ASSURANCE()
 
 
 # the goal of a plan
@@ -388,38 +336,30 @@ class CompareGateOptions(Options):
 class GoalOptions(Options):
     """The goal of a plan; exactly one of width, below and above."""
 
-    width: Annotated[float | None, option(GOAL, "WIDTH", "A 95 % interval no wider than this.", parser=number)] = None
-    below: Annotated[
-        float | None,
-        option(GOAL, "LIMIT", "A posterior probability of 95 % that the quantity is below this limit.", parser=number),
-    ] = None
-    above: Annotated[
-        float | None,
-        option(
-            GOAL, "LIMIT", "As --below, for quantities whose larger values are better: above this limit.", parser=number
-        ),
-    ] = None
-    estimand: Annotated[
-        str | None, option(GOAL, "NAME", "The quantity. auc needs FILE to hold counts on many bins, merged by --bins.")
-    ] = None
-    assurance: Annotated[
-        float | None, option(GOAL, "SHARE", "Probability with which the goal is to be met.", parser=number)
-    ] = None
-    largest: Annotated[int | None, option(GOAL, "NUMBER", "Largest number of rows to consider.")] = None
-    simulations: Annotated[int | None, option(GOAL, "NUMBER", "Number of simulated studies, at least 20.")] = None
+    width: float | None = option(GOAL, "WIDTH", "A 95 % interval no wider than this.", parser=number)
+    below: float | None = option(
+        GOAL, "LIMIT", "A posterior probability of 95 % that the quantity is below this limit.", parser=number
+    )
+    above: float | None = option(
+        GOAL, "LIMIT", "As --below, for quantities whose larger values are better: above this limit.", parser=number
+    )
+    estimand: str | None = option(
+        GOAL, "NAME", "The quantity. auc needs FILE to hold counts on many bins, merged by --bins."
+    )
+    assurance: float | None = option(GOAL, "SHARE", "Probability with which the goal is to be met.", parser=number)
+    largest: int | None = option(GOAL, "NUMBER", "Largest number of rows to consider.")
+    simulations: int | None = option(GOAL, "NUMBER", "Number of simulated studies, at least 20.")
 
 
 # model
 
-SubModels = Annotated[
-    str | None,
-    option(
-        MODEL,
-        "NAME,...",
-        "Families or sub-models of the shrinkage model to use: independent (independent bins only), shared, "
-        "noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
-    ),
-]
+SUB_MODELS = partial(
+    option,
+    MODEL,
+    "NAME,...",
+    "Families or sub-models of the shrinkage model to use: independent (independent bins only), shared, "
+    "noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
+)
 SEED = "Seed of the random numbers; the same seed gives the same results."
 
 
@@ -427,57 +367,49 @@ SEED = "Seed of the random numbers; the same seed gives the same results."
 class ModelOptions(Options):
     """The posterior and its draws."""
 
-    model: Annotated[str | None, option(MODEL, "NAME", "Model of the posterior: shrinkage (default) or dirichlet.")] = (
-        None
-    )
-    sub_models: SubModels = None
-    draws: Annotated[int | None, option(MODEL, "NUMBER", "Number of independent posterior draws.")] = None
-    seed: Annotated[int, option(MODEL, "NUMBER", SEED, min=0)] = 1
+    model: str | None = option(MODEL, "NAME", "Model of the posterior: shrinkage (default) or dirichlet.")
+    sub_models: str | None = SUB_MODELS()
+    draws: int | None = option(MODEL, "NUMBER", "Number of independent posterior draws.")
+    seed: int = option(MODEL, "NUMBER", SEED, min=0, default=1)
 
 
 @dataclass(frozen=True)
 class DrawsOptions(Options):
     """The draws of posteriors whose model is fixed."""
 
-    draws: Annotated[int | None, option(MODEL, "NUMBER", "Number of draws of each posterior.")] = None
-    seed: Annotated[int, option(MODEL, "NUMBER", SEED, min=0)] = 1
+    draws: int | None = option(MODEL, "NUMBER", "Number of draws of each posterior.")
+    seed: int = option(MODEL, "NUMBER", SEED, min=0, default=1)
 
 
 # files to write
 
 Output = Annotated[
     Path,
-    option(OUTPUT, "OUT.json", "File for the counts, a few numbers per bin.", "--output", "-o", show_default=False),
+    of_typer(OUTPUT, "OUT.json", "File for the counts, a few numbers per bin.", "--output", "-o", show_default=False),
 ]
-NetCdf = Annotated[Path | None, option(OUTPUT, "OUT.nc", "All draws, for ArviZ.")]
+NETCDF = partial(option, OUTPUT, "OUT.nc", "All draws, for ArviZ.")
 
 
 @dataclass(frozen=True)
 class JsonOptions(Options):
     """The document that `bayescal report`, `compare` and `verify` can write."""
 
-    json: Annotated[
-        Path | None, option(OUTPUT, "OUT.json", "All numbers. The same input and seed give the same bytes.")
-    ] = None
+    json: Path | None = option(OUTPUT, "OUT.json", "All numbers. The same input and seed give the same bytes.")
 
 
 @dataclass(frozen=True)
 class PageOptions(JsonOptions):
     """The documents that `bayescal report` and `compare` can write."""
 
-    html: Annotated[
-        Path | None,
-        option(OUTPUT, "OUT.html", "A page for the browser: pictures, tables, and what was read, in one file."),
-    ] = None
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            rich_help_panel=OUTPUT,
-            help="Print also the specification, estimates for comparison, probabilities of sub-models, and the meaning "
-            "of columns.",
-        ),
-    ] = False
+    html: Path | None = option(
+        OUTPUT, "OUT.html", "A page for the browser: pictures, tables, and what was read, in one file."
+    )
+    details: bool = flag(
+        OUTPUT,
+        "--details",
+        "Print also the specification, estimates for comparison, probabilities of sub-models, and the meaning "
+        "of columns.",
+    )
 
     def given(self) -> dict[str, Any]:
         """Return the files that were given, by option."""
@@ -488,17 +420,13 @@ class PageOptions(JsonOptions):
 class OutputOptions(PageOptions):
     """Files that hold an evaluation."""
 
-    plot: Annotated[
-        Path | None, option(OUTPUT, "OUT.png", "Reliability diagram and posterior, as .png, .pdf or .svg.")
-    ] = None
-    netcdf: NetCdf = None
+    plot: Path | None = option(OUTPUT, "OUT.png", "Reliability diagram and posterior, as .png, .pdf or .svg.")
+    netcdf: Path | None = NETCDF()
 
 
 @dataclass(frozen=True)
 class CompareOutputOptions(PageOptions):
     """Files that hold a comparison."""
 
-    plot: Annotated[
-        Path | None, option(OUTPUT, "OUT.png", "Classifiers and their differences, as .png, .pdf or .svg.")
-    ] = None
-    netcdf: NetCdf = None
+    plot: Path | None = option(OUTPUT, "OUT.png", "Classifiers and their differences, as .png, .pdf or .svg.")
+    netcdf: Path | None = NETCDF()

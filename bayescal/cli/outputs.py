@@ -27,11 +27,7 @@ NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
 def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str, Path]:
-    """Refuse outputs that could not be written, before time is spent on computing; return the files, links followed.
-
-    `outputs` are files by option; the inputs `besides` must not be overwritten. ValueError or OSError if a suffix is
-    not supported, a folder does not exist or is not writable, or two paths are the same file.
-    """
+    """Refuse outputs that cannot be written, or are inputs `besides`; return the files by option, links followed."""
     taken = {path.resolve(): "FILE" for path in besides}
     for kind, path in outputs.items():
         if path.suffix.lower() not in SUFFIXES[kind]:

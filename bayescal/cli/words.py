@@ -71,10 +71,7 @@ NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000
 
 
 def console(stderr: bool = False) -> "Console":
-    """Return a console of 40 to 120 columns without automatic highlighting: numbers and paths are shown unchanged.
-
-    Control characters in text are escaped: names come from the data. Tables are escaped in their sheet.
-    """
+    """Return a console of 40 to 120 columns without automatic highlighting: numbers and paths are shown unchanged."""
     from rich.console import Console
 
     class Screen(Console):
@@ -95,11 +92,7 @@ class ClosedOutput(io.TextIOBase):
 
 
 def prepare_terminal() -> None:
-    r"""Make printing independent of a wrong terminal width and of a limited encoding; refuse a closed output.
-
-    ``COLUMNS`` is set to 80 unless it is a number from 40 to 1000. A character that a stream cannot encode is escaped,
-    as in ``caf\xe9``.
-    """
+    """Make printing independent of a wrong terminal width and of a limited encoding; refuse a closed output."""
     if sys.stdout is None:
         sys.stdout = ClosedOutput()  # None if its descriptor is closed
     columns = os.environ.get("COLUMNS", str(UNKNOWN))
@@ -172,10 +165,7 @@ def file_named(file: Path, files: Sequence[Path]) -> Iterator[None]:
 def warnings_as_notes(
     rows: "Rows | RowStream | None", called: dict[str, str], others: "Mapping[str, Rows]" = NO_ROWS
 ) -> Iterator[list[str]]:
-    """Show warnings of the library as notes on stderr, each once, and its errors, in the words of the command line.
-
-    The list that it yields contains the notes afterwards. Arguments are those of `translated`.
-    """
+    """Show warnings of the library as notes on stderr, each once, and its errors, in the words of the command line."""
     from bayescal._invalid import InvalidRows
 
     notes: list[str] = []

@@ -60,14 +60,8 @@ def summary(
         contradict a probability of 0 or 1 raise an error without it.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.
-    draws : int, default 4000
-        Number of draws of each posterior, at least 2.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-    classes : sequence of two labels, optional
-        The label of 0 and the label of 1.
-    logits : bool, default False
-        Whether `y_prob` holds log odds.
+    draws, rng, classes, logits
+        As for `bayescal.evaluate`.
 
     Returns
     -------

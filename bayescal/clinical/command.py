@@ -2,12 +2,7 @@
 
 from bayescal.cli.command import Command, Job
 from bayescal.cli.options import DrawsOptions
-from bayescal.clinical.options import (
-    ClinicalFiles,
-    ClinicalOutputOptions,
-    ClinicalQuestionOptions,
-    RiskColumnOptions,
-)
+from bayescal.clinical import options
 
 EXAMPLES = """\b
 [bold]Examples[/]
@@ -24,11 +19,11 @@ EXAMPLES = """\b
 
 
 def clinical(
-    files: ClinicalFiles,
-    columns: RiskColumnOptions,
-    question: ClinicalQuestionOptions,
+    files: options.ClinicalFiles,
+    columns: options.RiskColumnOptions,
+    question: options.ClinicalQuestionOptions,
     model: DrawsOptions,
-    outputs: ClinicalOutputOptions,
+    outputs: options.ClinicalOutputOptions,
 ) -> Job:
     """Summarise risk models: discrimination, calibration and clinical utility in one table.
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtr
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
 from bayescal.data.predictions import read_rows
@@ -37,7 +36,7 @@ class HosmerLemeshow:
 
     chi_squared: float
     df: int
-    n: NDArray[np.int64]
+    n: Ints
     observed: Floats
     expected: Floats
     divided: int
@@ -48,11 +47,6 @@ def spiegelhalter_z(score: Floats, outcome: Floats) -> float:
 
     Spiegelhalter (1986), equation for Z in section 4: the Brier score minus its expectation under calibration, divided
     by its standard deviation. NaN if all scores are 0, 0.5 or 1, so that the standard deviation is 0.
-
-    Two rows with score 0.2, one with outcome 1: (0.8 - 0.2) 0.6 / (2 x 0.36 x 0.16)^(1/2) = 0.36 / 0.3394.
-
-    >>> round(spiegelhalter_z(np.array([0.2, 0.2]), np.array([1.0, 0.0])), 4)
-    1.0607
     """
     slope = 1 - 2 * score
     variance = float((slope**2 * score * (1 - score)).sum())
@@ -66,12 +60,6 @@ def hosmer_lemeshow_of(score: Floats, outcome: Floats, groups: int, *, fitted: b
     Hosmer and Lemeshow (1980), statistic C: groups of nearly equal size, cut from the rows in the order of their
     scores; rows with equal scores are in the order of the data. A model fitted to these rows costs two degrees of
     freedom.
-
-    Groups of two rows with expected numbers 0.5 and 1.5, of which 1 and 1 are observed: 0.25 / 0.375 twice.
-
-    >>> test = hosmer_lemeshow_of(np.array([0.25, 0.25, 0.75, 0.75]), np.array([0.0, 1, 0, 1]), 2, fitted=False)
-    >>> round(test.chi_squared, 4), test.df
-    (1.3333, 2)
     """
     order = np.argsort(score, kind="stable")
     parts = np.array_split(np.arange(len(score)), groups)
@@ -116,7 +104,7 @@ class CalibrationTests(_presented.Presented):
     hosmer_lemeshow: HosmerLemeshow
     p_hosmer_lemeshow: float
     question: str
-    contradicted: NDArray[np.int64]
+    contradicted: Ints
     of_rows: tuple[str, ...] = ()
 
     _index = ("statistic",)

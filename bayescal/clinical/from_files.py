@@ -91,11 +91,7 @@ def _models(files: Sequence[Path], columns: RiskColumnOptions) -> dict[str, Mode
 
 
 def _thresholds(texts: list[str] | None) -> list[float] | None:
-    """Return the thresholds of one or several options, in increasing order.
-
-    >>> _thresholds(["0.2", "0.05,0.1"])
-    [0.05, 0.1, 0.2]
-    """
+    """Return the thresholds of one or several options, in increasing order."""
     if not texts:
         return None
     try:

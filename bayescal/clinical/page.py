@@ -14,18 +14,8 @@ from bayescal.clinical.result import SIDE_BY_SIDE, ClinicalSummary
 from bayescal.clinical.slope.result import Recalibration
 from bayescal.decisions.page import decision_picture
 from bayescal.decisions.plot import plot_decision_curve
+from bayescal.report import page_content
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document, document_of, with_table
-from bayescal.report.page_content import (
-    DIAGRAMS,
-    WIDTH,
-    Content,
-    Picture,
-    captioned,
-    content,
-    drawn,
-    one_table,
-    reliability_picture,
-)
 from bayescal.report.plot import drawn_by_type
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.tables import Table
@@ -42,17 +32,14 @@ drawn_by_type.register(Recalibration, plot_recalibration)
 drawn_by_type.register(ClinicalSummary, plot_decision_curve)
 
 
-def curve_picture(curve: CalibrationCurve, of: str = "") -> Picture:
+def curve_picture(curve: CalibrationCurve, of: str = "") -> page_content.Picture:
     """Return a smooth calibration curve."""
-    draw = partial(drawn, partial(plot_calibration_curve, curve), WIDTH, 5.2)
-    return Picture(captioned("Calibration curve", of), draw)
+    draw = partial(page_content.drawn, partial(plot_calibration_curve, curve), page_content.WIDTH, 5.2)
+    return page_content.Picture(page_content.captioned("Calibration curve", of), draw)
 
 
 def clinical_picture(summary: ClinicalSummary) -> "Figure":
-    """Draw the calibration curve of each model, and last the decision curves of all, in rows of three.
-
-    Models with fewer than 100 (effective) rows have a reliability diagram instead. Pyplot does not manage the figure.
-    """
+    """Draw the calibration curve of each model, and last the decision curves of all, in rows of three."""
     _packages.require("matplotlib")
     from matplotlib.figure import Figure
 
@@ -124,39 +111,39 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
     }
 
 
-@content.register
-def _(result: CalibrationCurve) -> Content:
+@page_content.content.register
+def _(result: CalibrationCurve) -> page_content.Content:
     sheet = result.sheet(whole=True)
-    return Content(
+    return page_content.Content(
         "Calibration curve",
         sheet,
-        [one_table("Errors", sheet)],
+        [page_content.one_table("Errors", sheet)],
         wording.row_numbers(result.counts),
         [curve_picture(result)],
     )
 
 
-@content.register
-def _(result: CalibrationTests) -> Content:
+@page_content.content.register
+def _(result: CalibrationTests) -> page_content.Content:
     sheet = result.sheet(whole=True)
     rows = {"rows": int(result.hosmer_lemeshow.n.sum())}
-    return Content("Tests of exact calibration", sheet, [one_table("Tests", sheet)], rows)
+    return page_content.Content("Tests of exact calibration", sheet, [page_content.one_table("Tests", sheet)], rows)
 
 
-@content.register
-def _(result: ClinicalSummary) -> Content:
+@page_content.content.register
+def _(result: ClinicalSummary) -> page_content.Content:
     sheet = result.sheet(whole=True)
     several = len(result.models) > 1
     pictures = []
-    for name in result.models[:DIAGRAMS]:
+    for name in result.models[: page_content.DIAGRAMS]:
         parts, of = result[name], name if several else ""
         if parts.calibration_curve is None:
-            pictures.append(reliability_picture(parts.evaluation, of))
+            pictures.append(page_content.reliability_picture(parts.evaluation, of))
         else:
             pictures.append(curve_picture(parts.calibration_curve, of))
     pictures.append(decision_picture(result))
-    shown = [one_table("Performance", sheet)]
+    shown = [page_content.one_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:
         shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
     rows = {**result[result.models[0]].evaluation._row_numbers(), "events": result.n_events}
-    return Content("Clinical summary", sheet, shown, rows, pictures)
+    return page_content.Content("Clinical summary", sheet, shown, rows, pictures)

@@ -11,27 +11,7 @@ from bayescal._meant import public
 from bayescal.clinical.curve.result import CELLS, CalibrationCurve
 from bayescal.clinical.result import ClinicalSummary
 from bayescal.clinical.slope.result import Recalibration
-from bayescal.report.diagram import (
-    CROWDED_RANGE,
-    ROOM,
-    Limits,
-    SideColors,
-    divided,
-    draw_sides,
-    require_undivided,
-    scale_histogram,
-)
-from bayescal.report.drawing import (
-    axes_or_new,
-    background,
-    is_dark,
-    is_small,
-    keep_within,
-    key_above,
-    palette,
-    small_words,
-    titled,
-)
+from bayescal.report import diagram, drawing
 from bayescal.results import wording
 
 if TYPE_CHECKING:
@@ -52,23 +32,15 @@ class CurvePoints:
     mean: Floats  # at each score
     low: Floats  # ends of the band
     high: Floats
-    x: Limits  # limits of the axes
-    y: Limits
+    x: diagram.Limits  # limits of the axes
+    y: diagram.Limits
     left: Floats  # left ends of the bars of the distribution of scores, shape (n_bars,)
     share: Floats  # of the rows, by bar
     width: float  # of a bar
 
 
 def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
-    """Compute the values that `plot_calibration_curve` draws; `prob` is the probability of the interval at each score.
-
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> rows = simulate(1000, population="flat", rng=1)
-    >>> points = curve_points(bc.clinical.calibration_curve(rows.outcome, rows.confidence, rng=1))
-    >>> len(points.score), points.x, len(points.share), float(points.share.sum())
-    (131, (-0.02, 1.02), 50, 1.0)
-    """
+    """Compute the values that `plot_calibration_curve` draws, with intervals of probability `prob` at each score."""
     low, high = cv.span
     knots = cv.score[(low <= cv.score) & (cv.score <= high)]
     score = np.unique(np.concatenate([np.linspace(low, high, POINTS), knots]))
@@ -87,11 +59,11 @@ def points_of(score: Floats, mean: Floats, low: Floats, high: Floats, distributi
     return CurvePoints(score, mean, low, high, x, y, starts / CELLS, shares, joined / CELLS)
 
 
-def _limits(score: Floats, low: Floats, high: Floats) -> tuple[Limits, Limits]:
+def _limits(score: Floats, low: Floats, high: Floats) -> tuple[diagram.Limits, diagram.Limits]:
     """Return the limits of both axes: [0, 1], or the part that holds the curve and the diagonal if scores crowd."""
     everything = (-0.02, 1.02)
     first, last = float(score[0]), float(score[-1])
-    if last - first > CROWDED_RANGE:
+    if last - first > diagram.CROWDED_RANGE:
         return everything, everything
     margin = max(0.08 * (last - first), 1e-4)
     x = (max(first - margin, -margin / 4), min(last + margin, 1.0 + margin / 4))
@@ -189,26 +161,26 @@ def _draw(
     titles: tuple[str, str],
     paragraphs: list[str],
 ) -> "Axes":
-    """Draw a curve with its band against the diagonal, and the distribution of scores.
-
-    `colors` are the arguments of the main colour, the diagonal, and both sides. The second title is that of small axes,
-    which have no paragraphs.
-    """
-    ax = axes_or_new(ax, figsize=(5.0, 6.0))  # says what to install if matplotlib is missing
+    """Draw a curve with its band against the diagonal, and the distribution of scores."""
+    ax = drawing.axes_or_new(ax, figsize=(5.0, 6.0))  # says what to install if matplotlib is missing
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    require_undivided(ax)
-    small = is_small(ax, *ROOM)
-    main = _checks.color("color", colors[0], palette(ax).blue)
-    sides = SideColors.chosen(ax, *colors[1:])
-    _, below = divided(ax)
-    draw_sides(ax, wording.direction_words(target), sides)
-    style: dict[str, Any] = {"color": main, "alpha": 0.4 if is_dark(background(ax)) else 0.25, "linewidth": 0}
+    diagram.require_undivided(ax)
+    small = drawing.is_small(ax, *diagram.ROOM)
+    main = _checks.color("color", colors[0], drawing.palette(ax).blue)
+    sides = diagram.SideColors.chosen(ax, *colors[1:])
+    _, below = diagram.divided(ax)
+    diagram.draw_sides(ax, wording.direction_words(target), sides)
+    style: dict[str, Any] = {
+        "color": main,
+        "alpha": 0.4 if drawing.is_dark(drawing.background(ax)) else 0.25,
+        "linewidth": 0,
+    }
     ax.fill_between(points.score, points.low, points.high, zorder=2, gid="band", **style)
     ax.plot(points.score, points.mean, color=main, linewidth=1.8, zorder=4, gid="curve")
     below.bar(points.left, points.share, points.width, align="edge", color=main, alpha=0.55, linewidth=0)
-    scale_histogram(below, max(float(points.share.max()), 1e-9))
+    diagram.scale_histogram(below, max(float(points.share.max()), 1e-9))
     stated, happened = wording.axis_words(target)
     below.set_xlabel(stated)
     ax.set(xlim=points.x, ylim=points.y, ylabel=happened)
@@ -216,12 +188,12 @@ def _draw(
         (Line2D([], [], color=main, linewidth=1.8), "posterior mean"),
         (Patch(**style), f"{100 * prob:g} % interval at each score"),
     ]
-    above = key_above(ax, entries, small=small)
-    titled(ax, titles[small], [] if small else paragraphs, above=above, small=small)
+    above = drawing.key_above(ax, entries, small=small)
+    drawing.titled(ax, titles[small], [] if small else paragraphs, above=above, small=small)
     if small:
-        small_words(ax)
+        drawing.small_words(ax)
         below.set_yticks([])
-    keep_within(ax)
+    drawing.keep_within(ax)
     return ax
 
 
@@ -234,15 +206,7 @@ def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:
 
 
 def recalibration_points(rc: Recalibration, prob: float = 0.95) -> CurvePoints:
-    """Compute the values that `plot_recalibration` draws, over the range of the probabilities between 0 and 1.
-
-    >>> import bayescal as bc
-    >>> from bayescal.datasets.simulate import simulate
-    >>> rows = simulate(2000, population="flat", curve="shift", strength=1, rng=1)
-    >>> points = recalibration_points(bc.clinical.recalibration(rows.outcome, rows.confidence, rng=1))
-    >>> float(np.interp(0.5, points.score, points.mean).round(1))
-    0.7
-    """
+    """Compute the values that `plot_recalibration` draws, over the range of the probabilities between 0 and 1."""
     logit = rc.counts.logit
     # half of the points are spread over probabilities, half over logits
     even = 1 / (1 + np.exp(-np.linspace(logit[0], logit[-1], OF_LINE // 2)))

@@ -7,25 +7,10 @@ from typing import Any
 
 from bayescal import _checks, _presented, _render
 from bayescal._meant import public
+from bayescal.clinical import words as wording
 from bayescal.clinical.curve.result import LEAST_ROWS, CalibrationCurve
 from bayescal.clinical.slope.result import Recalibration
-from bayescal.clinical.words import (
-    DASH,
-    KEY,
-    LONGEST_HEAD,
-    NO_THRESHOLDS,
-    SHARED,
-    beside,
-    cells_of,
-    few_events,
-    fits,
-    observed_below,
-    of_events,
-    of_rows,
-    padded,
-    reversed_event,
-    sentence_of,
-)
+from bayescal.clinical.words import of_rows
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.words import remarks_of
 from bayescal.results.evaluation import Evaluation
@@ -89,7 +74,7 @@ class ModelParts:
     def remarks(self) -> tuple[str, ...]:
         """Warnings of the parts, each after the quantities that it concerns."""
         curve, ev = self.calibration_curve, self.evaluation
-        of_auc = reversed_event(ev.row("auc")) if hasattr(ev, "auc") else []
+        of_auc = wording.reversed_event(ev.row("auc")) if hasattr(ev, "auc") else []
         of_parts = {
             # the table has no E90 of bins
             "ECE": [text for text in ev.remarks if text != rare_error(ev.counts)],
@@ -247,7 +232,9 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         for name in self.models[:SIDE_BY_SIDE]:
             of_model = [row for row in table if row["model"] == name]
             one_outcome = self.n_events in (0, self.n_rows)
-            texts.append(sentence_of(name if several else "", of_model, f"{100 * prob:g} %", one_outcome=one_outcome))
+            texts.append(
+                wording.sentence_of(name if several else "", of_model, f"{100 * prob:g} %", one_outcome=one_outcome)
+            )
         left_out = len(self.parts) - SIDE_BY_SIDE
         return " ".join([*texts, f"The table has {left_out} more."] if left_out > 0 else texts)
 
@@ -255,7 +242,7 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
     def _rows_and_events(self) -> tuple[str, str]:
         counts = self.parts[self.models[0]].evaluation.counts
         rows = of_rows(self.n_rows, counts.effective_rows, weighted=counts.weighted)
-        return rows, of_events(self.n_events, self.event_rate, weighted=counts.weighted)
+        return rows, wording.of_events(self.n_events, self.event_rate, weighted=counts.weighted)
 
     @property
     def spec(self) -> str:
@@ -288,18 +275,18 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
             texts.append("No AUC: all rows have the same outcome.")
         if first.calibration_curve is None:
             texts.append(f"No ICI, E50 and E90: a calibration curve needs at least {LEAST_ROWS} (effective) rows.")
-        texts += few_events(self.n_rows, self.n_events)
+        texts += wording.few_events(self.n_rows, self.n_events)
         if self.net_benefit is None:
-            texts.append(NO_THRESHOLDS)
+            texts.append(wording.NO_THRESHOLDS)
         else:
             texts += remarks_of(self.net_benefit.counts)
-        return (*texts, SHARED) if several else tuple(texts)
+        return (*texts, wording.SHARED) if several else tuple(texts)
 
     @property
     def _key(self) -> str:
         """Meaning of the rows of the table."""
         nb = self.net_benefit
-        return KEY if nb is None or not any(map(any, nb.few_rows.values())) else f"{KEY} {DASH}"
+        return wording.KEY if nb is None or not any(map(any, nb.few_rows.values())) else f"{wording.KEY} {wording.DASH}"
 
     def _caption(self, sheet: _render.Sheet) -> str:
         """Return the default caption of the LaTeX table."""
@@ -329,22 +316,22 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
         counts = [["rows", rows], ["events", events]]
         remarks, notes = self.remarks, (self._key,)
         if 1 < len(blocks) <= SIDE_BY_SIDE:
-            heads = ("", *(_render.cut(_render.name(name), LONGEST_HEAD) for name in self.models), "ideal")
-            cells = [*([row[0], *row[1:] * len(blocks), ""] for row in counts), *beside(list(blocks.values()))]
-            if whole or fits(heads, cells, width):
+            heads = ("", *(_render.cut(_render.name(name), wording.LONGEST_HEAD) for name in self.models), "ideal")
+            cells = [*([row[0], *row[1:] * len(blocks), ""] for row in counts), *wording.beside(list(blocks.values()))]
+            if whole or wording.fits(heads, cells, width):
                 return _render.Sheet(self.sentence(), self.spec, heads, cells, remarks, notes)
-        cells = padded(counts, len(HEADER))
+        cells = wording.padded(counts, len(HEADER))
         for name, block in blocks.items():
-            cells += [*padded([[name]] if len(blocks) > 1 else [], len(HEADER)), *block]
-        if whole or fits(HEADER, cells, width):
+            cells += [*wording.padded([[name]] if len(blocks) > 1 else [], len(HEADER)), *block]
+        if whole or wording.fits(HEADER, cells, width):
             return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks, notes)
         return _render.Sheet(
-            self.sentence(), self.spec, (*HEADER[:-2], HEADER[-1]), observed_below(cells), remarks, notes
+            self.sentence(), self.spec, (*HEADER[:-2], HEADER[-1]), wording.observed_below(cells), remarks, notes
         )
 
     def cells(self, model: str) -> list[list[str]]:
         """Return the table of one model as text: name, mean, ends of the 95 % interval, observed and ideal value."""
-        return cells_of([row for row in self.table() if row["model"] == model])
+        return wording.cells_of([row for row in self.table() if row["model"] == model])
 
 
 #: Titles of the table of one model.

@@ -56,20 +56,12 @@ NO_THRESHOLDS = (
 
 
 def of_events(n_events: int, share: float, *, weighted: bool) -> str:
-    """State events and their share.
-
-    >>> of_events(198, 0.165, weighted=False), of_events(198, 0.229, weighted=True)
-    ('198 (16.5 %)', '198 (weighted share 22.9 %)')
-    """
+    """State events and their share."""
     return f"{n_events} ({'weighted share ' * weighted}{100 * share:.1f} %)"
 
 
 def of_rows(n_rows: int, effective: float, *, weighted: bool) -> str:
-    """State rows, and their effective number if they are weighted.
-
-    >>> of_rows(1200, 750.2, weighted=True)
-    '1200 (effective 750)'
-    """
+    """State rows, and their effective number if they are weighted."""
     return f"{n_rows} (effective {effective:.0f})" if weighted else str(n_rows)
 
 
@@ -96,12 +88,7 @@ def reversed_event(auc: Row) -> list[str]:
 
 
 def direction(by_quantity: Mapping[str, Row]) -> str:
-    """Say which risks are too low or too high, as far as intervals exclude calibrated ones.
-
-    >>> low, extreme = {"low": 1.2, "high": 1.5}, {"low": 0.6, "high": 0.8}
-    >>> direction({"observed_expected": low, "slope": extreme})
-    'the predicted risks are too low on average and too extreme'
-    """
+    """Say which risks are too low or too high, as far as intervals exclude calibrated ones."""
     ratio, slope, deviations = by_quantity["observed_expected"], by_quantity.get("slope"), []
     if ratio["low"] > 1:
         deviations.append("too low on average")
@@ -185,14 +172,7 @@ def padded(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
 
 
 def beside(blocks: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """Join the tables of several models: one column per model, of means with intervals; observed values below.
-
-    >>> joined = beside([[["AUC", "0.8", "0.7", "0.9", "0.81", "1"]], [["AUC", "0.6", "0.5", "0.7", "0.62", "1"]]])
-    >>> for row in joined:
-    ...     print(row)
-    ['AUC', '0.8 (0.7, 0.9)', '0.6 (0.5, 0.7)', '1']
-    ['  observed', '0.81', '0.62', '']
-    """
+    """Join the tables of several models: one column per model, of means with intervals; observed values below."""
     rows = []
     for lines in zip(*blocks, strict=True):
         values = [f"{mean} ({low}, {high})" if low else mean for _, mean, low, high, *_ in lines]
@@ -203,11 +183,7 @@ def beside(blocks: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
 
 
 def observed_below(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Put observed values in lines of their own, for narrow tables: the last column but one is left out.
-
-    >>> observed_below([["AUC", "0.8", "0.7", "0.9", "0.81", "1"], ["ECE", "0.1", "0.0", "0.2", "", "0"]])
-    [['AUC', '0.8', '0.7', '0.9', '1'], ['  observed', '0.81', '', '', ''], ['ECE', '0.1', '0.0', '0.2', '0']]
-    """
+    """Put observed values in lines of their own, for narrow tables: the last column but one is left out."""
     narrow = []
     for row in rows:
         narrow.append([*row[:-2], row[-1]])

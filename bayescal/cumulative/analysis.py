@@ -6,16 +6,11 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._meant import public
+from bayescal.cumulative import subpopulation_result
 from bayescal.cumulative.brownian import sf_max_abs, sf_range
 from bayescal.cumulative.responses import Responses, read_member
 from bayescal.cumulative.result import CumulativeDifference, question_of
 from bayescal.cumulative.statistics import corrected_tail
-from bayescal.cumulative.subpopulation_result import (
-    SubpopulationDifference,
-    SubpopulationScreen,
-    difference_of,
-    sorted_screen,
-)
 from bayescal.cumulative.subpopulation_sums import GroupSums, group_sums
 from bayescal.data.columns import own_hints, require_marks
 from bayescal.data.groups import Groups
@@ -104,7 +99,9 @@ difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-d
 
 
 @public
-def subpopulation(response: Any, score: Any, member: Any, *, weights: Any = None) -> SubpopulationDifference:
+def subpopulation(
+    response: Any, score: Any, member: Any, *, weights: Any = None
+) -> subpopulation_result.SubpopulationDifference:
     r"""Compare a subpopulation with the full population at the same scores, without bins.
 
     Parameters
@@ -168,7 +165,7 @@ def subpopulation(response: Any, score: Any, member: Any, *, weights: Any = None
     (0.25, 0.0)
     """
     rows = Responses.read(response, score, weights, others={"member": member})
-    return difference_of(rows, read_member(member, rows))
+    return subpopulation_result.difference_of(rows, read_member(member, rows))
 
 
 @public
@@ -180,19 +177,15 @@ def screen(
     weights: Any = None,
     statistic: str = "kuiper",
     fdr: float = 0.05,
-) -> SubpopulationScreen:
+) -> subpopulation_result.SubpopulationScreen:
     """Compare every group of rows with the full population at equal scores, and flag the groups that differ.
 
     Parameters
     ----------
-    response : array-like of float, int or bool, shape (n_rows,)
-        Responses, such as outcomes, losses or costs; any finite numbers.
-    score : array-like of float, shape (n_rows,)
-        Scores, on any scale.
+    response, score, weights
+        As for `subpopulation`.
     by : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
         The group of each row; with several columns, every combination that occurs is a group.
-    weights : array-like of float, shape (n_rows,), optional
-        Importance weights, >= 0. Only their ratios matter.
     statistic : {"kuiper", "kolmogorov_smirnov"}, default "kuiper"
         The statistic of each group.
     fdr : float, default 0.05
@@ -243,7 +236,7 @@ def screen(
     if len(groups) < 2:
         raise ValueError("`by` must have at least two groups with rows of positive weight; there is one.")
     sums = group_sums(rows, groups.of_row, len(groups))
-    return sorted_screen(rows, groups, sums, _p_values(sums, statistic), statistic, fdr)
+    return subpopulation_result.sorted_screen(rows, groups, sums, _p_values(sums, statistic), statistic, fdr)
 
 
 def _with_weight(groups: Groups, rows: Responses) -> Groups:

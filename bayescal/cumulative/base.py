@@ -6,10 +6,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _packages, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats
 from bayescal._meant import public
 from bayescal.cumulative import statistics as cumulative
 from bayescal.cumulative.brownian import quantile_max_abs
@@ -20,7 +19,6 @@ from bayescal.stats.sums import effective_number
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
@@ -68,17 +66,13 @@ class CumulativeBand(NamedTuple):
         Ends of the band.
     """
 
-    score: NDArray[Any]
+    score: Array
     low: Floats
     high: Floats
 
 
 def significant(value: float, places: int) -> str:
-    """Format a number with at most `places` decimals, and with at most four significant digits from 1 on.
-
-    >>> significant(431.2454, 4), significant(0.43125, 4), significant(12345.6, 4)
-    ('431.2', '0.4313', '12346')
-    """
+    """Format a number with at most `places` decimals, and with at most four significant digits from 1 on."""
     before = len(str(int(abs(value)))) if abs(value) >= 1 and np.isfinite(value) else 0
     return _render.number(value, max(0, min(places, 4 - before)))
 
@@ -432,7 +426,7 @@ class Cumulative(_presented.Presented):
         """
         low, high = self.worst_interval
         if self.kuiper == 0:
-            return f"The cumulative difference is 0 at every score: {self._no_difference()}."
+            return f"The cumulative difference is 0 at every score: {self._no_difference}."
         slope = self.slope(low, high)
         places = _render.decimals(high - low)
         where = f"between the scores {low:.{places}f} and {high:.{places}f}" if high > low else f"at the score {low:g}"
@@ -449,7 +443,7 @@ class Cumulative(_presented.Presented):
                 f"deviates more: the {statistic}."
             )
         p_value = p_words(self.p_kuiper).replace("<", "less than")
-        return f"{text} {self._under_calibration()} the probability of a statistic of at least this size is {p_value}."
+        return f"{text} {self._under_calibration} the probability of a statistic of at least this size is {p_value}."
 
     def _statistic(self) -> str:
         return self._number(self.kuiper)
@@ -457,13 +451,7 @@ class Cumulative(_presented.Presented):
     def _compared(self) -> str:
         raise NotImplementedError
 
-    def _no_difference(self) -> str:
-        raise NotImplementedError
-
     def _difference(self, slope: float) -> str:
-        raise NotImplementedError
-
-    def _under_calibration(self) -> str:
         raise NotImplementedError
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
@@ -493,7 +481,7 @@ class Cumulative(_presented.Presented):
             return []
         return [
             f"sigma {self._assuming} = {self._number(self.null_sigma)}; robust sigma (squared residuals, "
-            f"{self._assumption()} not assumed) = {self._number(self.robust_sigma)}. The coverage of the interval of "
+            f"{self._assumption} not assumed) = {self._number(self.robust_sigma)}. The coverage of the interval of "
             f"the Kuiper statistic in large samples is at least 95 %, and equal to it {self._assuming}.",
             COLUMNS.format(null=self._null, assuming=self._assuming),
         ]
@@ -507,17 +495,14 @@ class Cumulative(_presented.Presented):
         return [
             f"The P-values are rough: the mean step is {step:.2f} sigma (few rows, few distinct scores, or a few heavy "
             "weights). They are too large for few distinct scores of many rows; they can be too small for few rows "
-            f"{self._rare()}."
+            f"{self._rare}."
         ]
 
-    #: Column of means of the statistics, and the hypothesis of P-values in other words.
-    _null, _assuming = "if calibrated", "under calibration"
-
-    def _assumption(self) -> str:
-        return "calibration"
-
-    def _rare(self) -> str:
-        return "with scores near 0 or 1"
+    #: Column of means of the statistics, the hypothesis in other words, and rows that make P-values rough.
+    _null, _assuming, _assumption = "if calibrated", "under calibration", "calibration"
+    _rare = "with scores near 0 or 1"
+    _under_calibration = "If the scores were calibrated,"
+    _no_difference = "the share of outcome 1 equals the score"
 
     def _number(self, value: float) -> str:
         return significant(value, _render.decimals(self.robust_sigma / 10, 4))

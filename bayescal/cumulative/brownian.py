@@ -33,9 +33,6 @@ def sf_range(x: ArrayLike) -> Floats:
     r"""Return P(range of B > x), accurate to 1e-12 relative in both tails.
 
     It is :math:`8 \sum_{k \ge 1} (-1)^{k-1} k\, Q(k x)` (Feller, 1951), with the upper tail Q of the standard Normal.
-
-    >>> sf_range([2.4976722, 6.78])
-    array([4.99999945e-02, 4.80703531e-11])
     """
     return _pieces(x, SWITCH_RANGE, _range_tail, lambda body: 1 - _range_body(body))
 
@@ -44,18 +41,14 @@ def cdf_range(x: ArrayLike) -> Floats:
     r"""Return P(range of B <= x), accurate to 1e-12 relative in both tails.
 
     It is :math:`\sum_{m\ \mathrm{odd}} (8 / x^2 + 8 / (m \pi)^2)\, e^{-(m \pi)^2 / (2 x^2)}`.
-
-    >>> cdf_range([0.3, 1.0])
-    array([1.38016246e-22, 6.33645879e-02])
     """
     return _pieces(x, SWITCH_RANGE, lambda tail: 1 - _range_tail(tail), _range_body)
 
 
 def sf_max_abs(x: ArrayLike) -> Floats:
-    r"""Return P(max |B| > x), accurate to 1e-12 relative in both tails: :math:`4 \sum_{k \ge 0} (-1)^k Q((2k + 1) x)`.
+    r"""Return P(max |B| > x), accurate to 1e-12 relative in both tails.
 
-    >>> sf_max_abs([2.2414027, 6.607])
-    array([5.00000035e-02, 7.84372081e-11])
+    It is :math:`4 \sum_{k \ge 0} (-1)^k Q((2k + 1) x)`.
     """
     return _pieces(x, SWITCH_MAX_ABS, _max_abs_tail, lambda body: 1 - _max_abs_body(body))
 
@@ -64,28 +57,17 @@ def cdf_max_abs(x: ArrayLike) -> Floats:
     r"""Return P(max |B| <= x), accurate to 1e-12 relative in both tails.
 
     It is :math:`(4 / \pi) \sum_{k \ge 0} (-1)^k / (2k + 1)\, e^{-(2k + 1)^2 \pi^2 / (8 x^2)}`.
-
-    >>> cdf_max_abs([0.3, 1.0])
-    array([1.41806199e-06, 3.70777430e-01])
     """
     return _pieces(x, SWITCH_MAX_ABS, lambda tail: 1 - _max_abs_tail(tail), _max_abs_body)
 
 
 def quantile_range(prob: float) -> float:
-    """Return the quantile of the range of B for a probability in (0, 1).
-
-    >>> round(quantile_range(0.95), 7)
-    2.4976722
-    """
+    """Return the quantile of the range of B for a probability in (0, 1)."""
     return _quantile(cdf_range, sf_range, prob)
 
 
 def quantile_max_abs(prob: float) -> float:
-    """Return the quantile of the maximum of |B| for a probability in (0, 1).
-
-    >>> round(quantile_max_abs(0.95), 7)
-    2.2414027
-    """
+    """Return the quantile of the maximum of |B| for a probability in (0, 1)."""
     return _quantile(cdf_max_abs, sf_max_abs, prob)
 
 

@@ -42,11 +42,6 @@ def segments_posterior(counts: Counts) -> ShrinkagePosterior:
     The default model of the ECE is designed for few bins: under some of its sub-models, the prior probability that all
     of 64 bins are exact is nearly 0. The segments model keeps two sub-models of `shrinkage_posterior` whose priors
     hardly depend on the number of bins. They have equal prior weights and are averaged by their marginal likelihoods.
-
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=4)
-    >>> {name: round(p, 2) for name, p in segments_posterior(counts).probabilities.items()}
-    {'logistic': 0.47, 'runs': 0.53}
     """
     return shrinkage_posterior(counts, sub_models=SUB_MODELS, pool=False)
 
@@ -132,11 +127,7 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
 def confidence_distributions(
     steps: Steps, counts: MergedCounts, bins: BinDraws, curve: Floats, rng: np.random.Generator
 ) -> tuple[ConfidenceDistribution, ConfidenceDistribution]:
-    """Compute the confidence distributions of both statistics, along the mean of the curves that are not 0.
-
-    Draws of the bins under the segments model and their curves, shape (n_draws, n_bins + 1), give the variance of the
-    noise and the shape; both statistics use the same paths of noise.
-    """
+    """Compute the confidence distributions of both statistics, along the mean of the curves that are not 0."""
     off = kuiper(curve) > ROUNDING
     mean = curve[off].mean(axis=0) if off.any() else _from_0(counts.curve)
     accuracy = np.clip(bins.accuracy.mean(axis=0), LEAST_ACCURACY, 1 - LEAST_ACCURACY)
@@ -155,12 +146,7 @@ def confidence_distributions(
 
 
 def curve_of(bins: BinDraws) -> Floats:
-    """Compute the cumulative difference of each draw: 0, and the values at the upper ends of the bins.
-
-    >>> mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
-    >>> curve_of(BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass))
-    array([[ 0.     ,  0.0625 , -0.03125]])
-    """
+    """Compute the cumulative difference of each draw: 0, and the values at the upper ends of the bins."""
     return _from_0(np.cumsum(bins.mass * bins.gap, axis=1))
 
 

@@ -9,9 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
-
-Indices = NDArray[np.intp]
+from bayescal._arrays import Bools, Floats, Indices
 
 #: Relative rounding error of a difference of cumulative sums above which a range is summed by blocks.
 TOLERANCE = 1e-12
@@ -42,7 +40,7 @@ class Moments:
     def __getitem__(self, at: Indices | slice) -> Self:
         return type(self)(*(values[at] for values in vars(self).values()))
 
-    def put(self, at: NDArray[np.bool_], other: "Moments") -> None:
+    def put(self, at: Bools, other: "Moments") -> None:
         """Replace the moments of some sets."""
         for name, values in vars(self).items():
             values[at] = getattr(other, name)
@@ -68,15 +66,7 @@ class Moments:
 
 
 def moments_of_ranges(rows: Moments, begin: Indices, end: Indices) -> Moments:
-    """Sum rows from `begin` to before `end`, in blocks of 1, 2, 4, ... rows; zeros for empty ranges.
-
-    The weights 1, 3 and 1e20 of the values 0, 4 and 7: the first two are not lost beside the third.
-
-    >>> rows = Moments.of_rows(np.array([1.0, 3.0, 1e20]), np.array([0.0, 4.0, 7.0]))
-    >>> sums = moments_of_ranges(rows, np.array([0, 1]), np.array([2, 3]))
-    >>> sums.mean, sums.squares, sums.pairs
-    (array([3., 7.]), array([12., 27.]), array([6.e+00, 6.e+20]))
-    """
+    """Sum rows from `begin` to before `end`, in blocks of 1, 2, 4, ... rows; zeros for empty ranges."""
     zeros = [np.zeros(len(begin)) for _ in range(5)]
     total, begin, end, blocks = Moments(*zeros), begin.copy(), end.copy(), rows
     while (left := begin < end).any():
@@ -94,7 +84,7 @@ def moments_of_ranges(rows: Moments, begin: Indices, end: Indices) -> Moments:
 
 
 def split_moments(
-    rows: Moments, ranges: tuple[Indices, Indices, Indices, Indices], constant: NDArray[np.bool_]
+    rows: Moments, ranges: tuple[Indices, Indices, Indices, Indices], constant: Bools
 ) -> tuple[Moments, Moments]:
     """Return the moments of members and of others in cells of sorted rows, whose members stand together.
 
@@ -128,9 +118,7 @@ def _of_sums(sums: list[NDArray[np.longdouble]]) -> Moments:
     return Moments(*(each.astype(np.float64) for each in numbers))
 
 
-def _doubtful(
-    members: Moments, others: Moments, errors: list[Floats], constant: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _doubtful(members: Moments, others: Moments, errors: list[Floats], constant: Bools) -> Bools:
     """Return whether rounding errors of cumulative sums of this size can be seen in the numbers of a cell."""
     cell = members + others
     weight, weight_sq, _, second = errors
@@ -189,15 +177,7 @@ class LocalMoments:
         return cls(squares, cubes, first=first, last=last)
 
     def around(self, low: Indices, high: Indices) -> tuple[Floats, Floats]:
-        """Return the second and the third central moment around the rows from `low` to before `high`.
-
-        Outcomes with the probability 0.1 have the variance 0.09 and the skewness (1 - 0.2) / 0.3 = 2.67.
-
-        >>> moments = LocalMoments.of_rows(np.arange(2000.0), (np.arange(2000) % 10 == 0) * 1.0)
-        >>> second, third = moments.around(np.array([500]), np.array([501]))
-        >>> (third / second**1.5).round(1)
-        array([2.7])
-        """
+        """Return the second and the third central moment around the rows from `low` to before `high`."""
         n = len(self.first)
         more = max(LEAST, int(SHARE * n))
         low, high = self.first[np.maximum(low - more, 0)], self.last[np.minimum(high + more, n) - 1]

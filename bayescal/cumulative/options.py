@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from bayescal.cli.options import MODEL, OUTPUT, SEED, Options, PageOptions, column, number, option
 
@@ -11,50 +10,37 @@ from bayescal.cli.options import MODEL, OUTPUT, SEED, Options, PageOptions, colu
 class CumulativeOptions(Options):
     """The groups of rows that are compared with all rows."""
 
-    by: Annotated[str | None, column("Column of groups: each is compared with all rows at equal probabilities.")] = None
-    value: Annotated[str | None, column("One group of --by, instead of all.", "VALUE")] = None
-    zoom: Annotated[str | None, column("Only rows with probabilities in an interval, ends included.", "LOW,HIGH")] = (
-        None
-    )
+    by: str | None = column("Column of groups: each is compared with all rows at equal probabilities.")
+    value: str | None = column("One group of --by, instead of all.", "VALUE")
+    zoom: str | None = column("Only rows with probabilities in an interval, ends included.", "LOW,HIGH")
 
 
 @dataclass(frozen=True)
 class CumulativeModelOptions(Options):
     """The posterior of a cumulative difference, and its draws."""
 
-    model: Annotated[
-        str | None,
-        option(
-            MODEL,
-            "NAME",
-            "Origin of the draws: pooled, a posterior and a confidence distribution with equal shares, or segments, "
-            "the posterior alone. [dim]\\[default: pooled][/]",
-        ),
-    ] = None
-    draws: Annotated[
-        int | None, option(MODEL, "NUMBER", "Number of draws of each statistic. [dim]\\[default: 4000][/]")
-    ] = None
-    seed: Annotated[int | None, option(MODEL, "NUMBER", f"{SEED} [dim]\\[default: 1][/]", min=0)] = None
-    below: Annotated[
-        float | None,
-        option(
-            MODEL,
-            "LIMIT",
-            "Print the probability that the Kuiper statistic of the population is below this limit. "
-            "[dim]\\[default: 0.02][/]",
-            parser=number,
-        ),
-    ] = None
+    model: str | None = option(
+        MODEL,
+        "NAME",
+        "Origin of the draws: pooled, a posterior and a confidence distribution with equal shares, or segments, "
+        "the posterior alone. [dim]\\[default: pooled][/]",
+    )
+    draws: int | None = option(MODEL, "NUMBER", "Number of draws of each statistic. [dim]\\[default: 4000][/]")
+    seed: int | None = option(MODEL, "NUMBER", f"{SEED} [dim]\\[default: 1][/]", min=0)
+    below: float | None = option(
+        MODEL,
+        "LIMIT",
+        "Print the probability that the Kuiper statistic of the population is below this limit. "
+        "[dim]\\[default: 0.02][/]",
+        parser=number,
+    )
 
 
 @dataclass(frozen=True)
 class CumulativeOutputOptions(PageOptions):
     """Files that hold a cumulative difference."""
 
-    json: Annotated[
-        Path | None,
-        option(
-            OUTPUT, "OUT.json", "All numbers, and with --by all groups. The same input and seed give the same bytes."
-        ),
-    ] = None
-    plot: Annotated[Path | None, option(OUTPUT, "OUT.png", "The cumulative difference, as .png, .pdf or .svg.")] = None
+    json: Path | None = option(
+        OUTPUT, "OUT.json", "All numbers, and with --by all groups. The same input and seed give the same bytes."
+    )
+    plot: Path | None = option(OUTPUT, "OUT.png", "The cumulative difference, as .png, .pdf or .svg.")

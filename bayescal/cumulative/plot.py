@@ -5,29 +5,15 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.cumulative.base import P_OF_CHANCE, Cumulative, significant
 from bayescal.cumulative.result import CumulativeDifference
 from bayescal.cumulative.subpopulation_result import SUBPOPULATION, SubpopulationScreen
-from bayescal.report.drawing import (
-    SMALL,
-    TINY,
-    axes_or_new,
-    background,
-    characters,
-    is_dark,
-    is_small,
-    keep_within,
-    key_above,
-    palette,
-    small_words,
-    titled,
-)
+from bayescal.report import drawing
 from bayescal.results.wording import p_words
 
 if TYPE_CHECKING:
@@ -60,13 +46,7 @@ class CumulativePoints:
 
 
 def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
-    """Compute the values that `plot_cumulative` draws; `prob` is the probability of the band.
-
-    >>> import bayescal as bc
-    >>> points = cumulative_points(bc.cumulative.difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9]))
-    >>> points.worst.round(2).tolist(), points.tick_score.tolist()
-    ([[0.0, 0.0], [0.4, 0.12]], [0.2, 0.2, 0.2, 0.6, 0.6, 0.9])
-    """
+    """Compute the values that `plot_cumulative` draws; `prob` is the probability of the band."""
     share, curve = cd.abscissae, cd.curve
     band = cd.band(prob)
     start = (band.high[0] - band.low[0]) / 2  # before the first score, the curve is 0
@@ -87,7 +67,7 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     )
 
 
-def _visible(curve: Floats) -> NDArray[np.intp]:
+def _visible(curve: Floats) -> Indices:
     """Return the first and last point, and the smallest and largest of each piece."""
     if len(curve) <= 2 * PIECES:
         return np.arange(len(curve))
@@ -157,9 +137,9 @@ def plot_cumulative(
     if zoom is not None:
         cd = cd.zoom(*_two_ends(zoom))
     points = cumulative_points(cd, _checks.fraction("prob", prob))
-    ax = axes_or_new(ax, figsize=(6.4, 4.6))
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.6))
     small, low = _space(ax)
-    colours = palette(ax)
+    colours = drawing.palette(ax)
     main = _checks.color("color", color, colours.blue)
     # by chance, calibrated scores have a largest deviation too
     marked = _checks.color("worst_color", worst_color, colours.orange if cd.p_kuiper <= P_OF_CHANCE else colours.grey)
@@ -167,10 +147,10 @@ def plot_cumulative(
     _axes(ax, cd, points, small=small)
     chance = "if calibrated" if isinstance(cd, CumulativeDifference) else "if means are equal"
     key = _key(ax, prob, chance, (main, marked, colours.grey), small=small)
-    titled(ax, _title(ax, cd, small=small), [] if small or low else [cd.spec], above=key, small=small)
+    drawing.titled(ax, _title(ax, cd, small=small), [] if small or low else [cd.spec], above=key, small=small)
     if small:
-        small_words(ax)
-    keep_within(ax)
+        drawing.small_words(ax)
+    drawing.keep_within(ax)
     return ax
 
 
@@ -178,7 +158,7 @@ def _space(ax: "Axes") -> tuple[bool, bool]:
     """Return whether axes are narrow, and whether they are low; all cells of a grid have the same size here."""
     spec = ax.get_subplotspec()
     if spec is None:
-        return is_small(ax, ROOM[0], 0), is_small(ax, 0, ROOM[1])
+        return drawing.is_small(ax, ROOM[0], 0), drawing.is_small(ax, 0, ROOM[1])
     rows, columns = spec.get_gridspec().get_geometry()
     width, height = ax.figure.bbox.width * len(spec.colspan) / columns, ax.figure.bbox.height * len(spec.rowspan) / rows
     return width < ROOM[0] * ax.figure.dpi, height < ROOM[1] * ax.figure.dpi
@@ -192,7 +172,7 @@ def _title(ax: "Axes", cd: Cumulative, *, small: bool) -> str:
     group = getattr(cd, "group", SUBPOPULATION)
     if group == SUBPOPULATION:
         return text
-    room = characters(ax, TINY + 1 if small else SMALL + 1)
+    room = drawing.characters(ax, drawing.TINY + 1 if small else drawing.SMALL + 1)
     return f"{group}: {text}" if len(group) + len(text) + 2 <= room else f"{_render.cut(group, room)}\n{text}"
 
 
@@ -246,7 +226,7 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
 
 def _opacity(ax: "Axes") -> float:
     """Return the opacity of the band: on black, colours look darker."""
-    return 0.35 if is_dark(background(ax)) else 0.18
+    return 0.35 if drawing.is_dark(drawing.background(ax)) else 0.18
 
 
 def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) -> None:
@@ -254,20 +234,20 @@ def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) 
     # five steps: with every second tick, the last one is not drawn
     ax.set_xticks(points.tick_share[::every], score_labels(points.tick_score[::every]))
     ax.set_xlim(0, 1)
-    ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=SMALL)
+    ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=drawing.SMALL)
     rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "subgroup is higher"
-    height = max(16, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
+    height = max(16, int(drawing.characters(ax, drawing.SMALL) * ax.bbox.height / ax.bbox.width))
     words = ["cumulative difference"] if small else ["cumulative difference", f"(rises where {rises})"]
     lines = (
         [" ".join(words)] if len(" ".join(words)) <= height else [each for part in words for each in wrap(part, height)]
     )
-    ax.set_ylabel("\n".join(lines), fontsize=SMALL)
-    ax.tick_params(labelsize=SMALL)
+    ax.set_ylabel("\n".join(lines), fontsize=drawing.SMALL)
+    ax.tick_params(labelsize=drawing.SMALL)
     ax.spines["right"].set_visible(False)
     upper = ax.secondary_xaxis("top")
     upper.set_xticks(points.tick_share[::every], [f"{share:g}" for share in points.tick_share[::every].round(2)])
-    upper.tick_params(labelsize=TINY if small else SMALL, pad=2)
-    upper.set_xlabel(_share_of(cd), fontsize=TINY, labelpad=2)
+    upper.tick_params(labelsize=drawing.TINY if small else drawing.SMALL, pad=2)
+    upper.set_xlabel(_share_of(cd), fontsize=drawing.TINY, labelpad=2)
 
 
 def _share_of(cd: Cumulative) -> str:
@@ -278,9 +258,6 @@ def score_labels(scores: Floats) -> list[str]:
     """Format scores with so many decimals that different scores have different labels, two to six.
 
     If six are too few, scores near 1 are written as differences from 1. Certain scores are "0" and "1".
-
-    >>> score_labels(np.array([0.2, 0.9991, 0.9994, 1.0]))
-    ['0.2000', '0.9991', '0.9994', '1']
     """
     certain = [score in (0, 1) for score in scores]
     for places in range(2, 7):
@@ -306,4 +283,4 @@ def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *,
         (Line2D([], [], color=marked, linewidth=2), "largest deviation"),
         (Line2D([], [], color=grey, marker=">", linestyle="", markersize=7), f"\u00b1 2 sigma {chance}"),
     ]
-    return key_above(ax, entries, small=small, offset=3.4 * (TINY if small else SMALL))
+    return drawing.key_above(ax, entries, small=small, offset=3.4 * (drawing.TINY if small else drawing.SMALL))

@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import CumulativeBand
 from bayescal.cumulative.draws import (
@@ -50,7 +49,7 @@ class Observed(Protocol):
         """The noise of the curve."""
 
     @property
-    def score(self) -> NDArray[Any]:
+    def score(self) -> Array:
         """Distinct scores."""
 
     @property

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
     allowed_weights,
@@ -82,7 +81,7 @@ def _real(name: str, values: Any) -> Floats:
     return array.astype(np.float64, copy=False)
 
 
-def read_member(member: Any, rows: Responses) -> NDArray[np.bool_]:
+def read_member(member: Any, rows: Responses) -> Bools:
     """Check a column that marks rows of a subpopulation: some rows of positive weight, but not all."""
     values = column("member", to_array("member", member))
     _checks.same_length(("member", "response"), (len(values), len(rows)))

@@ -95,10 +95,8 @@ class CumulativeDifference(Cumulative):
 
         Parameters
         ----------
-        draws : int, default 4000
-            Number of draws, at least 2.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        draws, rng
+            As for `bayescal.evaluate`.
         model : {"pooled", "segments"}, default "pooled"
             With "pooled", half of the draws of each statistic come from a posterior of the curve, and half from a
             confidence distribution that removes the upward bias of the plug-in value. With "segments", all draws come
@@ -280,9 +278,6 @@ class CumulativeDifference(Cumulative):
         weak = few or self.scale.mean_step > cumulative.LARGE_STEP
         return [rare] * few + [remedy] * (weak and simulated)
 
-    def _no_difference(self) -> str:
-        return "the share of outcome 1 equals the score"
-
     def _compared(self) -> str:
         return "correct predictions and confidences" if self.target == "top-label" else "outcomes and scores"
 
@@ -292,14 +287,7 @@ class CumulativeDifference(Cumulative):
             return f"predictions are right {more} often than their confidence states,"
         return f"outcome 1 is {more} frequent than the scores state,"
 
-    def _under_calibration(self) -> str:
-        return "If the scores were calibrated,"
-
 
 def question_of(target: str) -> str:
-    """Return what is compared, with the target unless outcomes and scores are clear without it.
-
-    >>> question_of("top-label")
-    'top-label cumulative difference between outcomes and scores'
-    """
+    """Return what is compared, with the target unless outcomes and scores are clear without it."""
     return f"{target} {QUESTION}" if target in ("top-label", "classwise") else QUESTION

@@ -111,10 +111,7 @@ class Scale:
 
     @property
     def wide_sigma(self) -> float:
-        """Larger of `robust_sigma` and `null_sigma`, for intervals and bands; NaN if all residuals are 0.
-
-        If few outcomes contradict scores near 0 or 1, and the sample has none, squared residuals are too small.
-        """
+        """Larger of `robust_sigma` and `null_sigma`, for intervals and bands; NaN if all residuals are 0."""
         return max(self.robust_sigma, self.null_sigma) if self.robust_sigma > 0 else float("nan")
 
 
@@ -132,11 +129,6 @@ def scale(steps: Steps) -> Scale:
     one side of 1/2. For scores near 0 and equal weights, it is close to the expected number of outcomes 1. Infinite if
     all scores are 0, 1/2 or 1. Tied rows count as rows of equal weight. For subpopulations, the moments of responses
     are those of rows around each cell.
-
-    >>> from bayescal.data.predictions import Predictions
-    >>> from bayescal.stats.ordered import OrderedSums
-    >>> round(scale(OrderedSums.from_rows(Predictions.from_outcomes([0] * 500, [0.01] * 500))).rare, 2)
-    5.15
     """
     variance = squares = exact = roots = second = third = 0.0
     for _, part in _parts(steps):
@@ -178,11 +170,6 @@ def null_mean(name: str, scale: Scale) -> float:
 
     .. [1] F. Spitzer (1956), "A combinatorial lemma and its application to probability theory", Transactions of the
        American Mathematical Society 82, 323-339.
-
-    Two steps of variance 1/2: the mean range is (1 + 1/sqrt(2)) / sqrt(pi) = 0.9631.
-
-    >>> round(null_mean("kuiper", Scale(1.0, 1.0, 1.0, 0.5**0.5)), 3)
-    0.963
     """
     r = scale.mean_step
     if name == "kuiper":
@@ -192,11 +179,7 @@ def null_mean(name: str, scale: Scale) -> float:
 
 
 def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
-    """Return the probability of a Kuiper statistic of at least this size under calibration.
-
-    With `corrected`, it is that of `corrected_tail` with `scale.null_sigma`; else that of Brownian motion with
-    `scale.sigma`, as in the literature.
-    """
+    """Return the probability of a Kuiper statistic of at least this size under calibration."""
     return _p_value(sf_range, statistic, scale, 2, corrected=corrected)
 
 
@@ -222,14 +205,6 @@ def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: i
     .. [1] D. Siegmund (1985), Sequential Analysis, Springer, section 10.4.
     .. [2] H. Cramer (1938), "Sur un nouveau theoreme-limite de la theorie des probabilites", Actualites scientifiques
        et industrielles 736, 5-23: large deviations of sums.
-
-    >>> corrected_tail(sf_range, [1.959964, 2.4976722], [1.0, 0.1], 2).round(4)
-    array([0.05  , 0.0358])
-
-    With 10 rare outcomes, a tail of 2e-6 is 23 times as large.
-
-    >>> corrected_tail(sf_range, [2.5, 5.0], [0.01, 0.01], 2, rare=10)
-    array([4.91e-02, 5.00e-05])
     """
     in_sigma, mean_step = np.asarray(in_sigma, dtype=np.float64), np.asarray(mean_step)
     shifted = tail(in_sigma + ends * SHORTFALL * np.minimum(mean_step, LARGE_STEP))
@@ -328,9 +303,6 @@ def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> 
        18, 1269-1283.
     .. [2] W. Hoeffding (1963), "Probability inequalities for sums of bounded random variables", Journal of the American
        Statistical Association 58, 13-30, Theorem 2 and its extension to maxima.
-
-    >>> round(c_emp_bound(1000), 3), round(c_emp_bound(1000, given_scores=True), 3)
-    (0.172, 0.086)
     """
     return _ends(given_scores) * float(np.sqrt(np.log(2 / (1 - prob)) / (2 * n)))
 
@@ -343,10 +315,8 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
     ----------
     epsilon : float
         Largest difference, in (0, 1).
-    prob : float, default 0.95
-        Probability with which the bound holds, in (0, 1).
-    given_scores : bool, default False
-        Whether the population has the scores of the sample, so that only outcomes are random.
+    prob, given_scores
+        As for `CumulativeDifference.c_emp_bound`.
 
     Returns
     -------

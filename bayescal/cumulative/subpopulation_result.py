@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
 from bayescal.cumulative.responses import Responses
@@ -60,15 +59,6 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
     each has at least one. So the ratio is :math:`\sum_j V_j (1 - V_j / W_j)` over the cells of a part of the curve,
     divided by :math:`V (1 - V / W)` of the part as a whole. There are up to 10 parts of equal weight, with at least 50
     members on average.
-
-    With one member and one other in each cell, the share of members is that of all rows.
-
-    >>> rows = Responses.read([1, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], None, others={})
-    >>> steps = subpopulation_steps(rows, np.array([True, False, True, False]))
-    >>> steps.weight, steps.cell_weight
-    (array([1., 1.]), array([2., 2.]))
-    >>> attenuation(steps).mean
-    1.0
     """
     member, cell = steps.weight, steps.cell_weight
     parts = int(np.clip(steps.n_rows.sum() // MEMBERS_PER_PART, 1, PARTS_OF_CURVE))
@@ -93,7 +83,7 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
 @public
 @dataclass(frozen=True, eq=False, repr=False)
 class SubpopulationDifference(Cumulative):
-    r"""The cumulative difference between a subpopulation and the full population at the same scores.
+    """The cumulative difference between a subpopulation and the full population at the same scores.
 
     Returned by `bayescal.cumulative.subpopulation`; printing it shows a sentence and the two statistics.
     "Calibration" means here that the subpopulation and the full population have the same mean response at every score.
@@ -103,10 +93,8 @@ class SubpopulationDifference(Cumulative):
     steps : Steps
         Sums over the members with each distinct score; residuals are responses minus the mean response of the full
         population near the score.
-    question : str
-        What is compared, and the rows, in words.
-    left_out : int
-        Number of rows that were left out because their weight is 0.
+    question, left_out
+        As for `CumulativeDifference`.
     group : str
         The subpopulation in words, as "ward = 7".
     """
@@ -114,7 +102,9 @@ class SubpopulationDifference(Cumulative):
     steps: SubpopulationSteps
     group: str = SUBPOPULATION
 
-    _null, _assuming = "if equal", "if means are equal"
+    _null, _assuming, _assumption, _rare = "if equal", "if means are equal", "equality", "with rare responses"
+    _under_calibration = "If the two had equal means at every score,"
+    _no_difference = "at each score, its mean response equals that of the full population"
 
     @cached_property
     def _attenuation(self) -> Attenuation:
@@ -138,23 +128,11 @@ class SubpopulationDifference(Cumulative):
         margin /= self._attenuation.least
         return np.minimum(curve, other) - margin, np.maximum(curve, other) + margin
 
-    def _no_difference(self) -> str:
-        return "at each score, its mean response equals that of the full population"
-
     def _compared(self) -> str:
         return f"{self.group} and the full population"
 
     def _difference(self, slope: float) -> str:
         return f"responses of {self.group} are {'higher' if slope > 0 else 'lower'} than in the full population,"
-
-    def _under_calibration(self) -> str:
-        return "If the two had equal means at every score,"
-
-    def _assumption(self) -> str:
-        return "equality"
-
-    def _rare(self) -> str:
-        return "with rare responses"
 
     def _remarks(self) -> list[str]:
         average, error = self.average_difference, self.slope(-np.inf, np.inf).standard_error
@@ -188,7 +166,7 @@ class SubpopulationDifference(Cumulative):
         ]
 
 
-def difference_of(rows: Responses, member: NDArray[np.bool_], group: str = SUBPOPULATION) -> SubpopulationDifference:
+def difference_of(rows: Responses, member: Bools, group: str = SUBPOPULATION) -> SubpopulationDifference:
     """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
     shown = "a subpopulation" if group == SUBPOPULATION else group
     question = f"cumulative difference between {shown} and the full population"
@@ -277,7 +255,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         return adjusted
 
     @property
-    def reliable(self) -> NDArray[np.bool_]:
+    def reliable(self) -> Bools:
         """Whether the P-value of each group can be trusted; other groups are not flagged.
 
         Small P-values are corrected for the skewness of outcomes with two values. For other responses, such as costs,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Indices, Ints
 from bayescal.cumulative.moments import (
     LocalMoments,
     Moments,
@@ -38,7 +38,7 @@ class SubpopulationSteps(StoredSteps):
     local_third: Floats
 
 
-def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
+def subpopulation_steps(rows: Responses, member: Bools) -> SubpopulationSteps:
     """Sum the members of a subpopulation by score, minus the mean response of the full population near that score.
 
     There is one step per distinct score t_j of members with positive weight. The expected response is the weighted mean
@@ -119,8 +119,8 @@ def _local_moments(
 
 def _moments_of_difference(
     moments: LocalMoments,
-    low: NDArray[np.intp],
-    high: NDArray[np.intp],
+    low: Indices,
+    high: Indices,
     members: tuple[Floats, Floats, Floats],
     others: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
@@ -130,7 +130,7 @@ def _moments_of_difference(
     return second * squares, np.abs(third) * third_moment_of_difference((member, member_cubes), others)
 
 
-def _constant(cell: NDArray[np.intp], response: Floats, n_cells: int) -> NDArray[np.bool_]:
+def _constant(cell: Indices, response: Floats, n_cells: int) -> Bools:
     """Return whether all responses in each cell are equal."""
     low, high = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
     np.minimum.at(low, cell, response)
@@ -138,7 +138,7 @@ def _constant(cell: NDArray[np.intp], response: Floats, n_cells: int) -> NDArray
     return low == high
 
 
-def _pairs(cell: NDArray[np.intp], weight: Floats, total: Floats) -> Floats:
+def _pairs(cell: Indices, weight: Floats, total: Floats) -> Floats:
     """Return (sum w)^2 - sum w^2 of each cell; the heaviest row is kept apart, because its square may cancel."""
     heaviest = np.zeros(len(total))
     np.maximum.at(heaviest, cell, weight)
@@ -178,7 +178,7 @@ def midpoints(score: Floats) -> Floats:
 class GroupSums:
     """Statistics of many subpopulations; arrays of shape (n_groups,)."""
 
-    n_rows: NDArray[np.int64]  # of positive weight
+    n_rows: Ints  # of positive weight
     top: Floats  # largest value of the cumulative difference, which begins with 0
     bottom: Floats  # smallest value
     end: Floats  # last value
@@ -190,11 +190,7 @@ class GroupSums:
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
-    """Compute the statistics that `subpopulation_steps` gives for each group.
-
-    Groups are numbered from 0, and each has a row of positive weight. All of them are computed at once, from one sort
-    of the rows by group and score, and from cumulative sums over the full population in the order of the scores.
-    """
+    """Compute the statistics that `subpopulation_steps` gives for each group."""
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     counted = np.flatnonzero(weight > 0)
     response, score, weight = _centred(rows.response[counted], weight[counted]), rows.score[counted], weight[counted]
@@ -263,7 +259,7 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     )
 
 
-def _beyond(score: Floats, weight: Floats, level: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
+def _beyond(score: Floats, weight: Floats, level: Floats, first: Indices, last: Indices) -> Floats:
     """Return the weight below the first score of each group and above its last one, at these scores; 0 at others."""
     order = np.argsort(score)
     sums = np.concatenate([[0.0], np.cumsum(weight[order])])
@@ -280,7 +276,7 @@ def _centred(response: Floats, weight: Floats) -> Floats:
     return response - (round(mean) if (response == np.rint(response)).all() else mean)
 
 
-def _cells(score: Floats, level: Floats, level_group: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _cells(score: Floats, level: Floats, level_group: NDArray[np.integer]) -> tuple[Indices, Indices]:
     """Return the first row of the cell of each score of each group, and the row after its last one."""
     same = level_group[1:] == level_group[:-1]
     ends = np.full(len(level), np.inf)

@@ -5,8 +5,8 @@ from itertools import combinations
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bayescal._arrays import Array, Bools
 from bayescal.data.frames import index_of
 
 
@@ -39,7 +39,7 @@ def _compare(first: str, index: Any, second: str, other: Any) -> None:
         _refuse(first, index, second, other, bad, reordered, bool((in_order[1:] != in_order[:-1]).all()))
 
 
-def _comparable(first: str, index: Any, second: str, other: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _comparable(first: str, index: Any, second: str, other: Any) -> tuple[Array, Array]:
     """Return integer labels as they are and integer codes of all others: equal labels have equal codes."""
     both = [np.asarray(index), np.asarray(other)]
     if all(labels.dtype.kind in "iu" for labels in both) and both[0].dtype == both[1].dtype:
@@ -54,9 +54,7 @@ def _comparable(first: str, index: Any, second: str, other: Any) -> tuple[NDArra
     return codes[: len(index)], codes[len(index) :]
 
 
-def _refuse(
-    first: str, index: Any, second: str, other: Any, bad: NDArray[np.bool_], reordered: bool, unique: bool
-) -> NoReturn:
+def _refuse(first: str, index: Any, second: str, other: Any, bad: Bools, reordered: bool, unique: bool) -> NoReturn:
     at = int(np.argmax(bad))
     count = f"{np.count_nonzero(bad)} of {len(bad)}"
     where = f"first at position {at}: {_quoted(other[at])}, not {_quoted(index[at])}"

@@ -7,20 +7,11 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Ints
-from bayescal.data.groups import (
-    fractions_of_measurement,
-    is_missing,
-    label_columns,
-    missing_labels,
-    refuse_missing,
-    unhashable,
-)
+from bayescal._arrays import Array, Ints
+from bayescal.data import groups
 
-Array = NDArray[Any]
 #: Types of labels that are never missing.
 COMPLETE = frozenset({str, bytes, int, bool})
 
@@ -34,12 +25,8 @@ class Clusters:
 
     @classmethod
     def from_column(cls, cluster: Any, n_rows: int, *, name: str = "cluster", rows: str = "y_true") -> "Clusters":
-        """Read a column of hashable labels, or several, of which every combination that occurs is a cluster.
-
-        `n_rows` labels are needed. Missing labels are refused, and a column of more than 30 distinct non-integer
-        numbers, which is a measurement.
-        """
-        columns = label_columns(name, cluster)
+        """Read a column of hashable labels, or several, of which every combination that occurs is a cluster."""
+        columns = groups.label_columns(name, cluster)
         _checks.same_length((name, rows), (len(columns[0]) if columns else 0, n_rows))
         of_row, number = _coded(name, columns[0])
         for column in columns[1:]:
@@ -59,12 +46,7 @@ class Clusters:
 
 
 class ClusterCodes:
-    """Codes of cluster labels that come in blocks: equal labels have equal codes in all blocks.
-
-    >>> codes = ClusterCodes()
-    >>> codes.of(np.array(["a", "b"], object)), codes.of(np.array(["b", "c"], object)), len(codes)
-    (array([0, 1]), array([1, 2]), 3)
-    """
+    """Codes of cluster labels that come in blocks: equal labels have equal codes in all blocks."""
 
     def __init__(self) -> None:
         self._codes: defaultdict[Any, int] = defaultdict(count().__next__)
@@ -85,7 +67,7 @@ def _coded(name: str, labels: Array) -> tuple[Ints, int]:
     """Return the code of each label and the number of distinct labels; refuse missing labels and measurements."""
     kind = labels.dtype.kind
     if kind in "fmM":
-        refuse_missing(name, missing_labels(labels))
+        groups.refuse_missing(name, groups.missing_labels(labels))
     if kind in "biumM":
         return _integer_codes(labels)
     if kind == "f":
@@ -107,16 +89,16 @@ def _hashed(name: str, labels: Array) -> tuple[Ints, int]:
     try:
         of_row = codes.of(labels)
     except TypeError as problem:
-        raise unhashable(name, problem) from problem
+        raise groups.unhashable(name, problem) from problem
     if not COMPLETE.issuperset(map(type, codes)):
-        if any(map(is_missing, codes)):
-            refuse_missing(name, missing_labels(labels))
+        if any(map(groups.is_missing, codes)):
+            groups.refuse_missing(name, groups.missing_labels(labels))
         _refuse_measurement(name, list(codes))
     return of_row, len(codes)
 
 
 def _refuse_measurement(name: str, distinct: list[Any]) -> None:
-    if fractions := fractions_of_measurement(distinct):
+    if fractions := groups.fractions_of_measurement(distinct):
         raise ValueError(
             f"`{name}` must hold cluster labels, such as numbers of questions or patients; it holds {len(fractions)} "
             f"distinct numbers that are not integers, such as {fractions[0]:.8g}. Is it another column? If every value "

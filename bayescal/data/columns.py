@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
+from bayescal._arrays import Array
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import to_array
 from bayescal.data.reading import RowSums
 
-Array = NDArray[Any]
 #: Maximum number of classes that a message lists.
 SHOWN_CLASSES = 10
 
@@ -112,10 +111,7 @@ def numbers(name: str, array: Array) -> Array:
 def binary(
     name: str, labels: Array, classes: Sequence[Any] | None, *, partner: str = "y_prob", values: Array | None = None
 ) -> Array:
-    """Return labels 0 and 1, or the position of each label in two `classes`.
-
-    `values` are the probabilities, which messages call `partner`.
-    """
+    """Return labels 0 and 1, or the position of each label in two `classes`."""
     if classes is not None:
         _checks.in_order("classes", classes)
         if len(classes) != 2:
@@ -296,11 +292,7 @@ def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
 def own_hints(
     instead: str = EVENT, names: Mapping[str, str] | None = None, *, swapped: str | None = None
 ) -> Iterator[None]:
-    """Replace hints that name keywords of `evaluate`, and `y_true` and `y_prob` by `names`.
-
-    `instead` is a hint for labels that are not 0 and 1, `swapped` one for fractions, if the column cannot be swapped
-    with probabilities.
-    """
+    """Replace hints that name keywords of `evaluate`, and `y_true` and `y_prob` by `names`."""
     try:
         yield
     except InvalidRows as problem:

@@ -16,10 +16,7 @@ CHUNK = 262_144
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """A dask frame as partitions, which are pandas frames. The query runs on the worker that holds a partition.
-
-    Only the pandas frames pass through narwhals, so dask works whether or not narwhals supports it.
-    """
+    """A dask frame as partitions, which are pandas frames. The query runs on the worker that holds a partition."""
 
     native: Any
 

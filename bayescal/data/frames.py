@@ -6,13 +6,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 from bayescal._invalid import invalid, quoted
 from bayescal._meant import several_classifiers
 
-Array = NDArray[Any]
 #: Maximum number of dimensions of a numpy array.
 MOST_DIMENSIONS = 64
 
@@ -21,14 +20,11 @@ SKIPS_INTEGERS = 2**53
 
 
 def to_array(name: str, values: Any) -> Array:
-    """Convert a container to numbers, booleans or strings by position; refuse missing entries and other types.
-
-    A container is a list, tuple, numpy array (not copied), pandas, polars or pyarrow column or frame, an xarray or
-    PyTorch object: anything with ``__array__`` or a data-frame protocol.
-    """
+    """Convert a container to numbers, booleans or strings by position; refuse missing entries and other types."""
+    of_pandas = type(values).__module__.partition(".")[0] == "pandas"
     if isinstance(values, np.ndarray):
         array = _from_numpy(name, values)
-    elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__") or _is_pandas(values):
+    elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__") or of_pandas:
         array = _from_frame(name, values)
     else:
         array = _from_other(name, values)
@@ -39,9 +35,6 @@ def with_missing(name: str, values: Any) -> tuple[Array, Array]:
     """Convert a column whose entries may be missing; return its values, and whether each is known.
 
     A missing entry (NaN, None, null, NA or masked) has the value of the first known entry; 0 if none is known.
-
-    >>> with_missing("y_true", [None, 1, 0, float("nan")])
-    (array([1, 1, 0, 1]), array([False,  True,  True, False]))
     """
     array, missing = _values_and_mask(values)
     if array.ndim != 1 or not missing.any():
@@ -132,12 +125,7 @@ def ordered_categories(values: Any) -> list[Any] | None:
 
 
 def labelled(values: Any) -> Any:
-    """Return a pandas `Categorical`, as `pandas.cut` makes of an array, as a Series; anything else unchanged.
-
-    >>> import pandas as pd
-    >>> labelled(pd.cut([0.1, 0.9], [0, 0.5, 1], labels=["low", "high"])).cat.categories.tolist()
-    ['low', 'high']
-    """
+    """Return a pandas `Categorical`, as `pandas.cut` makes of an array, as a Series; anything else unchanged."""
     if type(values).__module__.partition(".")[0] != "pandas" or not hasattr(values, "categories"):
         return values
     import pandas as pd
@@ -165,10 +153,6 @@ def index_of(values: Any) -> Any:
     """Return the index of a Series or data frame of pandas or a pandas-like library; None for anything else."""
     pandas_like = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
     return values.index if pandas_like else None
-
-
-def _is_pandas(values: Any) -> bool:
-    return type(values).__module__.partition(".")[0] == "pandas"
 
 
 def _from_numpy(name: str, values: Array) -> Array:

@@ -9,17 +9,15 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render, _rules
-from bayescal._arrays import Ints
+from bayescal._arrays import Array, Bools, Ints
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data import times
 from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading
 
-Array = NDArray[Any]
 #: Name of the column of labels if it has none.
 UNNAMED = "group"
 #: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
@@ -42,12 +40,7 @@ class Groups:
     def from_column(
         cls, by: Any, n_rows: int, *, categories: list[Any] | None = None, rows: str = "y_true"
     ) -> "Groups":
-        """Read a column of hashable labels, or several, of which every combination that occurs is a group.
-
-        `n_rows` labels are needed, in the order `categories` or that of an ordered categorical. Missing labels are
-        refused, and a column of more than 30 distinct non-integer numbers, which is a measurement; other groups are not
-        limited in number.
-        """
+        """Read a column of hashable labels, or several, of which every combination that occurs is a group."""
         columns = label_columns("by", by)
         _checks.same_length(("by", rows), (len(columns[0]) if columns else 0, n_rows))
         refuse_missing("by", np.logical_or.reduce([missing_labels(column) for column in columns]))
@@ -99,11 +92,7 @@ class Groups:
 
 
 def in_words(label: Any, name: str) -> str:
-    """Return the name under which a group is printed; numbers are printed with the name of their column.
-
-    >>> in_words("north", "site"), in_words(3, "fold"), in_words(("north", 3), "site, fold")
-    ('north', 'fold 3', 'north, 3')
-    """
+    """Return the name under which a group is printed; numbers are printed with the name of their column."""
     if isinstance(label, str):
         return label
     if isinstance(label, tuple):
@@ -154,7 +143,7 @@ def _labels(name: str, labels: Any) -> Array:
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def refuse_missing(name: str, missing: NDArray[np.bool_]) -> None:
+def refuse_missing(name: str, missing: Bools) -> None:
     """Refuse missing labels; the hint says how to keep their rows."""
     if missing.any():
         remedy = f"give them a label of their own, as in `{name}.fillna('unknown')`"
@@ -170,7 +159,7 @@ def unhashable(name: str, problem: TypeError) -> TypeError:
     )
 
 
-def missing_labels(labels: Array) -> NDArray[np.bool_]:
+def missing_labels(labels: Array) -> Bools:
     """Return which labels of a column are missing."""
     if labels.dtype.kind == "f":
         return np.isnan(labels)

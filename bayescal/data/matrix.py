@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
+from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._loops import compiled
 from bayescal._meant import several_classifiers
@@ -28,8 +28,6 @@ from bayescal.data.columns import (
 )
 from bayescal.data.frames import SKIPS_INTEGERS, column_names, to_array
 from bayescal.data.reading import Reading, unit_rows
-
-Array = NDArray[Any]
 
 #: Number of entries that are processed at a time; they fit in the second-level cache.
 CHUNK = 2**18
@@ -118,10 +116,7 @@ class ClassRows:
         return self if self.weight is None else replace(self, weight=scale_free(allowed_weights(self.weight)))
 
     def top_label(self) -> tuple[Array, Array, Reading]:
-        """Return the probability of the most probable class (first on ties), whether it is the label, and the reading.
-
-        Arrays have shape (n_rows,): floats in the dtype of the matrix, and booleans.
-        """
+        """Return the probability of the most probable class (the first on ties), whether it is right, its reading."""
         rows = self
         result = rows._top_label(self.tolerance)
         if result is None:
@@ -205,11 +200,7 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None, *, 
 
 
 def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return the class of each column, which is never guessed from its position; None if label k belongs to column k.
-
-    `classes` comes first, then `names`, those of the columns of a data frame. Of `y_true`, only the type is used.
-    Numbers as labels beside other names are refused.
-    """
+    """Return the class of each column, never guessed from its position; None if label k belongs to column k."""
     if classes is not None or names is None:
         return classes
     names = [name.item() if isinstance(name, np.generic) else name for name in names]
@@ -225,26 +216,18 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[An
             "columns."
         )
         raise several_classifiers(message, "y_prob", names, in_frame=True)
-    return None if numbers is None or _is_range(numbers) else numbers
+    return None if numbers is None or [*numbers] == [*range(len(numbers))] else numbers
 
 
 def named_by_columns(names: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Return the classes that the names of columns state if labels are unknown; empty if they state none.
-
-    >>> named_by_columns(["cat", "dog"]), named_by_columns(["prob_0", "prob_1"]), named_by_columns(["0", "1"])
-    (('cat', 'dog'), (), ())
-    """
+    """Return the classes that the names of columns state if labels are unknown; empty if they state none."""
     if names is None or [in_one_form(name) for name in names] == [str(k) for k in range(len(names))]:
         return ()
     return () if all(isinstance(name, str) for name in names) and _are_numbered(names) else tuple(names)
 
 
 def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | None, name: str = "y_prob") -> None:
-    """Refuse `classes` that share names with the columns but assign them differently; `names` is None for an array.
-
-    Columns without a class among their names, such as ``prob_a`` beside the class ``a``, do not contradict `classes`,
-    nor does the default numbering 0, 1, ..., K - 1 of columns, unless `classes` has the same numbers in another order.
-    """
+    """Refuse `classes` that share names with the columns but assign them differently; `names` is None for an array."""
     _checks.in_order("classes", classes)
     if names is None or classes is None:
         return
@@ -295,7 +278,3 @@ def _are_numbered(names: Sequence[str]) -> bool:
     if beginning[-1:].isdecimal():  # p10, p11, p12: these numbers are no positions
         return False
     return list(names) == [f"{beginning}{k}" for k in range(len(names))]
-
-
-def _is_range(numbers: Sequence[Any]) -> bool:
-    return list(numbers) == list(range(len(numbers)))

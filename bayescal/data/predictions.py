@@ -5,17 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 from bayescal._meant import public
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
 from bayescal.data.frames import column_names, to_array
 from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.reading import Reading, reading_of_logits
-
-Array = NDArray[Any]
 
 TARGETS = ("event", "top-label", "classwise", "confidence")
 

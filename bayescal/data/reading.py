@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _rules
-
-Array = NDArray[Any]
+from bayescal._arrays import Array
 
 #: Maximum number of decimals that are recognised.
 MOST_DECIMALS = 6

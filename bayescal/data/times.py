@@ -9,14 +9,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Ints
+from bayescal._arrays import Array, Bools, Ints
 from bayescal._checks import quoted
 from bayescal.data.frames import as_array
 
-Array = NDArray[Any]
 #: First moment of a window, which identifies it; None for a stream without time.
 Start = int | float | datetime | None
 
@@ -134,10 +132,7 @@ class Window:
 
 
 def read_windows(window: Any, origin: Any) -> tuple[str | None, Window | None]:
-    """Read the length of windows, and a moment at which one begins (None: 0 or 1970-01-01T00:00).
-
-    The kind of the times, of `KINDS`, is returned with the windows if the origin moves them.
-    """
+    """Read the length of windows, and a moment at which one begins (None: 0 or 1970-01-01T00:00)."""
     if window is None:
         if origin is not None:
             raise ValueError("`origin` has no meaning without windows; give `window=` too, as in '1w'.")
@@ -191,10 +186,7 @@ def _positive(length: int | float, window: Any, rest: bool = False) -> int | flo
 
 
 def read_moment(name: str, time: Any) -> tuple[str, Array]:
-    """Read a number, date or ISO 8601 string: its kind, of `KINDS`, and an array of shape (1,).
-
-    Dates are microseconds since 1970.
-    """
+    """Read a number, date (in microseconds since 1970) or ISO 8601 string: its kind, and an array of shape (1,)."""
     if type(time).__name__ in ("NAType", "NaTType"):
         raise ValueError(f"`{name}` is missing ({quoted(time)}).")
     if isinstance(time, np.ndarray) and time.ndim == 0:
@@ -274,7 +266,7 @@ def _since_epoch(name: str, array: Array) -> Ints:
     return array.astype("M8[us]").astype(np.int64)
 
 
-def _in_calendar(array: Array) -> NDArray[np.bool_]:
+def _in_calendar(array: Array) -> Bools:
     if np.datetime_data(array.dtype)[0] in ("ps", "fs", "as"):
         return np.ones(array.shape, bool)  # 2^63 of them are less than a year
     years = array.astype("M8[Y]").astype(np.int64) + 1970
@@ -282,11 +274,7 @@ def _in_calendar(array: Array) -> NDArray[np.bool_]:
 
 
 def in_code(moment: Start) -> str:
-    """Return a time as Python code that methods of a monitor accept.
-
-    >>> in_code(7), in_code(datetime(2026, 3, 1)), in_code(datetime(2026, 3, 1, 6, tzinfo=UTC))
-    ('7', "'2026-03-01'", "'2026-03-01T06:00+00:00'")
-    """
+    """Return a time as Python code that methods of a monitor accept."""
     if not isinstance(moment, datetime):
         return repr(moment)
     if moment.tzinfo is None and moment == datetime(moment.year, moment.month, moment.day):

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bayescal._arrays import Array, Ints
 
 __all__ = ["PredictionSet", "load_breast_cancer", "load_digits", "load_wine", "names", "path"]
 
@@ -47,8 +47,8 @@ class PredictionSet:
     """
 
     name: str
-    y_true: NDArray[np.int64]
-    y_prob: Mapping[str, NDArray[Any]]
+    y_true: Ints
+    y_prob: Mapping[str, Array]
     classes: tuple[int, ...]
     description: str
     source: str

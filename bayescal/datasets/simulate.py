@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv, expit, logit, roots_legendre
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal.draws import BinDraws
 
 #: For logits only, confidences are clipped to this distance from 0 and 1.
@@ -181,7 +181,7 @@ class Simulated:
     """
 
     confidence: Floats
-    outcome: NDArray[np.int64]
+    outcome: Ints
     population: Any
     curve: Curve
 

@@ -5,10 +5,8 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bayescal import _checks
+from bayescal._arrays import Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
@@ -77,14 +75,8 @@ def net_benefit(
     prevalence : float, optional
         Share of the event in the population, for case-control data, in which the study design fixes the share of cases.
         Probabilities of the scores are then estimated given the outcome.
-    draws : int, default 4000
-        Number of draws.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-    classes : sequence of two labels, optional
-        The label of 0 and the label of 1.
-    logits : bool, default False
-        Whether `y_prob` holds log odds.
+    draws, rng, classes, logits
+        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -166,7 +158,7 @@ def _by_group(
 ) -> dict[Any, ThresholdCounts]:
     """Count the rows of each group; the part of a cluster inside a group is a cluster."""
 
-    def count(inside: NDArray[np.int64], members: tuple[Predictions, ...]) -> ThresholdCounts:
+    def count(inside: Ints, members: tuple[Predictions, ...]) -> ThresholdCounts:
         within = None if clusters is None else clusters.take(inside)
         return ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, within)
 

@@ -5,12 +5,11 @@ ClusteredCells is for statistics that treat clusters as independent.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
@@ -22,7 +21,6 @@ from bayescal.stats.sums import effective_number, row_counts, summed_by_key, sum
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Array = NDArray[Any]
 
 #: Rows per chunk.
 CHUNK = 262_144
@@ -84,10 +82,7 @@ def _unpacked(keys: Ints, n_bins: int, n_models: int) -> Ints:
 
 
 def only_by_outcome(outcome: Ints, n: Ints, weight: Floats, weight_sq: Floats) -> bool:
-    """Return whether all weights of one outcome are equal, and differ between the outcomes.
-
-    `outcome`, `n` and `weight` are those of each cell, `weight_sq` the sums of squared weights by outcome.
-    """
+    """Return whether all weights of one outcome are equal, and differ between the outcomes."""
     of_outcome = sums_at(outcome, weight, 2)
     if not (weight_sq > 0).all():
         return False
@@ -168,12 +163,6 @@ class ClusteredCells(Sums):
         With J clusters, it is :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} w_i (y_i - \bar y))^2 / \sum_i w_i^2 (y_i -
         \bar y)^2`, at most :math:`\sum_j W_j^2 / \sum_i w_i^2`; 1 without both outcomes. `weight_sq` has the sums of
         squared weights by outcome.
-
-        Each of two clusters has one outcome in all of its four rows:
-
-        >>> clustered = ClusteredCells.of_rows(np.repeat([0, 1], 4), np.repeat([[0, 0], [0, 1]], 4, axis=0), np.ones(8))
-        >>> clustered.outcome_effect(np.array([4.0, 4.0]))
-        4.0
         """
         of_cluster = sums_at(self.cluster, self.weight, self.number)
         events = sums_at(self.cluster, self.weight * self.cells[:, -1], self.number)
@@ -211,10 +200,7 @@ class ClusteredCells(Sums):
 
 
 def cells_of_clusters(rows: Sequence[Predictions], clusters: Clusters | None, bins: Bins) -> ClusteredCells | None:
-    """Return the joint cells of each cluster, of the rows of several models; None if there are no clusters.
-
-    Fewer than two clusters with rows of positive weight are refused.
-    """
+    """Return the joint cells of each cluster, of the rows of several models; None if there are no clusters."""
     if clusters is None:
         return None
     first = rows[0]

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import prefixed, quoted
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
@@ -211,20 +210,13 @@ class ThresholdCounts(Counted):
 
         Parameters
         ----------
-        frame : data frame
+        frame, outcome, weights, by
             As for `BinnedCounts.from_frame`.
         thresholds : float or array-like of float, optional
             As for `from_arrays`.
-        outcome : str, default "outcome"
-            Column of observed outcomes: 0 and 1, or booleans. ``y_true=`` is accepted for it, and ``y_prob=`` for
-            `confidence`.
         confidence : str, sequence of str, or mapping of str to str, default "confidence"
             Column of probabilities stated for outcome 1, in [0, 1]. Of several models, their columns, which are then
             the names of the models; or the name of each model and its column.
-        weights : str, optional
-            Column of importance weights >= 0.
-        by : str or sequence of str, optional
-            Columns of group labels: rows are counted by label, in the same query.
 
         Returns
         -------
@@ -411,7 +403,7 @@ class ThresholdCounts(Counted):
         """
         return only_by_outcome(self.outcome, self.n, self.weight, self.weight_sq)
 
-    def by_outcome(self, values: NDArray[Any]) -> Floats:
+    def by_outcome(self, values: Array) -> Floats:
         """Sum one number per joint cell by outcome, shape (2,)."""
         return sums_at(self.outcome, values, 2)
 
@@ -432,7 +424,7 @@ class ThresholdCounts(Counted):
             total, squares = np.full(2, total.sum()), np.full(2, squares.sum())
         return np.divide(total, squares, out=np.zeros(2), where=squares > 0)
 
-    def margin(self, model: int, values: NDArray[Any]) -> Floats:
+    def margin(self, model: int, values: Array) -> Floats:
         """Sum one number per joint cell by the outcome and score cell of one model, shape (2, n_bins)."""
         place = self.outcome * self.n_bins + self.cells[:, model]
         return sums_at(place, values, 2 * self.n_bins).reshape(2, -1)

@@ -16,24 +16,13 @@ def odds(thresholds: Floats) -> Floats:
 
 
 def gain_of_treating(thresholds: Floats, prevalence: float | None = None) -> Floats:
-    """Net benefit per treated row of outcome 0 and of outcome 1, shape (2, n_thresholds).
-
-    With a `prevalence`, of rows whose probabilities are given the outcome.
-
-    >>> gain_of_treating(np.array([0.2, 0.5]))
-    array([[-0.25, -1.  ],
-           [ 1.  ,  1.  ]])
-    """
+    """Net benefit per treated row of outcome 0 and of outcome 1, shape (2, n_thresholds)."""
     gain = np.stack([-odds(thresholds), np.ones_like(thresholds)])
     return gain if prevalence is None else gain * np.array([[1 - prevalence], [prevalence]])
 
 
 def share_treated(mass: Floats) -> Floats:
-    """Sum the masses of score cells from each threshold on; the last axis is the cell, and then the threshold.
-
-    >>> share_treated(np.array([0.5, 0.3, 0.2]))
-    array([0.5, 0.2])
-    """
+    """Sum the masses of score cells from each threshold on; the last axis is the cell, and then the threshold."""
     return np.cumsum(mass[..., :0:-1], axis=-1)[..., ::-1]
 
 
@@ -45,9 +34,6 @@ def net_benefit_of(treated: Floats, gain: Floats) -> Floats:
 
     .. [1] A. J. Vickers and E. B. Elkin (2006), "Decision curve analysis: a novel method for evaluating prediction
        models", Medical Decision Making 26, 565-574.
-
-    >>> net_benefit_of(np.array([[0.2], [0.1]]), gain_of_treating(np.array([0.2])))
-    array([0.05])
     """
     negative: Floats = treated[..., 0, :] * gain[0]
     return negative + treated[..., 1, :] * gain[1]
@@ -75,12 +61,6 @@ def decide(models: Floats, treat_all: Floats) -> Decisions:
     (n_draws, n_thresholds); that of treating none is 0.
 
     .. [1] G. N. F. Cruz and K. Korthauer (2023), "Bayesian decision curve analysis with bayesDCA", arXiv 2308.02067.
-
-    In the second draw the model and treating all tie.
-
-    >>> decisions = decide(np.array([[[0.2]], [[0.1]]]), np.array([[0.1], [0.1]]))
-    >>> decisions.p_useful, decisions.p_best.ravel(), decisions.evpi
-    (array([[0.5]]), array([0.  , 0.25, 0.75]), array([0.]))
     """
     default = np.maximum(treat_all, 0.0)[:, None]
     useful = (models > default + TIED).mean(axis=0)

@@ -37,7 +37,7 @@ def loss_ratio(
     classes: Sequence[Any] | None = None,
     logits: bool = False,
 ) -> LossRatio:
-    r"""Estimate the loss of decisions on test rows after recalibration, divided by the loss before.
+    """Estimate the loss of decisions on test rows after recalibration, divided by the loss before.
 
     Parameters
     ----------
@@ -53,12 +53,8 @@ def loss_ratio(
         `IsotonicRecalibration` or `LogisticRecalibration`.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights of the test rows, >= 0.
-    draws : int, default 4000
-        Number of draws.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-    classes : sequence of two labels, optional
-        The label of 0 and the label of 1.
+    draws, rng, classes
+        As for `bayescal.evaluate`.
     logits : bool, default False
         Whether `y_prob` and `y_prob_validation` hold log odds.
 

@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal._meant import public
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.words import counting, ranges, shown, thresholds_and_rows
@@ -42,12 +41,8 @@ class LossRatio(_presented.Presented):
         How probabilities were recalibrated, and on how many rows.
     c_emp : float
         Kuiper statistic of the test rows before, which bounds what recalibration by a threshold can gain in them.
-    n_draws : int
-        Number of draws.
-    draws_seed : int
-        Seed of the draws.
-    of_rows : tuple of str
-        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
+    n_draws, draws_seed, of_rows
+        As for `NetBenefit`.
 
     Notes
     -----
@@ -99,23 +94,23 @@ class LossRatio(_presented.Presented):
         return mean
 
     @property
-    def _treated(self) -> NDArray[np.bool_]:
+    def _treated(self) -> Bools:
         """Whether rows of each joint cell are treated before and after, shape (2, n_thresholds, n_cells)."""
         return self.counts.cells[:, :2].T[:, None, :] > np.arange(len(self.thresholds))[:, None]
 
     @property
-    def _changes(self) -> NDArray[np.bool_]:
+    def _changes(self) -> Bools:
         """Whether the decision of the rows of each joint cell changes, shape (n_thresholds, n_cells)."""
         before, after = self._treated
         return np.asarray(before != after)
 
     @property
-    def changed(self) -> NDArray[np.int64]:
+    def changed(self) -> Ints:
         """Number of test rows whose decision changes at each threshold, shape (n_thresholds,)."""
         return np.asarray(self._changes @ self.counts.n)
 
     @property
-    def few_changed(self) -> NDArray[np.bool_]:
+    def few_changed(self) -> Bools:
         """Whether the decision of fewer than 15 (effective) test rows changes, at each threshold."""
         return np.asarray(self._changes @ counting(self.counts) < FEW_CHANGED_ROWS - ROUNDING)
 
@@ -147,7 +142,7 @@ class LossRatio(_presented.Presented):
         return self._draws((self._loss_draws[1] / self._loss_draws[0]).mean(axis=1), "mean loss ratio")
 
     @property
-    def few_wrong(self) -> NDArray[np.bool_]:
+    def few_wrong(self) -> Bools:
         """Whether fewer than 5 (effective) test rows are decided wrongly before or after, at each threshold."""
         return np.asarray((self._losses > 0).any(axis=0) @ counting(self.counts) < FEW_WRONG_ROWS - ROUNDING)
 
@@ -235,7 +230,7 @@ KEY = (
 )
 
 
-def _losses_of(treated: NDArray[np.bool_], outcome: NDArray[np.int64], thresholds: Floats) -> Floats:
+def _losses_of(treated: Bools, outcome: Ints, thresholds: Floats) -> Floats:
     """Loss of rows at each threshold, t for a false positive and 1 - t for a false negative.
 
     `treated` is whether the rows of each cell are treated before and after, shape (2, n_thresholds or 1, n_cells).

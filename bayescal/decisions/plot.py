@@ -5,28 +5,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws, ranges
-from bayescal.report.drawing import (
-    SMALL,
-    axes_or_new,
-    background,
-    colors_by_name,
-    is_dark,
-    is_small,
-    keep_within,
-    key_above,
-    palette,
-    small_words,
-    titled,
-)
+from bayescal.report import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +41,7 @@ class DecisionCurvePoints:
     mean: dict[str, Floats]  # posterior mean
     low: dict[str, Floats]  # ends of the interval
     high: dict[str, Floats]
-    useful: dict[str, NDArray[np.bool_]]  # with the probability of the intervals; false where `few_rows` is true
+    useful: dict[str, Bools]  # with the probability of the intervals; false where `few_rows` is true
     treat_all: Floats  # posterior mean of treating all
     limits: tuple[float, float]  # of the vertical axis; the lower one may cut off treating all, and models that do harm
 
@@ -70,14 +57,7 @@ class ChosenPoints:
 
 
 def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> ChosenPoints:
-    """Compute the numbers at chosen thresholds of `dc`; `standardized` divides net benefits by the prevalence.
-
-    >>> import bayescal as bc
-    >>> dc = bc.decisions.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
-    >>> points = chosen_points(dc, 0.5)
-    >>> points.mean["model"].round(2), points.p_useful["model"]
-    (array([0.49]), array([1.]))
-    """
+    """Compute the numbers at chosen thresholds of `dc`; `standardized` divides net benefits by the prevalence."""
     chosen = np.atleast_1d(np.asarray(at, dtype=np.float64))
     same = np.isclose(chosen[:, None], dc.thresholds, rtol=0, atol=1e-9)
     if not same.any(axis=1).all():
@@ -97,16 +77,7 @@ def chosen_points(dc: NetBenefit, at: Any, *, standardized: bool = False) -> Cho
 
 
 def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: bool = False) -> DecisionCurvePoints:
-    """Compute the values that `plot_decision_curve` draws; `standardized` divides net benefits by the prevalence.
-
-    `prob` is the probability of the bands, and from which a model is marked as useful.
-
-    >>> import bayescal as bc
-    >>> dc = bc.decisions.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
-    >>> points = decision_curve_points(dc)
-    >>> points.useful["model"], points.treat_all.round(2)
-    (array([ True,  True,  True]), array([ 0.29,  0.  , -1.5 ]))
-    """
+    """Compute the values that `plot_decision_curve` draws; `standardized` divides net benefits by the prevalence."""
     draws = dc.standardized if standardized else dc.net_benefit
     ends = {name: each.interval(prob) for name, each in draws.items()}
     mean = {name: each.mean() for name, each in draws.items()}
@@ -211,11 +182,11 @@ def plot_decision_curve(
             chosen_at = chosen_points(of, of.thresholds, standardized=standardized)
     elif at is not None:
         chosen_at = chosen_points(dc, at, standardized=standardized)
-    ax = axes_or_new(ax, figsize=(6.4, 4.6))
-    small = is_small(ax, *ROOM)
-    colours = palette(ax)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.6))
+    small = drawing.is_small(ax, *ROOM)
+    colours = drawing.palette(ax)
     cycle = [colours.cycle[i % len(colours.cycle)] for i in range(len(dc.models))]
-    chosen = dict(zip(dc.models, colors_by_name(color, dc.models, cycle), strict=True))
+    chosen = dict(zip(dc.models, drawing.colors_by_name(color, dc.models, cycle), strict=True))
     _draw(ax, points, chosen, colours.grey)
     _axes(ax, points, standardized=standardized)
     if chosen_at is not None:
@@ -229,18 +200,18 @@ def plot_decision_curve(
 
 def _over_thresholds(ax: "Axes", quantity: str) -> None:
     """Label axes of a quantity over thresholds."""
-    ax.set_xlabel("threshold probability", fontsize=SMALL)
-    ax.set_ylabel(quantity, fontsize=SMALL)
-    ax.tick_params(labelsize=SMALL)
+    ax.set_xlabel("threshold probability", fontsize=drawing.SMALL)
+    ax.set_ylabel(quantity, fontsize=drawing.SMALL)
+    ax.tick_params(labelsize=drawing.SMALL)
     ax.spines[["right", "top"]].set_visible(False)
 
 
 def _finished(ax: "Axes", title: str, spec: str, above: float, *, small: bool) -> "Axes":
     """Write the title and, in axes that are not small, the specification; keep all within the cell of the axes."""
-    titled(ax, title, [] if small else [spec], above=above, small=small)
+    drawing.titled(ax, title, [] if small else [spec], above=above, small=small)
     if small:
-        small_words(ax)
-    keep_within(ax)
+        drawing.small_words(ax)
+    drawing.keep_within(ax)
     return ax
 
 
@@ -298,7 +269,7 @@ def _mark(ax: "Axes", thresholds: Floats, grey: str) -> None:
 
 
 def _draw(ax: "Axes", points: DecisionCurvePoints, chosen: Mapping[str, str], grey: str) -> None:
-    t, dark = points.thresholds, is_dark(background(ax))
+    t, dark = points.thresholds, drawing.is_dark(drawing.background(ax))
     opacity = (0.3 if dark else 0.18) / (1 if len(chosen) < 3 else 1.5)
     ax.plot(t, np.zeros_like(t), color=grey, linewidth=1.2, zorder=1, gid="treat none")
     ax.plot(t, points.treat_all, color=grey, linewidth=1.4, linestyle=(0, (4, 2)), zorder=2, gid="treat all")
@@ -350,7 +321,7 @@ def _key(
     if n_chosen:
         dotted = Line2D([], [], color=grey, linewidth=1.0, linestyle=(0, (1, 1.5)))
         entries.append((dotted, f"chosen threshold{'s' * (n_chosen > 1)}"))
-    return key_above(ax, entries, small=small)
+    return drawing.key_above(ax, entries, small=small)
 
 
 @public
@@ -407,24 +378,24 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
             "`result` must have at least two thresholds at which 5 or more test rows are decided wrongly; it has "
             f"{np.count_nonzero(shown)} of {len(shown)}."
         )
-    ax = axes_or_new(ax, figsize=(6.4, 4.2))
-    small, colours = is_small(ax, *ROOM), palette(ax)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.2))
+    small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
     main = _checks.color("color", color, colours.blue)
     _draw_ratio(ax, result, shown, prob, main)
     low, high = result.mean_ratio.interval(prob)
     d = _render.interval_decimals(low, high)
     mean, low_text, high_text = (_render.number(value, d) for value in (result.mean_ratio.mean(), low, high))
     title = f"Mean loss ratio {mean} [{low_text},\u00a0{high_text}]"
-    return _finished(ax, title, result.spec, key_above(ax, small=small), small=small)
+    return _finished(ax, title, result.spec, drawing.key_above(ax, small=small), small=small)
 
 
 def _draw_ratio(ax: "Axes", result: LossRatio, shown: Any, prob: float, main: str) -> None:
-    t, dark = result.thresholds, is_dark(background(ax))
+    t, dark = result.thresholds, drawing.is_dark(drawing.background(ax))
     # NaN divides the line where a threshold is not drawn
     mean, low, high = (
         np.where(shown, values, np.nan) for values in (result.ratio.mean(), *result.ratio.interval(prob))
     )
-    ax.axhline(1, color=palette(ax).grey, linewidth=1.2, zorder=1, gid="no change")
+    ax.axhline(1, color=drawing.palette(ax).grey, linewidth=1.2, zorder=1, gid="no change")
     style: dict[str, Any] = {"color": main, "linewidth": 0, "alpha": 0.35 if dark else 0.2}
     ax.fill_between(t, low, high, zorder=2, gid="band", label=f"{100 * prob:g} % interval", **style)
     ax.plot(t, mean, color=main, linewidth=1.6, zorder=3, gid="ratio", label="loss after / before")

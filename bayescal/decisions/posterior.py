@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.decisions.counts import ThresholdCounts
 
 #: Share of the scores of the prior that are 0 or 1, half of it each; the others are uniform.
@@ -52,14 +51,6 @@ class ScoreCellsPosterior:
     .. [2] J. Sethuraman (1994), "A constructive definition of Dirichlet priors", Statistica Sinica 4, 639-650.
     .. [3] H. Jeffreys (1946), "An invariant form for the prior probability in estimation problems", Proceedings of the
        Royal Society A 186, 453-461.
-
-    >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5])
-    >>> posterior = ScoreCellsPosterior(counts, pseudo_rows=2.0, given_outcome=False)
-    >>> posterior.parameters(0)
-    array([[1.5, 0.5],
-           [0.5, 2.5]])
-    >>> posterior.sample(1000, rng=1).shape
-    (1000, 1, 2, 2)
     """
 
     counts: ThresholdCounts
@@ -75,24 +66,16 @@ class ScoreCellsPosterior:
         return f"prior: {self.pseudo_rows:g} pseudo-row{'s' * (self.pseudo_rows != 1)}"
 
     @property
-    def _prior_parameters(self) -> Floats:
-        """Prior parameters of outcome and score cell of a model, shape (2, n_bins)."""
-        return self.pseudo_rows / 2 * np.stack([base_shares(self.counts.thresholds)] * 2)
-
-    @property
     def _rows(self) -> Floats:
         """Effective number of rows of each joint cell."""
         return self.counts.effective(by_outcome=self.given_outcome)
 
     def parameters(self, model: int) -> Floats:
         """Parameters of the Dirichlet of one model, by outcome and score cell; shape (2, n_bins)."""
-        return self._prior_parameters + self.counts.margin(model, self._rows)
+        return self.pseudo_rows / 2 * base_shares(self.counts.thresholds) + self.counts.margin(model, self._rows)
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
-        """Draw independently the probability of each outcome and score cell, shape (n_draws, n_models, 2, n_bins).
-
-        Draws are joint over models. They sum to 1 for each model, or for each model and outcome.
-        """
+        """Draw the probabilities of outcome and score cell jointly over models, (n_draws, n_models, 2, n_bins)."""
         rng, clusters = _checks.generator(rng), self.counts.clusters
         one = len(self.counts.models) == 1
         if one and clusters is None:
@@ -123,11 +106,8 @@ class ScoreCellsPosterior:
             mass += more * self._summed(atoms, outcome, rng.random(atoms.shape))
         return mass.reshape(n_models, n_draws, size)
 
-    def _summed(self, atoms: Floats, outcome: NDArray[np.bool_], score: Floats) -> Floats:
-        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,).
-
-        Scores are given as their ranks in the base distribution, in [0, 1).
-        """
+    def _summed(self, atoms: Floats, outcome: Bools, score: Floats) -> Floats:
+        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,)."""
         n_draws, size = len(atoms), 2 * self.counts.n_bins
         last = np.cumsum(base_shares(self.counts.thresholds))[:-1]
         cell = outcome * self.counts.n_bins + np.searchsorted(last, score, side="right")
@@ -160,7 +140,7 @@ class ScoreCellsPosterior:
             masses = rng.standard_exponential((part.shape[0], n_draws))
             mass += (part.T @ masses).reshape(n_models, size, n_draws).swapaxes(1, 2)
 
-    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
         """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""
         a = self.pseudo_rows
         n_atoms = int(np.ceil(np.log(REMAINDER) / np.log(a / (1 + a)))) + 1
@@ -176,10 +156,6 @@ class ScoreCellsPosterior:
         mean = one / (zero + one)
         return mean, (mean * (1 - mean) / (zero + one + 1)) ** 0.5
 
-    def _require_independent_rows(self) -> None:
-        if self.counts.clusters is not None:
-            raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
-
     def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
         r"""Exact mean and standard deviation of expected gains of treating, each of shape (n_models, n_thresholds).
 
@@ -189,11 +165,17 @@ class ScoreCellsPosterior:
         the outcome, each outcome is a Dirichlet of its own, and means and variances add. Rows in clusters have no such
         moments.
         """
-        self._require_independent_rows()
+        if self.counts.clusters is not None:
+            raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
         parameters = np.stack([self.parameters(i) for i in range(len(self.counts.models))])
         above = np.cumsum(parameters[..., ::-1], axis=-1)[..., ::-1][..., 1:]
         total = parameters.sum(axis=-1, keepdims=True)
-        return _moments(above[:, None], total, gain[None], given_outcome=self.given_outcome)
+        first, second = gain * above, gain**2 * above
+        if not self.given_outcome:
+            first, second, total = (values.sum(axis=-2, keepdims=True) for values in (first, second, total))
+        mean = first / total
+        variance = (second / total - mean**2) / (total + 1)
+        return mean.sum(axis=-2), np.sqrt(np.maximum(variance, 0.0).sum(axis=-2))
 
     def design_effects(self, gain: Floats) -> Floats:
         r"""Variance of expected gains between clusters, over that of independent rows; shape (n_models, n_thresholds).
@@ -223,53 +205,14 @@ class ScoreCellsPosterior:
             effects.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
         return np.stack(effects)
 
-    def difference_mean_and_sd(self, first: int, second: int, gain: Floats) -> tuple[Floats, Floats]:
-        """Exact mean and standard deviation of the difference of expected gains of two models, shape (n_thresholds,).
-
-        Only rows that one of both models treats, and the other does not, contribute. Rows in clusters have no such
-        moments.
-        """
-        self._require_independent_rows()
-        counts, rows, t = self.counts, self._rows, self.counts.thresholds
-        index = np.arange(len(t))
-        one, other = (counts.cells[:, i, None] > index for i in (first, second))
-        only = np.zeros((2, 2, len(t)))  # (which model, outcome, threshold)
-        for z in (0, 1):
-            of_z = (counts.outcome == z) * rows
-            only[0, z], only[1, z] = of_z @ (one & ~other), of_z @ (other & ~one)
-        if first != second:
-            above = 1 - np.cumsum(base_shares(t))[:-1]
-            only += self.pseudo_rows / 2 * above * (1 - above)
-        total = self.parameters(first).sum(axis=-1, keepdims=True)
-        # treated by the first only and by the second only: cells of one Dirichlet, with opposite gains
-        return _moments(only, total, np.stack([gain, -gain]), given_outcome=self.given_outcome)
-
 
 def base_shares(thresholds: Floats) -> Floats:
     """Share of each score cell in the base distribution of the prior, shape (n_thresholds + 1,).
 
     It is 0.1 times the width of the cell, and 0.45 more for the cells of the scores 0 and 1: the first, or the second
     if the first threshold is 0, and the last one.
-
-    >>> base_shares(np.array([0.2, 0.7]))
-    array([0.47, 0.05, 0.48])
     """
     shares = (1 - AT_ENDS) * np.diff(np.concatenate([[0.0], thresholds, [1.0]]))
     shares[int(len(thresholds) > 0 and thresholds[0] == 0)] += AT_ENDS / 2
     shares[-1] += AT_ENDS / 2
     return shares
-
-
-def _moments(cells: Floats, total: Floats, gain: Floats, *, given_outcome: bool) -> tuple[Floats, Floats]:
-    """Return mean and sd of the sum of gains times Dirichlet masses.
-
-    `cells` has the parameters of cells that do not overlap, shape (..., n_groups, 2, n_thresholds), by outcome; `total`
-    the sum of the parameters of all cells of each outcome, shape (..., 2, 1); `gain` has shape (n_groups, 2,
-    n_thresholds).
-    """
-    first, second = (gain * cells).sum(axis=-3), (gain**2 * cells).sum(axis=-3)
-    if not given_outcome:
-        first, second, total = (values.sum(axis=-2, keepdims=True) for values in (first, second, total))
-    mean = first / total
-    variance = (second / total - mean**2) / (total + 1)
-    return mean.sum(axis=-2), np.sqrt(np.maximum(variance, 0.0).sum(axis=-2))

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Indices
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.from_draws import gain_of_treating
 from bayescal.decisions.thresholds import UNNAMED
@@ -30,13 +29,8 @@ FEW_EXPECTED_ROWS = 3.0
 DECISIVE_SHARE = 0.1
 
 
-def shown(thresholds: Floats) -> NDArray[np.intp]:
-    """Return the positions of the thresholds that are printed: all, multiples of 0.1, or evenly spread ones.
-
-    >>> t = np.arange(1, 100) / 100
-    >>> t[shown(t)]
-    array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
-    """
+def shown(thresholds: Floats) -> Indices:
+    """Return the positions of the thresholds that are printed: all, multiples of 0.1, or evenly spread ones."""
     if len(thresholds) <= PRINTED_THRESHOLDS + 1:
         return np.arange(len(thresholds))
     tenths = np.flatnonzero(np.abs(10 * thresholds - np.round(10 * thresholds)) < 1e-9)
@@ -45,17 +39,13 @@ def shown(thresholds: Floats) -> NDArray[np.intp]:
     return np.unique(np.round(np.linspace(0, len(thresholds) - 1, PRINTED_THRESHOLDS)).astype(np.intp))
 
 
-def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
+def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, Bools]:
     """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
 
     Rows are few if they are fewer than `FEW_ROWS_PER_SIDE`, or fewer than `FEW_EXPECTED_ROWS` would have the rarer
     outcome if the risk of all of them were the threshold. Of rows in clusters, also clusters with such rows count. With
     a known prevalence, the threshold is compared with the risk that it means in the rows, whose share of outcome 1 was
     chosen: odds of outcome 1 are multiplied by the ratio of both odds.
-
-    >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
-    >>> few_rows(counts)["model"].tolist()
-    [[False, False, True], [True, False, False]]
     """
     risk = _risk_in_the_rows(counts, prevalence)
     few = {}
@@ -72,19 +62,12 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
     return few
 
 
-def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
+def few_treated(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, Bools]:
     """Return for each model whether few treated rows of outcome 0, and of outcome 1, decide: (2, n_thresholds).
 
     They do if they are fewer than `FEW_ROWS_PER_SIDE`, and contribute at least a tenth of the variance of the net
     benefit: in proportion to their number, half a row more for the prior, and the square of what each of them gains or
     loses.
-
-    At 0.9 a false positive counts as much as nine true positives, and two of them were seen. At 0.5 they count the
-    same, so that 40 true positives decide.
-
-    >>> counts = ThresholdCounts.from_arrays([0] * 50 + [1] * 40, [0.1] * 48 + [0.95] * 42, [0.5, 0.9])
-    >>> few_treated(counts)["model"].tolist()
-    [[False, True], [False, False]]
     """
     gain = gain_of_treating(counts.thresholds, prevalence)
     few = {}
@@ -112,11 +95,7 @@ def counting(counts: ThresholdCounts) -> Floats:
 
 
 def of_draws(probability: float) -> str:
-    """Format a share of draws, which is not exactly 0 or 1 because no draw, or every draw, has a property.
-
-    >>> of_draws(1.0), of_draws(0.75), of_draws(0.0)
-    ('> 0.99', '0.75', '< 0.01')
-    """
+    """Format a share of draws, which is not exactly 0 or 1 because no draw, or every draw, has a property."""
     return _render.probability(min(max(probability, 1e-9), 1 - 1e-9)).removeprefix("= ")
 
 
@@ -126,12 +105,8 @@ def decimals_of(table: Sequence[Mapping[str, Any]]) -> int:
     return min(max(4, _render.decimals(min(widths, default=0.0)) + 1), MOST_DECIMALS)
 
 
-def ranges(thresholds: Floats, marked: NDArray[np.bool_]) -> str:
-    """Describe marked thresholds as ranges.
-
-    >>> ranges(np.array([0.1, 0.2, 0.3, 0.5]), np.array([True, True, False, True]))
-    '0.1 to 0.2 and 0.5'
-    """
+def ranges(thresholds: Floats, marked: Bools) -> str:
+    """Describe marked thresholds as ranges."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], marked.astype(int), [0]])))
     parts = [
         f"{thresholds[a]:g}" if b - a == 1 else f"{thresholds[a]:g} to {thresholds[b - 1]:g}"
@@ -143,12 +118,7 @@ def ranges(thresholds: Floats, marked: NDArray[np.bool_]) -> str:
 def curve_sentence(
     thresholds: Floats, models: Mapping[str, tuple[Draws, Floats, Floats]], prob: float, treat_all: Floats
 ) -> str:
-    """Return the result in words.
-
-    `models` has draws and means of the net benefit of each model, and the probability that it is useful, NaN where few
-    rows lie on a side of the threshold; `treat_all` is the mean net benefit of treating all. From the probability
-    `prob` a model is called useful.
-    """
+    """Return the result in words."""
     named, left_out = list(models.items())[:NAMED_MODELS], len(models) - NAMED_MODELS
     rest = f" The table has {left_out} more." if left_out > 0 else ""
     if len(thresholds) == 1:
@@ -209,11 +179,7 @@ def question(counts: ThresholdCounts, prior: str, prevalence: float | None, harm
 
 
 def thresholds_and_rows(counts: ThresholdCounts) -> str:
-    """Return the part of a specification that names thresholds and rows.
-
-    >>> thresholds_and_rows(ThresholdCounts.from_arrays([0, 1], [0.2, 0.7], [0.1, 0.5]))
-    '2 thresholds from 0.1 to 0.5, N = 2'
-    """
+    """Return the part of a specification that names thresholds and rows."""
     t = counts.thresholds
     at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
     weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
@@ -240,12 +206,6 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
     """Return one remark for each outcome with few rows, and for thresholds at which a model has few rows.
 
     These are few rows on a side, or few treated rows of an outcome that decide.
-
-    >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
-    >>> for remark in remarks_of(counts):
-    ...     print(remark[:75])
-    Too few rows reach the threshold at 0.9 (model): fewer than 5, or fewer tha
-    Too few rows lie below the threshold at 0.1 (model): fewer than 5, or fewer
     """
     few: dict[str, list[str]] = {"reach": [], "below": []}
     for name, sides in few_rows(counts, prevalence).items():

@@ -3,16 +3,17 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks
+from bayescal._arrays import Bools
 from bayescal.draws import Draws
 
 #: Largest share of draws in which all classes are exactly calibrated.
 MOST_EXACT = 0.05
 
 
-def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> NDArray[np.bool_]:
+def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> Bools:
     r"""Choose the draws in which all classes are exactly calibrated, given their log Bayes factors, shape (n_classes,).
 
     They are a share :math:`0.05 \min(1, \prod_k B_k)` of the draws, to within one draw. The mean over classes is 0 only
@@ -20,9 +21,6 @@ def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None
     and no interval of the mean would contain 0. The limit of 5 % is fixed. Without it, the product of many Bayes
     factors could leave hardly any other draws, even if all classes are slightly over-confident. With it, the lower
     bound of an interval can be 0, and the upper bound hardly changes.
-
-    >>> [int(jointly_exact(each, 200, rng=1).sum()) for each in ([2.0, -1.5], [2.0, -9.0])]
-    [10, 0]
     """
     share = MOST_EXACT * np.exp(min(float(np.asarray(log_bayes_factors, dtype=np.float64).sum()), 0.0))
     generator = _checks.generator(rng)
@@ -35,9 +33,6 @@ def classwise_mean(by_class: Draws) -> Draws:
 
     Nixon, Dusenberry, Zhang, Jerfel and Tran (2019), "Measuring calibration in deep learning", CVPR Workshops, call it
     the static calibration error.
-
-    >>> classwise_mean(Draws(np.array([[0.1, 0.3], [0.2, 0.2]]))).values
-    array([0.2, 0.2])
     """
     return Draws(by_class.values.mean(axis=1), "classwise_ece")
 
@@ -48,9 +43,6 @@ def root_mean_square(by_class: Draws) -> Draws:
     It is at least the mean over classes. Of l_2 errors, it is the marginal calibration error of Kumar, Liang and Ma
     (2019), "Verified uncertainty calibration", Advances in Neural Information Processing Systems 32, section 2, with
     equal weights of the classes.
-
-    >>> root_mean_square(Draws(np.array([[0.1, 0.7], [0.2, 0.2]]))).values
-    array([0.5, 0.2])
     """
     return Draws(
         np.sqrt(np.einsum("sk,sk->s", by_class.values, by_class.values) / by_class.values.shape[1]), "rms_error"
@@ -58,11 +50,7 @@ def root_mean_square(by_class: Draws) -> Draws:
 
 
 def marginal_mean(by_class: Draws, frequency: ArrayLike) -> Draws:
-    """Draw the mean of the ECEs of all classes, weighted by class frequency >= 0, which sums to 1 (marginal error).
-
-    >>> marginal_mean(Draws(np.array([[0.1, 0.3], [0.2, 0.2]])), [0.75, 0.25]).values
-    array([0.15, 0.2 ])
-    """
+    """Draw the mean of the ECEs of all classes, weighted by class frequency >= 0, which sums to 1 (marginal error)."""
     share = np.asarray(frequency, dtype=np.float64)
     _checks.same_length(("frequency", "by_class"), (len(share), by_class.values.shape[1]))
     if (share < 0).any() or abs(share.sum() - 1) > 1e-9:

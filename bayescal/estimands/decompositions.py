@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.registry import estimand
@@ -28,16 +26,11 @@ class IsotonicFit:
     fitted: Floats
 
 
-def isotonic_fit(confidence: NDArray[Any], outcome: NDArray[Any], weight: Floats | None) -> IsotonicFit:
+def isotonic_fit(confidence: Array, outcome: Array, weight: Floats | None) -> IsotonicFit:
     """Fit outcomes by a non-decreasing function of the confidence; rows of weight 0 are left out.
 
     The algorithm is that of Busing (2022), "Monotone regression: a simple and fast O(n) PAVA implementation", Journal
     of Statistical Software 102, code snippet 1. For binary outcomes, the same function minimises the log score.
-
-    The outcomes 1 and 0 at 0.3 and 0.4 are in the wrong order, so both are replaced by their mean.
-
-    >>> isotonic_fit(np.array([0.3, 0.4, 0.9]), np.array([1, 0, 1]), None).fitted
-    array([0.5, 0.5, 1. ])
     """
     from scipy.optimize import isotonic_regression
 
@@ -56,16 +49,7 @@ def isotonic_fit(confidence: NDArray[Any], outcome: NDArray[Any], weight: Floats
 
 
 def murphy_parts(counts: BinnedCounts) -> dict[str, float]:
-    """Compute the Brier score of counts with rows and its parts by bins: the fields of `MurphyDecomposition`.
-
-    The score is computed from sums over all rows, not from the parts.
-
-    >>> parts = murphy_parts(BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> [round(parts[name], 4) for name in ("reliability", "resolution", "uncertainty")]
-    [0.04, 0.0625, 0.1875]
-    >>> [round(parts[name], 4) for name in ("within_bin_variance", "within_bin_covariance", "score")]
-    [0.01, 0.05, 0.125]
-    """
+    """Compute the Brier score of counts with rows and its parts by bins: the fields of `MurphyDecomposition`."""
     keep = counts.occupied
     share, accuracy = counts.share[keep], counts.accuracy[keep]
     base = float(counts.weight[1].sum() / counts.weight.sum())
@@ -86,10 +70,6 @@ def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -
 
     `mean_loss` takes sums of weights by outcome and level, and a probability per level: `mean_squared_error` or
     `mean_log_loss`.
-
-    >>> fit = isotonic_fit(np.array([0.2, 0.4, 0.7, 0.9]), np.array([0, 1, 1, 1]), None)
-    >>> {name: round(value, 4) for name, value in corp_parts(fit, mean_squared_error).items()}
-    {'miscalibration': 0.125, 'discrimination': 0.1875, 'uncertainty': 0.1875, 'score': 0.125}
     """
     base = fit.weight[1].sum() / fit.weight.sum()
     score, recalibrated, constant = (

@@ -10,11 +10,7 @@ from bayescal.estimands.estimand import Estimand
 
 
 def checked_limit(name: str, value: Any, estimand: Estimand, instead: str = "") -> float:
-    """Return a limit, which must be on the side of better values and strictly within the bounds of the estimand.
-
-    `name` is the argument: it ends with "below" for a limit that smaller values reach, or values nearer to 0, and with
-    "above" for one that larger values reach. `instead` names what to do if no value is better.
-    """
+    """Return a limit, which must be on the side of better values and strictly within the bounds of the estimand."""
     prefix, above = name.removesuffix("above").removesuffix("below"), name.endswith("above")
     if estimand.better is None or above != (estimand.better == "larger"):
         rule = {

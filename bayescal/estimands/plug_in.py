@@ -16,15 +16,7 @@ MOST_TABULATED = 10_000_000
 
 
 def observed_bins(counts: Counts) -> BinDraws:
-    """Return the observed shares, accuracies and mean confidences of occupied bins as one draw, for estimands.
-
-    Bins without labelled rows, as of a target population, have no observed gap. Raise ValueError if there are no rows.
-
-    >>> from bayescal import BinnedCounts
-    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
-    >>> observed_bins(counts).gap
-    array([[0.2, 0.2]])
-    """
+    """Return the observed shares, accuracies and mean confidences of occupied bins as one draw, for estimands."""
     keep = _some_rows(counts)
     share, confidence = counts.share[keep][None], counts.mean_confidence[keep][None]
     accuracy = counts.accuracy[keep][None]

@@ -155,10 +155,7 @@ def _require_own_coordinate(estimand: Estimand) -> None:
 
 
 def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F], F]:
-    """Register the decorated function as an estimand named after it; `symbol` follows "the" in a sentence.
-
-    `fields` are other fields of `Estimand`.
-    """
+    """Register the decorated function as an estimand named after it; `symbol` follows "the" in a sentence."""
 
     def decorate(function: F) -> F:
         record = Estimand(function.__name__, function, symbol, **fields)
@@ -270,11 +267,7 @@ def as_scalars(estimands: Iterable[EstimandLike]) -> list[Estimand]:
 
 
 def estimand_called(name: str) -> Estimand | None:
-    """Return the registered estimand with this name or synonym, in any spelling; None if there is none.
-
-    >>> [estimand_called(name).name for name in ("roc_auc_score", "LogLoss", "brier", "RMSCE")]
-    ['auc', 'log_score', 'brier_score', 'l2_error']
-    """
+    """Return the registered estimand with this name or synonym, in any spelling; None if there is none."""
     asked = letters(name)
     called = {
         letters(word): each
@@ -292,10 +285,7 @@ def estimand_called(name: str) -> Estimand | None:
 
 
 def hint(name: str, written: str) -> str:
-    """Return a sentence after a space about how an estimand is written, if an attribute that does not exist means one.
-
-    `written` is how it is written instead, with ``{}`` for its name.
-    """
+    """Return a sentence after a space about how an estimand is `written`, if an unknown attribute means one."""
     meant = estimand_called(name)
     if meant is None:
         return ""

@@ -19,13 +19,6 @@ def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
 
     The loss of a false positive is t, that of a false negative 1 - t. The regret of a draw is
     :math:`\sum_b m_b |\theta_b - t| 1\{\theta_b \text{ and bin } b \text{ lie on different sides of } t\}`.
-
-    A third of the rows is treated at 0.5, although its accuracy is 0.4; the accuracy of the others is right.
-
-    >>> mass, accuracy = np.array([[2 / 3, 1 / 3]]), np.array([[0.2, 0.4]])
-    >>> bins = BinDraws(mass, accuracy, np.array([[0.25, 0.7]]), np.ones(2, bool), weight=mass)
-    >>> regret_draws(bins, 0.5, 1).round(4)
-    array([0.0333])
     """
     treated = np.arange(bins.accuracy.shape[1]) >= first
     wrong = treated != (bins.accuracy >= threshold)

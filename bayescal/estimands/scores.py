@@ -222,10 +222,7 @@ def sample_mean_log_losses(counts: Counts, outcome: int, n_draws: int, rng: np.r
 
 
 def mean_log_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Compute mean, standard deviation and bounds of the mean log loss of each outcome and bin, (2, n_bins) each.
-
-    They are as described for `log_score`; the bounds are those of every log loss in the bin.
-    """
+    """Compute mean, sd and bounds of the mean log loss of each outcome and bin, (2, n_bins) each."""
     edges = counts.bins.edges
     ends = np.stack([1 - edges[::-1], edges])
     low, high = (np.stack([ends[0, side][::-1], ends[1, side]]) for side in (slice(None, -1), slice(1, None)))
@@ -244,10 +241,7 @@ def _log_loss(probability: Floats, at_0: float = np.inf) -> Floats:
 
 
 def mean_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Compute mean, standard deviation and bounds of the mean squared error of each outcome and bin, (2, n_bins) each.
-
-    They are as described for `brier_score`; the bounds are those of every squared error in the bin.
-    """
+    """Compute mean, sd and bounds of the mean squared error of each outcome and bin, (2, n_bins) each."""
     low, high = counts.bins.edges[:-1], counts.bins.edges[1:]
     least, most = np.stack([low**2, (1 - high) ** 2]), np.stack([high**2, (1 - low) ** 2])
     return *_with_a_row(counts, _BRIER, (least + most) / 2, (least**2 + most**2) / 2), least, most
@@ -409,11 +403,7 @@ def mean_loss_draws(
 def covariance_over_clusters(
     counts: Sequence[Counts], losses: Sequence[LossSums], pairs: Mapping[tuple[int, int], Paired], member: str
 ) -> tuple[Floats, float]:
-    """Covariance of mean losses of several classifiers on the same rows in clusters, times J - 1; and J.
-
-    J is the effective number of clusters. Student t draws with J - 1 degrees of freedom and this scatter have the
-    variance over clusters. `member` is the kind of losses, "losses" or "log_losses".
-    """
+    """Covariance of mean losses of several classifiers on the same rows in clusters, times J - 1; and J."""
     clusters = [each for each in map(clusters_of, counts) if each is not None]
     means = [float(sums.total.sum()) / float(c.weight.sum()) for c, sums in zip(clusters, losses, strict=True)]
     number = clusters[0].effective_number

@@ -6,16 +6,8 @@ from typing import Any
 from bayescal.monitoring.monitor import CalibrationMonitor
 from bayescal.monitoring.plot import plot_confidence_sequence, plot_evidence
 from bayescal.monitoring.result import Change, ConfidenceSequence, Evidence
+from bayescal.report import document
 from bayescal.report.comparison import plot_comparison
-from bayescal.report.document import (
-    NO_PARAMETERS,
-    PROB,
-    Parameters,
-    document_of,
-    whole_evaluation,
-    with_intervals,
-    with_table,
-)
 from bayescal.report.page_content import WIDTH, Content, Picture, comparison_picture, content, drawn, one_table
 from bayescal.report.plot import drawn_by_type
 
@@ -36,30 +28,30 @@ def _(result: CalibrationMonitor, ax: Any = None, **options: Any) -> Any:
 CHANGE_SCHEMA = "bayescal.change/1"
 
 
-@document_of.register
-def _(result: Change, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+@document.document_of.register
+def _(result: Change, parameters: document.Parameters = document.NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``rope``, ``change`` (one record), and ``periods``, each with its span, its table and its bins."""
     periods = [
-        {"period": name, "span": result.spans[name], **whole_evaluation(each)}
+        {"period": name, "span": result.spans[name], **document.whole_evaluation(each)}
         for name, each in result.evaluations.items()
     ]
     return {
-        **with_intervals(CHANGE_SCHEMA, result, parameters),
+        **document.with_intervals(CHANGE_SCHEMA, result, parameters),
         "rope": result.rope,
-        "change": result.table(PROB)[0],
+        "change": result.table(document.PROB)[0],
         "periods": periods,
         "seeds": {"order": str(result.order_seed)},
     }
 
 
-@document_of.register
-def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+@document.document_of.register
+def _(result: Evidence, parameters: document.Parameters = document.NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``hypothesis``, ``level``, ``threshold``, ``raised``, and ``alarm``, the start of a window or null.
 
     Values beyond the range of a float are null; ``log_value`` has them.
     """
     return {
-        **with_table(result, parameters),
+        **document.with_table(result, parameters),
         "hypothesis": result.hypothesis,
         "level": result.level,
         "threshold": result.threshold,
@@ -68,11 +60,11 @@ def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any
     }
 
 
-@document_of.register
-def _(result: ConfidenceSequence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+@document.document_of.register
+def _(result: ConfidenceSequence, parameters: document.Parameters = document.NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``interval``, with the probability that all intervals hold."""
     interval = {"probability": result.prob, "kind": "confidence sequence"}
-    return {**with_table(result, parameters), "interval": interval}
+    return {**document.with_table(result, parameters), "interval": interval}
 
 
 @content.register

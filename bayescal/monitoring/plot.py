@@ -10,20 +10,7 @@ from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.data.times import in_words
 from bayescal.monitoring.result import ConfidenceSequence, Evidence, Run, in_e_words
-from bayescal.report.drawing import (
-    SMALL,
-    TINY,
-    axes_or_new,
-    background,
-    characters,
-    is_dark,
-    is_small,
-    keep_within,
-    key_above,
-    palette,
-    small_words,
-    titled,
-)
+from bayescal.report import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,8 +69,8 @@ def plot_evidence(
         )
     if not len(evidence):
         raise ValueError(f"`evidence` has no windows, so there is nothing to draw. {evidence.sentence()}")
-    ax = axes_or_new(ax, figsize=(6.4, 3.8))
-    small, colours = is_small(ax, *ROOM), palette(ax)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 3.8))
+    small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
     main = _checks.color("color", color, colours.blue)
     marked = _checks.color("alarm_color", alarm_color, colours.orange)
     exponent, limit = evidence.log_values / np.log(10), np.log10(evidence.threshold)
@@ -106,7 +93,7 @@ def plot_evidence(
     _exponents(ax)
     about = "calibration" if evidence.reference is None else "change"
     _axes(ax, evidence.windows, f"e-value ({about})" if small else "evidence (e-value)", small=small)
-    titled(ax, _evidence_title(evidence, small=small), [] if small else [evidence.spec], above=4, small=small)
+    drawing.titled(ax, _evidence_title(evidence, small=small), [] if small else [evidence.spec], above=4, small=small)
     return _finished(ax, small=small)
 
 
@@ -165,10 +152,10 @@ def plot_confidence_sequence(
             f"`sequence` must be a ConfidenceSequence, not {type(sequence).__name__}; make one with "
             "`monitor.confidence_sequence()`."
         )
-    ax = axes_or_new(ax, figsize=(6.4, 3.8))
-    small, colours = is_small(ax, *ROOM), palette(ax)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 3.8))
+    small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
     main = _checks.color("color", color, colours.blue)
-    opacity = 0.35 if is_dark(background(ax)) else 0.18
+    opacity = 0.35 if drawing.is_dark(drawing.background(ax)) else 0.18
     interval = f"{100 * sequence.prob:g} % interval"
     windows: Any = sequence.windows  # matplotlib draws dates, which its annotations do not mention
     style: dict[str, Any] = {"color": main, "alpha": opacity, "linewidth": 0, "zorder": 2}
@@ -188,9 +175,9 @@ def plot_confidence_sequence(
         style = {"color": colours.orange, "linewidth": 1.2, "linestyle": (0, (5, 2)), "zorder": 3}
         ax.axhline(limit, label=f"limit {limit:g}", gid="limit", **style)
     ax.set_ylim(0, 1.08 * max(float(sequence.high.max()), limit or 0))
-    above = key_above(ax, small=small)
+    above = drawing.key_above(ax, small=small)
     _axes(ax, sequence.windows, "ECE of all rows so far", small=small)
-    titled(ax, title, [] if small else paragraphs, above=above, small=small)
+    drawing.titled(ax, title, [] if small else paragraphs, above=above, small=small)
     return _finished(ax, small=small)
 
 
@@ -256,7 +243,12 @@ def _write(
     ax: "Axes", words: str, at: Any, coordinates: Any, offset: Any, colour: str, *, small: bool, **alignment: Any
 ) -> None:
     """Write words at an offset, in points, from a place in these coordinates."""
-    style: dict[str, Any] = {"color": colour, "fontsize": TINY if small else SMALL, "zorder": 5, **alignment}
+    style: dict[str, Any] = {
+        "color": colour,
+        "fontsize": drawing.TINY if small else drawing.SMALL,
+        "zorder": 5,
+        **alignment,
+    }
     ax.annotate(words, at, xycoords=coordinates, xytext=offset, textcoords="offset points", **style)
 
 
@@ -283,16 +275,18 @@ def _axes(ax: "Axes", windows: tuple[Any, ...], words: str, *, small: bool) -> N
         places = AutoDateLocator(minticks=2, maxticks=4 if small else 8)
         ax.xaxis.set_major_locator(places)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(places))
-    ax.tick_params(labelsize=SMALL)
-    ax.xaxis.get_offset_text().set_fontsize(TINY if small else SMALL)  # year and month of dates, at the right end
+    ax.tick_params(labelsize=drawing.SMALL)
+    ax.xaxis.get_offset_text().set_fontsize(
+        drawing.TINY if small else drawing.SMALL
+    )  # year and month of dates, at the right end
     ax.spines[["right", "top"]].set_visible(False)
-    ax.set_xlabel("window" if small else "start of the window", fontsize=SMALL, loc="left")
-    height = max(12, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
-    ax.set_ylabel("\n".join(wrap(words, height)), fontsize=SMALL)
+    ax.set_xlabel("window" if small else "start of the window", fontsize=drawing.SMALL, loc="left")
+    height = max(12, int(drawing.characters(ax, drawing.SMALL) * ax.bbox.height / ax.bbox.width))
+    ax.set_ylabel("\n".join(wrap(words, height)), fontsize=drawing.SMALL)
 
 
 def _finished(ax: "Axes", *, small: bool) -> "Axes":
     if small:
-        small_words(ax)
-    keep_within(ax)
+        drawing.small_words(ax)
+    drawing.keep_within(ax)
     return ax

@@ -5,10 +5,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.times import Start, in_code, in_words
 from bayescal.draws import Draws
@@ -196,7 +195,7 @@ class Evidence(_presented.Presented):
     """
 
     windows: tuple[Start, ...]
-    n_rows: NDArray[np.int64]
+    n_rows: Ints
     log_values: Floats
     level: float
     reference: str | None
@@ -293,7 +292,8 @@ class Evidence(_presented.Presented):
         evidence, otherwise = self._claim()
         if first is None:
             largest = "" if now == most else f" (largest so far: {most})"
-            return f"No alarm after {_windows(len(self))}: {evidence} is {now}{largest}; an alarm is raised at {limit}."
+            windows = f"{len(self)} window{'s' * (len(self) > 1)}"
+            return f"No alarm after {windows}: {evidence} is {now}{largest}; an alarm is raised at {limit}."
         then = in_e_words(self.log_values[first])
         later = f"; it is {now} now" if first < len(self) - 1 else ""
         return (
@@ -364,10 +364,6 @@ def in_e_words(log_value: float) -> str:
     return f"{mantissa}e{int(exponent):+03d}" if mantissa != "10.0" else f"1.0e{int(exponent) + 1:+03d}"
 
 
-def _windows(number: int) -> str:
-    return f"{number} window{'s' * (number > 1)}"
-
-
 class Run(NamedTuple):
     """Successive windows whose intervals lie on one side of a limit; `first` and `last` are their indexes."""
 
@@ -387,8 +383,8 @@ class ConfidenceSequence(_presented.Presented):
 
     Parameters
     ----------
-    windows : tuple of number, datetime or None
-        Starts of the windows, in order.
+    windows, question
+        As for `Evidence`.
     n_rows : ndarray of int64, shape (n_windows,)
         Rows up to the end of each window.
     plug_in : ndarray, shape (n_windows,)
@@ -397,14 +393,12 @@ class ConfidenceSequence(_presented.Presented):
         Ends of the intervals.
     prob : float
         Probability that all intervals contain their ECE, at least.
-    question : str
-        Windows, rows, target and bins, in words.
     notes : tuple of str
         Remarks on rows that are not used.
     """
 
     windows: tuple[Start, ...]
-    n_rows: NDArray[np.int64]
+    n_rows: Ints
     plug_in: Floats
     low: Floats
     high: Floats
@@ -463,7 +457,7 @@ class ConfidenceSequence(_presented.Presented):
         """
         return self._first(self.high < _limit(limit))
 
-    def _first(self, flags: NDArray[np.bool_]) -> Start:
+    def _first(self, flags: Bools) -> Start:
         positions = np.flatnonzero(flags)
         return self.windows[int(positions[0])] if len(positions) else None
 

@@ -7,17 +7,8 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal.data.times import Start
+from bayescal.monitoring import statistics
 from bayescal.monitoring.result import ConfidenceSequence, Evidence
-from bayescal.monitoring.statistics import (
-    Mixture,
-    blocks,
-    calibration_e_values,
-    change_e_values,
-    ece_intervals,
-    hypergeometric_scores,
-    log_marginals,
-    score_scale,
-)
 from bayescal.monitoring.windowed import WindowedCounts
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import refuse_clusters
@@ -164,9 +155,11 @@ class SequentialTests:
         chosen = held.between(start, end)
         held.total_of_rows(chosen, "[start, end)")  # raises if there are none
         rows = _Stacked(held, chosen).cumulative()
-        marginals = log_marginals(rows.n, rows.k, held.bins.midpoints, rows.mean_confidence)
+        marginals = statistics.log_marginals(rows.n, rows.k, held.bins.midpoints, rows.mean_confidence)
         n, k, mean = rows.n, rows.k, rows.mean_confidence
-        parts = [ece_intervals(n[i], k[i], mean[i], marginals[i], 1 - prob) for i in blocks(n.shape)]
+        parts = [
+            statistics.ece_intervals(n[i], k[i], mean[i], marginals[i], 1 - prob) for i in statistics.blocks(n.shape)
+        ]
         low, high = np.concatenate(parts, axis=1)
         gaps = np.abs(k - n * np.where(n > 0, mean, 0.0)).sum(axis=1)
         total = n.sum(axis=1)
@@ -252,9 +245,9 @@ def _refuse_weights(counts: list[BinnedCounts], names: list[str]) -> None:
 
 def _calibration(rows: _Stacked, midpoints: Floats) -> Floats:
     """Return log values of the e-process against exact calibration."""
-    mixture, values = Mixture.start(rows.n.shape[1]), [np.zeros(0)]
-    for part in blocks(rows.n.shape):
-        e_values = calibration_e_values(rows.n[part], rows.k[part], rows.mean_confidence[part], midpoints)
+    mixture, values = statistics.Mixture.start(rows.n.shape[1]), [np.zeros(0)]
+    for part in statistics.blocks(rows.n.shape):
+        e_values = statistics.calibration_e_values(rows.n[part], rows.k[part], rows.mean_confidence[part], midpoints)
         mixture, block = mixture.after(e_values)
         values.append(block)
     return np.concatenate(values)
@@ -264,16 +257,16 @@ def _change(rows: _Stacked, numbers: list[int], reference: BinnedCounts, seed: i
     """Return log values of the e-process against exchangeability with a reference."""
     centre = np.where(reference.occupied, reference.mean_confidence, reference.bins.midpoints)
     all_n, all_k = (of + per.cumsum(axis=0) for of, per in ((reference.n, rows.n), (reference.k, rows.k)))
-    mixture, values = Mixture.start(len(centre)), [np.zeros(0)]
-    for part in blocks(rows.n.shape):
+    mixture, values = statistics.Mixture.start(len(centre)), [np.zeros(0)]
+    for part in statistics.blocks(rows.n.shape):
         n, k, up_to, ones = (each[part] for each in (rows.n, rows.k, all_n, all_k))
         before = up_to - n
         u = _uniform(seed, numbers[part], len(centre))
         both = (n > 0) & (before > 0)
         z = np.zeros_like(n)
-        z[both] = hypergeometric_scores(k[both], n[both], ones[both], up_to[both], u[both])
-        scale = np.where(both, score_scale(n, before, centre), 0.0)
-        mixture, block = mixture.after(change_e_values(z, scale, centre))
+        z[both] = statistics.hypergeometric_scores(k[both], n[both], ones[both], up_to[both], u[both])
+        scale = np.where(both, statistics.score_scale(n, before, centre), 0.0)
+        mixture, block = mixture.after(statistics.change_e_values(z, scale, centre))
         values.append(block)
     return np.concatenate(values)
 

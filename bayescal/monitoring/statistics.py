@@ -229,11 +229,7 @@ def _log_sum(values: Floats) -> Floats:
 
 
 def hypergeometric_scores(k: Floats, n: Floats, all_k: Floats, all_n: Floats, u: Floats) -> Floats:
-    """Return normal scores of counts: standard normal if rows are exchangeable.
-
-    They are normal quantiles of P(X < k) + u P(X = k), accurate in both tails, with uniform `u` in [0, 1). `all_k` and
-    `all_n` include the rows of the window.
-    """
+    """Return normal quantiles of P(X < k) + u P(X = k), uniform u: standard normal if rows are exchangeable."""
     below, above = _sum_above(n - k, n, all_n - all_k, all_n), _sum_above(k, n, all_k, all_n)
     lower, upper = below + u, above + (1 - u)
     is_lower = lower <= upper

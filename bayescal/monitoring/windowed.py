@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _files
-from bayescal._arrays import Ints
+from bayescal._arrays import Array, Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal.data import times
 from bayescal.data.groups import Groups
@@ -340,7 +339,7 @@ class WindowedCounts:
         return self._bound(name, written)[1]
 
 
-def _ranked(numbers: Ints) -> tuple[Ints, NDArray[Any]]:
+def _ranked(numbers: Ints) -> tuple[Ints, Array]:
     """Return the distinct numbers in order, and the rank of each row's number; sort rows only if the range is large."""
     low = int(numbers.min())
     size = int(numbers.max()) - low + 1

@@ -210,12 +210,7 @@ def search(
     rng: np.random.Generator,
     advance: Callable[[], None],
 ) -> Simulated:
-    """Simulate studies at numbers of rows that approach the number at which the share of met goals is `assurance`.
-
-    `study` takes the number of rows, the number of the simulation and a generator; the search begins at `guess` rows.
-    `reachable` is the share with unlimited rows, above `assurance`. `advance` is called after each of the
-    `simulations`.
-    """
+    """Simulate studies at numbers of rows that approach the number at which the share of met goals is `assurance`."""
     sizes, fine = _numbers(ROUND_NUMBERS, largest), _numbers(FINE_NUMBERS, largest)
     simulated: Simulated = {}
     done = iter(range(simulations))  # numbers of the studies

@@ -208,7 +208,7 @@ def checks_needed(
         return now * design.relative_sd(at)
 
     if width is not None:
-        width = _checks.positive("width", width)
+        width = float(_checks.positive("width", width))
         if predicted(unchecked.ravel().astype(float)) > width:
             raise ValueError(
                 f"`width={width:g}` is not reached although all {total} rows are checked: the predicted width is then "

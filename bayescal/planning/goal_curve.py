@@ -62,10 +62,7 @@ class GoalCurve:
         return np.log((self.z_most - self.z) / (self.z_most - z)) / self.shapes
 
     def quantile(self, q: float, assurance: float | None = None) -> float:
-        """Quantile of the log rows at which the goal is met with another assurance; by default that of the curve.
-
-        It is infinite for an assurance that unlimited rows do not give.
-        """
+        """Quantile of the log rows at which the goal is met with another assurance; by default that of the curve."""
         if assurance is not None and ndtri(assurance) >= self.z_most:
             return math.inf
         if assurance is None or ndtri(assurance) == self.z:

@@ -49,10 +49,7 @@ class Goal:
 
 
 def checked_goal(pilot: Any, values: dict[str, Any], estimand: EstimandLike, prob: Any) -> Goal:
-    """Check that there is one goal, which fits the counts of the pilot and the estimand.
-
-    `values` are those of the goals in `PILOTS`, None for those that are not set.
-    """
+    """Check that there is one goal, which fits the counts of the pilot and the estimand."""
     named = [kind for kind, value in values.items() if value is not None]
     if len(named) != 1:
         given_now = ", ".join(f"`{kind}`" for kind in named) or "none"

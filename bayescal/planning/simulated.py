@@ -192,10 +192,7 @@ def effective_rows(n_rows: int, weight: float, weight_sq: float, n: int) -> tupl
 
 
 def counts_like(pilot: BinnedCounts, cells: Ints, confidence: Floats, weight: float) -> BinnedCounts:
-    """Return counts of simulated rows, each with the mean confidence of its bin, without losses and ranks.
-
-    `cells`, shape (2, n_bins), are numbers of rows without and with the outcome.
-    """
+    """Return counts of simulated rows, each with the mean confidence of its bin, without losses and ranks."""
     offset = np.where(cells.any(axis=0), confidence - pilot.bins.midpoints, 0.0)
     weights = weight * cells.astype(np.float64)
     total = weights.sum(axis=0)

@@ -12,15 +12,8 @@ from bayescal.analyses.one import evaluate_one
 from bayescal.draws import Draws
 from bayescal.estimands.area_under_roc import correlation_of_aucs
 from bayescal.estimands.estimand import Estimand
+from bayescal.planning import simulated
 from bayescal.planning.goals import Goal
-from bayescal.planning.simulated import (
-    JointLosses,
-    LossesAndRanks,
-    SimulatedRanks,
-    counts_like,
-    effective_rows,
-    shared_out,
-)
 from bayescal.posterior.joint import correlation, reorder
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
@@ -47,7 +40,7 @@ class OneClassifier(ABC):
         self.pilot, self.goal, self.keep, self.arguments = pilot, goal, keep, arguments
         now = evaluate_one(pilot, rng=rng, **{**arguments, "draws": TRUTHS})
         self.words = goal.estimand.words(pilot.target)
-        self.truths, self.sums = now.bin_draws, LossesAndRanks(pilot, goal.estimand)
+        self.truths, self.sums = now.bin_draws, simulated.LossesAndRanks(pilot, goal.estimand)
         question = wording.question(goal.estimand.of_target(pilot.target), [pilot], now.model, now.posterior.prior)
         self.spec = f"pilot: {question}"
         values = now.draws(goal.estimand)
@@ -73,12 +66,14 @@ class OneClassifier(ABC):
     def study(self, n: int, i: int, rng: np.random.Generator) -> str | None:
         """Simulate `n` rows from the truth number `i`, and return the verdict of their evaluation."""
         mass, accuracy = self.truths.mass[i % TRUTHS], self.truths.accuracy[i % TRUTHS]
-        rows, weight = effective_rows(self.pilot.n_rows, self.pilot.weight.sum(), self.pilot.weight_sq.sum(), n)
+        rows, weight = simulated.effective_rows(
+            self.pilot.n_rows, self.pilot.weight.sum(), self.pilot.weight_sq.sum(), n
+        )
         total = rng.multinomial(rows, mass / mass.sum())
         positive = rng.binomial(total, accuracy)
         confidence = np.broadcast_to(self.truths.confidence, self.truths.accuracy.shape)[i % TRUTHS]
         cells = np.stack([total - positive, positive])
-        new = self.sums.added(counts_like(self.pilot, cells, confidence, weight), weight, rng)
+        new = self.sums.added(simulated.counts_like(self.pilot, cells, confidence, weight), weight, rng)
         counts = self.pilot + new if self.keep else new
         if not self.goal.estimand.available(counts):  # a few new rows may have one outcome only
             return None
@@ -107,11 +102,7 @@ class Narrow(OneClassifier):
 
 
 class WithinLimit(OneClassifier):
-    """The goal of a posterior that is sure that the value is below, or above, a limit.
-
-    With unlimited rows the posterior knows the truth, so the share of studies that meet the goal tends to the
-    probability, given the pilot, that the truth is within the limit.
-    """
+    """The goal of a posterior that is sure that the value is below, or above, a limit."""
 
     def _verdict(self, values: Draws) -> str | None:
         goal = self.goal
@@ -167,7 +158,7 @@ class TwoClassifiers:
         """Simulate `n` rows from the truth number `i`, and return the verdict of their comparison."""
         pilot, numbers = self.pilot, self.order[i % TRUTHS]
         accuracies = [truths.accuracy[j] for truths, j in zip(self.truths, numbers, strict=True)]
-        rows, weight = effective_rows(pilot.n_rows, pilot.weight.sum(), pilot.weight_sq.sum(), n)
+        rows, weight = simulated.effective_rows(pilot.n_rows, pilot.weight.sum(), pilot.weight_sq.sum(), n)
         mass = rng.dirichlet(self.weight)
         table = mass[:, None] * _outcomes(self.within, mass, self.at, accuracies)
         cells = rng.multinomial(rows, (table / table.sum()).ravel()).reshape(table.shape)
@@ -177,7 +168,7 @@ class TwoClassifiers:
             for pattern, outcome in enumerate(PATTERNS[:, k]):
                 np.add.at(by_outcome[outcome], self.at[k], cells[:, pattern])
             confidence = np.broadcast_to(truths.confidence, truths.accuracy.shape)[j]
-            margins.append(counts_like(counts, by_outcome, confidence, weight))
+            margins.append(simulated.counts_like(counts, by_outcome, confidence, weight))
         new = self.sums.added(_paired(margins, self.at, cells, weight), weight, rng)
         pair = self.sums.completed(pilot + new if self.keep else new)
         if not all(self.goal.estimand.available(of) for of in (pair.first, pair.second)):
@@ -203,11 +194,11 @@ class PairedLossesAndRanks:
 
     def __init__(self, pilot: PairedCounts, estimand: Estimand) -> None:
         self.one_event = estimand.same_event
-        self.losses = {kind: JointLosses(pilot, kind) for kind in KINDS if kind in estimand.needs}
+        self.losses = {kind: simulated.JointLosses(pilot, kind) for kind in KINDS if kind in estimand.needs}
         self.ranks, self.correlation = None, None
         if "outcomes" in estimand.needs:
             both, pairs = (pilot.first, pilot.second), {(0, 1): pilot}
-            self.ranks = SimulatedRanks(both, pairs)
+            self.ranks = simulated.SimulatedRanks(both, pairs)
             self.correlation = float(correlation_of_aucs(both, pairs)[0, 1])
 
     def added(self, pair: PairedCounts, weight: float, rng: np.random.Generator) -> PairedCounts:
@@ -217,8 +208,8 @@ class PairedLossesAndRanks:
         differences: dict[str, Any] = {}
         for kind, losses in self.losses.items():
             first, second, difference = (sums.times(weight) for sums in losses.simulate(pair.n_rows, rng))
-            of_first[kind] = shared_out(first, pair.first.cells)
-            of_second[kind] = shared_out(second, pair.second.cells)
+            of_first[kind] = simulated.shared_out(first, pair.first.cells)
+            of_second[kind] = simulated.shared_out(second, pair.second.cells)
             differences[KINDS[kind].difference] = difference
         if self.ranks is not None:
             rows = [counts.cells.sum(axis=1) for counts in (pair.first, pair.second)]
@@ -228,10 +219,7 @@ class PairedLossesAndRanks:
         )
 
     def completed(self, pair: PairedCounts) -> PairedCounts:
-        """Return the counts with the correlation of the areas under the ROC curve in the pilot.
-
-        The event of both classifiers is the pilot's, although their simulated outcomes may differ in a few rows.
-        """
+        """Return the counts with the correlation of the areas under the ROC curve in the pilot."""
         pair = replace(pair, area_correlation=self.correlation)
         if not self.one_event:
             return pair
@@ -249,10 +237,7 @@ def _settled(goal: Goal) -> str:
 
 
 def _pairs_of_bins(pilot: PairedCounts) -> tuple[Floats, Floats, tuple[Ints, Ints]]:
-    """Effective rows of each pair of bins that occurs, shares of the four outcomes in it, and the bins.
-
-    Shares are smoothed by one row with the outcomes of all rows, so that impossible outcomes keep a share of 0.
-    """
+    """Effective rows of each pair of bins that occurs, shares of the four outcomes in it, and the bins."""
     pairs, at = np.unique(pilot.cells[:, [0, 2]], axis=0, return_inverse=True)
     table = np.zeros((len(pairs), 4))
     np.add.at(table, (at, 2 * pilot.cells[:, 1] + pilot.cells[:, 3]), pilot.weight)

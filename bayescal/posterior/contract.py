@@ -2,9 +2,7 @@
 
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.stats.contract import Counts
@@ -74,7 +72,7 @@ class PredictsOutcomes(Protocol):
     def log_marginal_likelihood(self) -> float:
         """Log probability of the sequence of outcomes, given the bins of the rows."""
 
-    def log_left_out(self) -> NDArray[np.float64]:
+    def log_left_out(self) -> Floats:
         """Log probability of the outcome of one row given all other rows, by outcome and bin; NaN in empty cells."""
 
 

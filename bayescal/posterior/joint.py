@@ -109,10 +109,6 @@ def symmetric_root(matrix: Floats) -> Floats:
     """Return the symmetric square root of a covariance matrix; negative eigenvalues count as 0.
 
     Unlike the signs of eigenvectors, it does not depend on the last digits of sums.
-
-    >>> symmetric_root(np.array([[2.0, 0.0], [0.0, 9.0]])).round(3)
-    array([[1.414, 0.   ],
-           [0.   , 3.   ]])
     """
     values, vectors = np.linalg.eigh(matrix)
     root: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
@@ -131,12 +127,6 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
     diagonal. This is the reordering of Iman and Conover (1982), "A distribution-free approach to inducing rank
     correlation among input variables", Communications in Statistics - Simulation and Computation 11, 311-334, but with
     random Normals in place of fixed scores, so that the rank correlation varies as in a sample.
-
-    >>> both = reorder(np.array([[1.0, 10.0], [2.0, 30.0], [3.0, 20.0]]), np.ones((2, 2)), rng=1)
-    >>> both[both[:, 0].argsort()]
-    array([[ 1., 10.],
-           [ 2., 20.],
-           [ 3., 30.]])
     """
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.where(values > ROUNDING, values, 0.0))
@@ -152,11 +142,7 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
 
 
 def with_ranks_of(others: Floats, draws: Floats) -> Floats:
-    """Reorder `draws` so that the smallest is at the place of the smallest of `others`, and so on.
-
-    >>> with_ranks_of(np.array([0.3, 0.1, 0.2]), np.array([10.0, 20.0, 30.0]))
-    array([30., 10., 20.])
-    """
+    """Reorder `draws` so that the smallest is at the place of the smallest of `others`, and so on."""
     result = np.empty_like(draws)
     result[others.argsort(kind="stable")] = np.sort(draws)
     return result

@@ -8,13 +8,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._meant import public
-
-Array = NDArray[Any]
 
 #: Treatments of missing answers (without a grade or a confidence).
 ABSTAIN = ("refuse", "drop", "wrong")

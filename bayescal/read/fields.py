@@ -48,11 +48,7 @@ WORDS = {"c": 1.0, "i": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "
 
 
 def log_files(paths: Any, patterns: Sequence[str], what: str, skipped: str = "") -> dict[Path, bool]:
-    """Return the files of `paths`: files, folders with files of these patterns, wildcards, or a list of them.
-
-    The values say whether the caller named the file itself. Files that only a wildcard or a folder leads to are left
-    out if they match `skipped`.
-    """
+    """Return the files of `paths`: files, folders with files of these patterns, wildcards, or a list of them."""
     if isinstance(paths, str | PathLike):
         paths = [paths]
     if not isinstance(paths, Iterable):
@@ -126,11 +122,7 @@ def value_at(record: Any, steps: str) -> Any:
 
 
 def within(space: str, label: Any) -> str:
-    """Return the key of a question or cluster whose label belongs to a task or file; the texts "1" and 1 differ.
-
-    >>> within("law", 1), within("law", "1"), within("law", "q1")
-    ('law/1', 'law/"1"', 'law/q1')
-    """
+    """Return the key of a question or cluster whose label belongs to a task or file; the texts "1" and 1 differ."""
     text = f'"{label}"' if isinstance(label, str) and label.isdecimal() else str(label)
     return f"{space}/{text}" if space else text
 

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
 from bayescal.read.fields import STATED, graded, json_records, log_files, require_abstain, stated, value_at, within
 
-Floats = NDArray[np.float64]
 Record = Mapping[str, Any]
 
 #: Name of a file of samples: the task and the time of the run.
@@ -60,12 +59,8 @@ def lm_eval(
     confidence : str, optional
         For generated answers, path of the confidence in a record, with dots, as in ``"doc.confidence"``. By default the
         generated text, ``"resps.0.0"``; it is needed if there are several responses to a question.
-    pattern : str, optional
-        Regular expression for the confidence in a text; its first group is the number, and the last match counts. By
-        default as in "Confidence: 90%". A number before a percent sign is divided by 100. A number that is part of
-        something else, as in 9/10, 0,9 or 80-90, is no confidence.
-    percent : bool, default False
-        Whether confidences without a percent sign are percentages too; those between 0 and 1 are then refused.
+    pattern, percent
+        As for `inspect`.
     subject : str, optional
         Path of the subject in a record, as in ``"doc.subject"``. By default the task.
     cluster : str, optional

@@ -276,10 +276,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _members(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the header and the samples of an archive.
-
-    Members are compressed with zstd; frames of several members, one after the other, are a stream, which duckdb reads.
-    """
+    """Yield the header and the samples of an archive."""
     frames, texts = [], []
     with zipfile.ZipFile(path) as archive, path.open("rb") as file:
         members = {each.filename: each for each in archive.infolist()}  # of members with the same name, the last

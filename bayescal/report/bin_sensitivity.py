@@ -9,18 +9,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal._meant import public
-from bayescal.report.drawing import (
-    SMALL,
-    axes_or_new,
-    background,
-    characters,
-    colors_by_name,
-    is_small,
-    keep_within,
-    key_above,
-    palette,
-    small_words,
-)
+from bayescal.report import drawing
 from bayescal.report.forest import INNER, axis_label, key
 from bayescal.results.bin_sensitivity import BinSensitivity
 
@@ -72,10 +61,8 @@ def plot_bin_sensitivity(
     ----------
     result : BinSensitivity
         From `bin_sensitivity`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the outer interval, in (0, 1).
+    ax, prob
+        As for `plot_posterior`.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colours of the ways of binning: one, a mapping such as ``{"equal-width": ..., "equal-mass": ...}``, or one per
         way.
@@ -107,34 +94,40 @@ def plot_bin_sensitivity(
             "`bayescal.bin_sensitivity(y_true, y_prob)`."
         )
     prob = _checks.fraction("prob", prob)
-    ax = axes_or_new(ax, figsize=(6.4, 4.0))
-    small = is_small(ax, *ROOM)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.0))
+    small = drawing.is_small(ax, *ROOM)
     numbers, all_series = series(result, prob)
-    colours = colors_by_name(color, [each.binning for each in all_series], palette(ax).cycle[: len(all_series)])
+    colours = drawing.colors_by_name(
+        color, [each.binning for each in all_series], drawing.palette(ax).cycle[: len(all_series)]
+    )
     for each, colour in zip(all_series, colours, strict=False):
         _draw(ax, each, colour, scale=0.5 if small else 1.0)
     if result.estimand.bounds[0] < 0:
-        ax.axhline(0, color=palette(ax).grey, linewidth=1, zorder=1)
+        ax.axhline(0, color=drawing.palette(ax).grey, linewidth=1, zorder=1)
     elif result.estimand.bounds[0] == 0:
         ax.set_ylim(bottom=0)
     ax.set_xlim(-0.6, len(numbers) - 0.4)
     ax.set_xticks(range(len(numbers)), [str(number) for number in numbers])
-    ax.tick_params(labelsize=SMALL, length=0)
+    ax.tick_params(labelsize=drawing.SMALL, length=0)
     ax.spines[["right", "top"]].set_visible(False)
-    symbols = wrap(f"{key(prob)}, diamond: plug-in estimate", characters(ax, SMALL))
-    ax.set_xlabel("\n".join(["number of bins", *symbols]), fontsize=SMALL)
+    symbols = wrap(f"{key(prob)}, diamond: plug-in estimate", drawing.characters(ax, drawing.SMALL))
+    ax.set_xlabel("\n".join(["number of bins", *symbols]), fontsize=drawing.SMALL)
     label = axis_label(result.estimand, next(iter(result.evaluations.values())).counts.target)
-    ax.set_ylabel("\n".join(wrap(label, max(12, characters(ax, SMALL) // 2))), fontsize=SMALL + 0.5, parse_math=False)
-    key_above(ax, small=small)
+    ax.set_ylabel(
+        "\n".join(wrap(label, max(12, drawing.characters(ax, drawing.SMALL) // 2))),
+        fontsize=drawing.SMALL + 0.5,
+        parse_math=False,
+    )
+    drawing.key_above(ax, small=small)
     if small:
-        small_words(ax)
-    keep_within(ax)
+        drawing.small_words(ax)
+    drawing.keep_within(ax)
     return ax
 
 
 def _draw(ax: "Axes", shown: Series, colour: str, *, scale: float) -> None:
     """Draw one way of binning: bars, dots and plug-in values."""
-    behind = background(ax)
+    behind = drawing.background(ax)
     ax.vlines(shown.place, shown.low, shown.high, colors=colour, linewidth=1.6 * scale, zorder=3, gid="interval")
     ax.vlines(shown.place, shown.inner_low, shown.inner_high, colors=colour, linewidth=5 * scale, zorder=3, gid="inner")
     ax.scatter(

@@ -12,35 +12,8 @@ from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.report.drawing import (
-    SMALL,
-    SMALLER,
-    TINY,
-    add_part,
-    axes_or_new,
-    background,
-    cell,
-    characters,
-    is_small,
-    keep_within,
-    palette,
-    small_words,
-    text_on,
-)
-from bayescal.report.forest import (
-    NAME_WIDTH,
-    Forest,
-    axis_label,
-    calm,
-    direction,
-    draw_forest,
-    forest,
-    has_sign,
-    key,
-    mark_zero,
-    name_lines,
-    rows_height,
-)
+from bayescal.report import drawing
+from bayescal.report import forest as forests
 from bayescal.report.posterior import Density, density_of, draw_density
 from bayescal.results.comparison import Compared
 from bayescal.results.scores import ScoreComparison
@@ -54,16 +27,11 @@ CURVE = 201
 
 @dataclass(frozen=True, eq=False)
 class ComparisonShapes:
-    """Content of a comparison plot.
+    """Content of a comparison plot."""
 
-    Differences are those in the table of the comparison: of two classifiers the first given minus the second; of more,
-    the best minus each of the others, whose names the rows have. Absolute values are compared if the value nearest zero
-    is the best.
-    """
-
-    classifiers: Forest  # the best (smallest expected rank) first
+    classifiers: forests.Forest  # the best (smallest expected rank) first
     ranks: Floats  # probability that a classifier (row, in that order) has a rank (column)
-    differences: Forest
+    differences: forests.Forest
     pairs: tuple[tuple[str, str], ...]  # the names of each difference: the first minus the second
     decided: Floats  # shape (n_differences, 3): P(first is better), P(equal within the rope), P(second is better)
     density: Density | None  # of the difference of two classifiers; None for more
@@ -73,14 +41,7 @@ class ComparisonShapes:
 
 
 def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> ComparisonShapes:
-    """Compute the values that `plot_comparison` draws; TypeError if `comparison` is not a comparison.
-
-    >>> import bayescal as bc
-    >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.2, 0.4, 0.7, 0.9]}, rng=1)
-    >>> shapes = comparison_shapes(comparison)
-    >>> shapes.decided, shapes.density.stem_x
-    (array([[0., 1., 0.]]), array([0.]))
-    """
+    """Compute the values that `plot_comparison` draws; TypeError if `comparison` is not a comparison."""
     if not isinstance(comparison, Compared):
         instead = "make one with `bayescal.compare(y_true, {'A': ..., 'B': ...})`"
         if isinstance(comparison, ScoreComparison):
@@ -96,9 +57,9 @@ def comparison_shapes(comparison: Compared, prob: float = 0.95, *, estimand: Est
     reach = max(float(np.quantile(np.abs(gaps), 0.995)), 2.5 * comparison.rope) or 1e-6
     ropes = np.linspace(0, reach, CURVE) if two else np.empty(0)
     return ComparisonShapes(
-        classifiers=forest([names[i] for i in best], values[:, best], prob),
+        classifiers=forests.forest([names[i] for i in best], values[:, best], prob),
         ranks=comparison.rank_probabilities(estimand)[best],
-        differences=forest(others, gaps, prob),
+        differences=forests.forest(others, gaps, prob),
         pairs=tuple(pairs),
         decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
         density=density_of(Draws(gaps[:, 0]), prob) if two else None,
@@ -123,7 +84,7 @@ class Colors:
     @classmethod
     def chosen(cls, ax: "Axes", color: Any, other_color: Any, reference_color: Any) -> "Colors":
         """Return the given colours, or those for the background of the axes."""
-        default = palette(ax)
+        default = drawing.palette(ax)
         return cls(
             _checks.color("color", color, default.blue),
             _checks.color("other_color", other_color, default.orange),
@@ -172,7 +133,7 @@ def draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str], colo
     draw_density(ax, density, 0.0, 1.0, colors.reference)
     ax.set_ylim(-0.3, 1.15)
     ax.set_yticks([])
-    calm(ax, ticks)
+    forests.calm(ax, ticks)
     write_above(ax, tuple(zip((0.0, 0.5, 1.0), ("left", "center", "right"), words, colors.three, strict=True)))
 
 
@@ -188,7 +149,7 @@ def write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> Non
             ha=side,
             va="bottom",
             color=colour,
-            fontsize=SMALL + 0.5,
+            fontsize=drawing.SMALL + 0.5,
             parse_math=False,
         )
 
@@ -196,11 +157,8 @@ def write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> Non
 def sides_in_words(
     ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes, size: float, *, larger: bool
 ) -> list[str]:
-    """Return the words above the difference: which classifier is better on each side, with its probability.
-
-    If larger values are better, the first classifier is better where the difference is positive, on the right.
-    """
-    third = int(0.9 * characters(ax, size) / 3)
+    """Return the words above the difference: which classifier is better on each side, with its probability."""
+    third = int(0.9 * drawing.characters(ax, size) / 3)
     chances = [f"P {_render.probability(float(p))}" for p in shapes.decided[0]]
     if larger:
         names, chances = names[::-1], chances[::-1]
@@ -222,14 +180,14 @@ def draw_curve(ax: "Axes", shapes: ComparisonShapes, color: str) -> None:
         marker="o",
         markersize=6,
         color=color,
-        markeredgecolor=background(ax),
+        markeredgecolor=drawing.background(ax),
         clip_on=False,
     )
     ax.set(xlim=(0, shapes.ropes[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
-    ax.set_xlabel("largest difference that counts as equal", fontsize=SMALL)
-    ax.set_ylabel("P(equal)", fontsize=SMALL)
-    calm(ax)
-    ax.tick_params(axis="y", labelsize=SMALL)
+    ax.set_xlabel("largest difference that counts as equal", fontsize=drawing.SMALL)
+    ax.set_ylabel("P(equal)", fontsize=drawing.SMALL)
+    forests.calm(ax)
+    ax.tick_params(axis="y", labelsize=drawing.SMALL)
 
 
 def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], colours: list[str]) -> None:
@@ -245,10 +203,12 @@ def draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], col
         for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
                 written = _render.probability(value).removeprefix("= ")
-                color = text_on(ax, fill)
-                ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER, color=color, gid="probability")
+                color = drawing.text_on(ax, fill)
+                ax.text(
+                    c, r, written, ha="center", va="center", fontsize=drawing.SMALLER, color=color, gid="probability"
+                )
     step = -(-n_columns // WRITTEN)
-    ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=SMALL)
+    ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=drawing.SMALL)
     ax.xaxis.tick_top()
     ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.4, -0.6), yticks=[])
     ax.tick_params(length=0, pad=2)
@@ -329,37 +289,39 @@ def plot_comparison(
     shapes = comparison_shapes(comparison, prob, estimand=estimand)
     shapes, names = _named(shapes), tuple(map(_render.name, comparison.names))
     two, n = shapes.density is not None, len(shapes.classifiers)
-    height, lines = rows_height(shapes.classifiers.names), name_lines(shapes.classifiers.names)
-    ax = axes_or_new(ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0)))
+    height, lines = forests.rows_height(shapes.classifiers.names), forests.name_lines(shapes.classifiers.names)
+    ax = drawing.axes_or_new(
+        ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0))
+    )
     if ax.get_axes_locator() is not None:
         raise ValueError("`ax` is divided already. Give each plot axes of its own: `fig, axes = plt.subplots(1, 2)`.")
     colors = Colors.chosen(ax, color, other_color, reference_color)
     verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
-    axis, what = axis_label(estimand, target), _render.name(comparison.quantity(estimand))
+    axis, what = forests.axis_label(estimand, target), _render.name(comparison.quantity(estimand))
     larger = as_estimand(estimand).better == "larger"
-    if is_small(ax, 4.6, 4.0 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
+    if drawing.is_small(ax, 4.6, 4.0 + height) if two else drawing.is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
         _in_small(ax, shapes, names, axis, what, verdict, colors, larger=larger)
-        if not two and has_sign(estimand, shapes.classifiers):
-            mark_zero(ax, colors.reference)
-        keep_within(ax)
+        if not two and forests.has_sign(estimand, shapes.classifiers):
+            forests.mark_zero(ax, colors.reference)
+        drawing.keep_within(ax)
         return ax
     colours = [colors.main] * n
     if two:
         colours = [colors.main, colors.other] if shapes.classifiers.names == names else [colors.other, colors.main]
-    draw_forest(ax, shapes.classifiers, colours)
-    if has_sign(estimand, shapes.classifiers):
-        mark_zero(ax, colors.reference)
-    words = direction(estimand, target)
-    label = [axis, *words, key(prob)]
-    if two and not words and len("; ".join(label)) < 0.9 * characters(ax, SMALL):
+    forests.draw_forest(ax, shapes.classifiers, colours)
+    if forests.has_sign(estimand, shapes.classifiers):
+        forests.mark_zero(ax, colors.reference)
+    words = forests.direction(estimand, target)
+    label = [axis, *words, forests.key(prob)]
+    if two and not words and len("; ".join(label)) < 0.9 * drawing.characters(ax, drawing.SMALL):
         label = ["; ".join(label)]
-    ax.set_xlabel("\n".join(label), fontsize=SMALL, parse_math=False)
+    ax.set_xlabel("\n".join(label), fontsize=drawing.SMALL, parse_math=False)
     if two:
         _two(ax, shapes, names, what, colors, lines=len(label), larger=larger)
     else:
         _several(ax, shapes, what, colors, lines=len(label), larger=larger)
     _verdict(ax, verdict, above=4 if two else 20)
-    keep_within(ax)
+    drawing.keep_within(ax)
     return ax
 
 
@@ -383,20 +345,24 @@ def _in_small(
     larger: bool,
 ) -> None:
     """Draw the difference of two classifiers, or the classifiers if there are more than two."""
-    lines = characters(ax, TINY + 1)
+    lines = drawing.characters(ax, drawing.TINY + 1)
     if shapes.density is not None:
-        words = sides_in_words(ax, names, shapes, TINY, larger=larger)
+        words = sides_in_words(ax, names, shapes, drawing.TINY, larger=larger)
         draw_difference(ax, shapes, words, colors.sides(larger=larger), ticks=3)
         ax.set_xlabel(difference_label(names, what, lines), parse_math=False)
-        above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
+        above = drawing.TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
-        draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
+        forests.draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
         ax.set_xlabel("ECE" if what == "ECE" else axis, parse_math=False)
-        longest = max(map(len, wrapped(max(shapes.classifiers.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
-        room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (longest + 2)) / (0.6 * (TINY + 1))
+        longest = max(
+            map(len, wrapped(max(shapes.classifiers.names, key=len), forests.NAME_WIDTH * 2 // 3).split("\n"))
+        )
+        room = (drawing.cell(ax).width * 72 / ax.figure.dpi - 0.6 * drawing.TINY * (longest + 2)) / (
+            0.6 * (drawing.TINY + 1)
+        )
         lines, above = max(12, int(room)), 4
-    ax.set_title(wrapped(verdict, lines), loc="left", fontsize=TINY + 1, pad=above, parse_math=False)
-    small_words(ax)
+    ax.set_title(wrapped(verdict, lines), loc="left", fontsize=drawing.TINY + 1, pad=above, parse_math=False)
+    drawing.small_words(ax)
 
 
 def _two(
@@ -406,9 +372,9 @@ def _two(
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)
-    words = sides_in_words(ax, names, shapes, SMALL + 0.5, larger=larger)
+    words = sides_in_words(ax, names, shapes, drawing.SMALL + 0.5, larger=larger)
     # the height of the forest plot depends on its names; in a figure of default height the other panels keep theirs
-    forest_height = rows_height(names)
+    forest_height = forests.rows_height(names)
     below = divider.new_vertical(
         f"{160 / forest_height:.0f}%",
         pad=0.46 + 0.16 * (1 + lines + max(w.count("\n") for w in words)),
@@ -416,9 +382,9 @@ def _two(
     )
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
-        add_part(ax, part)
+        drawing.add_part(ax, part)
     draw_difference(below, shapes, words, colors.sides(larger=larger))
-    below.set_xlabel(difference_label(names, what, 70), fontsize=SMALL, parse_math=False)
+    below.set_xlabel(difference_label(names, what, 70), fontsize=drawing.SMALL, parse_math=False)
     draw_curve(curve, shapes, colors.reference)
 
 
@@ -431,7 +397,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     divider = make_axes_locatable(ax)
     # half of the left column each, less if names are long
     points = ax.bbox.width * 72 / ax.figure.dpi / (1 + TABLE) / 2
-    half = int(points / (0.6 * (SMALL + 0.5))) - 8 * (name_lines(shapes.classifiers.names) > 1)
+    half = int(points / (0.6 * (drawing.SMALL + 0.5))) - 8 * (forests.name_lines(shapes.classifiers.names) > 1)
     left, right = f"{best} better", f"better than {best}"
     if larger:
         left, right = right, left
@@ -442,29 +408,31 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: Colors, *,
     beside = Axes(ax.figure, ax.get_position(original=True))
     beside.set_axes_locator(divider.new_locator(nx=2, ny=0))
     for part in (below, ranks, beside):
-        add_part(ax, part)
+        drawing.add_part(ax, part)
     rows = shapes.differences
     ends = limits_of(float(rows.low.min()), float(rows.high.max()), shapes.rope)
     sided = colors.sides(larger=larger)
     draw_sides(below, ends, shapes.rope, sided)
-    draw_forest(below, rows, [colors.reference] * len(rows))
+    forests.draw_forest(below, rows, [colors.reference] * len(rows))
     write_above(below, ((0.0, "left", sides[0], sided.main), (1.0, "right", sides[1], sided.other)))
     below.set_xlabel(
         f"{what} of {wrapped(best, 40)} minus that of the row\ngrey: differences of at most {shapes.rope:g}",
-        fontsize=SMALL,
+        fontsize=drawing.SMALL,
         parse_math=False,
     )
     draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [colors.main] * n)
     empty = f"empty: < {EMPTY:g}"
     ranks.set_xlabel(
         f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'darker: more probable'})",
-        fontsize=SMALL,
+        fontsize=drawing.SMALL,
     )
     draw_probabilities(beside, shapes.decided, ["P(1st)", "P(equal)", "P(2nd)"], list(colors.three))
-    beside.set_xlabel(f"1st: {_render.cut(best, 24)}, 2nd: the row\n({empty})", fontsize=SMALL, parse_math=False)
+    beside.set_xlabel(
+        f"1st: {_render.cut(best, 24)}, 2nd: the row\n({empty})", fontsize=drawing.SMALL, parse_math=False
+    )
 
 
 def _verdict(ax: "Axes", verdict: str, above: float) -> None:
     points = ax.bbox.width * 72 / ax.figure.dpi
-    lines = wrapped(verdict, int(points / (0.62 * (SMALL + 1))))
-    ax.set_title(lines, loc="left", fontsize=SMALL + 1, pad=above, parse_math=False)
+    lines = wrapped(verdict, int(points / (0.62 * (drawing.SMALL + 1))))
+    ax.set_title(lines, loc="left", fontsize=drawing.SMALL + 1, pad=above, parse_math=False)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, add_part, background, is_dark, palette, require_evaluation
@@ -62,7 +61,7 @@ class ReliabilityPoints:
 
     bin_low: Floats
     bin_high: Floats
-    n: NDArray[np.int64]  # rows
+    n: Ints  # rows
     effective_n: Floats  # Kish's effective number of rows; equal to `n` without weights
     share: Floats  # of the (weighted) rows; sums to 1
     confidence: Floats  # observed mean; NaN in bins that are not followed to the horizon
@@ -72,21 +71,13 @@ class ReliabilityPoints:
     censored: Floats | None = None  # share of rows in the bin and censored before the horizon; None without times
 
     @property
-    def outside(self) -> NDArray[np.bool_]:
+    def outside(self) -> Bools:
         """Flag bins whose observed accuracy lies outside the interval, shape (n_occupied,)."""
         return (self.accuracy < self.low) | (self.accuracy > self.high)
 
 
 def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> ReliabilityPoints:
-    """Compute the values that `plot_reliability` draws, one entry per bin with rows.
-
-    Raise TypeError if `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
-
-    >>> import bayescal as bc
-    >>> points = reliability_points(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
-    >>> points.confidence, points.accuracy
-    (array([0.3, 0.8]), array([0.5, 1. ]))
-    """
+    """Compute the values that `plot_reliability` draws, one entry per bin with rows."""
     one_problem(evaluation)
     counts = evaluation.counts
     keep = counts.occupied
@@ -126,13 +117,7 @@ class Scales:
 
 
 def common_scales(points: Sequence[ReliabilityPoints]) -> Scales:
-    """Return the limits that contain those of all diagrams (at least one); diagrams without rows do not count.
-
-    >>> import bayescal as bc
-    >>> evaluations = [bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=bins, rng=1) for bins in (2, 4)]
-    >>> common_scales([reliability_points(each) for each in evaluations])
-    Scales(x=(-0.02, 1.02), y=(-0.02, 1.02), share=0.5, thin=True)
-    """
+    """Return the limits that contain those of all diagrams (at least one); diagrams without rows do not count."""
     limits = [window(each) for each in points if len(each.n)] or [window(points[0])]
     x, y = ((min(low for low, _ in ends), max(high for _, high in ends)) for ends in zip(*limits, strict=True))
     largest = max((float(share) for each in points for share in each.share), default=1.0)

@@ -27,11 +27,7 @@ PADDING = 3.0
 
 
 def cell(ax: "Axes") -> "Bbox":
-    """Return the part of a figure that belongs to axes, in pixels.
-
-    For a subplot, the cell extends to the middle of the gaps to its neighbours and to the edges of the figure, except
-    for the figure title. For axes that were placed by hand, the cell is their own position.
-    """
+    """Return the part of a figure that belongs to axes, in pixels."""
     from matplotlib.transforms import Bbox
 
     spec = ax.get_subplotspec()
@@ -222,10 +218,7 @@ def text_on(ax: "Axes", fill: tuple[float, float, float, float]) -> str:
 
 
 def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) -> list[str]:
-    """Return one colour per name from the argument `color`: one colour, one per name in order, or a mapping.
-
-    Names that a mapping leaves out have their default, one of `defaults` per name.
-    """
+    """Return one colour per name from the argument `color`: one colour, one per name in order, or a mapping."""
     _packages.require("matplotlib")
     from matplotlib.colors import is_color_like
 
@@ -293,11 +286,7 @@ def headline(
     small: bool = False,
     name: str = "",
 ) -> None:
-    """Write the result as the title and the question below it in smaller type; in small axes only the result.
-
-    `above` is the number of points to leave free above the axes, `note` a line below the question that explains the
-    plot, and `name` a line above the result that tells this diagram from others in the figure.
-    """
+    """Write the result as the title and the question below it in smaller type; in small axes only the result."""
     low, high = evaluation.ece.interval(prob)
     mean, low, high = _render.numbers(evaluation.ece.mean(), low, high)
     interval = "" if small else f", {100 * prob:g} % interval"
@@ -310,11 +299,7 @@ def headline(
 def key_above(
     ax: "Axes", entries: Sequence[tuple[Any, str]] | None = None, *, small: bool = False, offset: float = 0.0
 ) -> float:
-    """Draw the key above axes, where it hides no data, in as many columns as fit; return its height in points.
-
-    `entries` are handles and labels, by default those of all artists with labels; labels wider than the axes are cut.
-    `offset` is the number of points between axes and key; it and a margin belong to the height.
-    """
+    """Draw the key above axes, where it hides no data, in as many columns as fit; return its height in points."""
     from matplotlib.transforms import ScaledTranslation
 
     size = TINY if small else SMALL
@@ -344,11 +329,7 @@ def key_above(
 
 
 def _columns(labels: Sequence[str], room: int) -> int:
-    """Return how many columns of a key fit into a line of `room` characters.
-
-    >>> _columns(["treat all", "treat none", "useful"], 40), _columns(["treat all", "treat none", "useful"], 32)
-    (3, 2)
-    """
+    """Return how many columns of a key fit into a line of `room` characters."""
     for columns in range(len(labels), 1, -1):
         rows = -(-len(labels) // columns)
         # matplotlib fills columns from top to bottom

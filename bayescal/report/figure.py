@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Figure":
-    """Draw, for each evaluation, its title (may be empty), reliability diagram and posterior side by side.
-
-    A classwise result has one reliability diagram per class, so only its posterior is drawn. Pyplot does not manage the
-    figure, so it need not be closed.
-    """
+    """Draw, for each evaluation, its title (may be empty), reliability diagram and posterior side by side."""
     _packages.require("matplotlib")
     from matplotlib.figure import Figure
 

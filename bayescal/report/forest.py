@@ -14,19 +14,7 @@ from bayescal._meant import public
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, is_registered, registered
-from bayescal.report.drawing import (
-    SMALL,
-    SMALLER,
-    TINY,
-    axes_or_new,
-    background,
-    characters,
-    colors_by_name,
-    is_small,
-    keep_within,
-    palette,
-    small_words,
-)
+from bayescal.report import drawing
 from bayescal.results import wording
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparable import values_of
@@ -74,12 +62,7 @@ class Forest:
 
 
 def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
-    """Compute the means and intervals of a forest plot from draws of shape (n_draws, n_rows).
-
-    >>> rows = forest(["a"], np.linspace(0, 1, 1001)[:, None])
-    >>> rows.low, rows.inner_low, rows.mean
-    (array([0.025]), array([0.25]), array([0.5]))
-    """
+    """Compute the means and intervals of a forest plot from draws of shape (n_draws, n_rows)."""
     draws = Draws(np.asarray(values, dtype=np.float64))
     return Forest(tuple(names), draws.mean(), *draws.interval(prob), *draws.interval(INNER))
 
@@ -159,11 +142,11 @@ def plot_forest(
         order = evaluations.order if isinstance(evaluations, GroupedEvaluation) else "given"
     chosen = _chosen(every, estimand, shown.total, most, order)
     rows = every.take(chosen)
-    ax = axes_or_new(ax, figsize=(6.0, 1.1 + forest_height(rows.names)))
-    small = is_small(ax, *ROOM)
-    line = _checks.color("reference_color", reference_color, palette(ax).grey)
+    ax = drawing.axes_or_new(ax, figsize=(6.0, 1.1 + forest_height(rows.names)))
+    small = drawing.is_small(ax, *ROOM)
+    line = _checks.color("reference_color", reference_color, drawing.palette(ax).grey)
     labels = list(evaluations)
-    colours = [*colors_by_name(color, labels, [palette(ax).blue] * len(labels)), line]
+    colours = [*drawing.colors_by_name(color, labels, [drawing.palette(ax).blue] * len(labels)), line]
     colours = [colours[at] for at in chosen]
     if shown.total:
         ax.axvline(rows.mean[-1], color=line, linewidth=1, linestyle="--", zorder=1)
@@ -187,12 +170,14 @@ def plot_forest(
 def write_label(ax: "Axes", rows: Forest, texts: Iterable[str], *, small: bool) -> None:
     """Write texts below the axes, each on lines of its own, and keep all words within the figure."""
     # the label is centred below the axes, which names at the left make narrower
-    letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
+    letters = max(
+        drawing.characters(ax, drawing.SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS
+    )
     lines = [line for text in texts for line in wrap(text, letters)]
-    ax.set_xlabel("\n".join(lines), fontsize=SMALL + 0.5, parse_math=False)
+    ax.set_xlabel("\n".join(lines), fontsize=drawing.SMALL + 0.5, parse_math=False)
     if small:
-        small_words(ax)
-    keep_within(ax)
+        drawing.small_words(ax)
+    drawing.keep_within(ax)
 
 
 def draw_beside(
@@ -224,9 +209,9 @@ def draw_scores(ax: "Axes", scores: Mapping[str, MultiClassScore], prob: float =
     each = list(scores.values())
     ends = np.array([[*score.interval(prob), *score.interval(INNER)] for score in each]).T
     rows = Forest(tuple(map(_render.name, scores)), np.array([score.mean for score in each]), *ends)
-    draw_forest(ax, rows, [palette(ax).blue] * len(rows))
-    ax.set_xlabel(f"{each[0].name}: smaller is better\n{key(prob)}", fontsize=SMALL, parse_math=False)
-    keep_within(ax)
+    draw_forest(ax, rows, [drawing.palette(ax).blue] * len(rows))
+    ax.set_xlabel(f"{each[0].name}: smaller is better\n{key(prob)}", fontsize=drawing.SMALL, parse_math=False)
+    drawing.keep_within(ax)
 
 
 def _chosen(rows: Forest, estimand: EstimandLike, total: bool, most: int | None, order: str) -> list[int]:
@@ -315,7 +300,7 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
         place,
         s=44 * thin,
         c=list(colours),
-        edgecolors=[background(ax)] * len(rows),
+        edgecolors=[drawing.background(ax)] * len(rows),
         linewidths=thin,
         zorder=4,
         gid="mean",
@@ -328,7 +313,7 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
 
 def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> int:
     """Write the names at the left, on several lines if there is room; without room, only every `step`-th, returned."""
-    size = TINY if small else SMALLER - 1 if len(names) > 25 else SMALL + 0.5
+    size = drawing.TINY if small else drawing.SMALLER - 1 if len(names) > 25 else drawing.SMALL + 0.5
     room = (
         (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi / (1.2 * size) / len(names)
     )  # lines of text per row
@@ -375,7 +360,7 @@ def calm(ax: "Axes", ticks: int = 5) -> None:
 
     ax.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter("{x:.4g}")
-    ax.tick_params(axis="x", labelsize=SMALL)
+    ax.tick_params(axis="x", labelsize=drawing.SMALL)
     ax.spines[["left", "right", "top"]].set_visible(False)
 
 

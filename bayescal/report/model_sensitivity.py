@@ -8,28 +8,15 @@ import numpy as np
 
 from bayescal import _checks, _render
 from bayescal._meant import public
+from bayescal.report import forest as forests
 from bayescal.report.drawing import SMALL, TINY, axes_or_new, colors_by_name, is_small, palette
-from bayescal.report.forest import (
-    NAME_WIDTH,
-    ROOM,
-    Forest,
-    axis_label,
-    direction,
-    draw_forest,
-    forest,
-    forest_height,
-    has_sign,
-    key,
-    mark_zero,
-    write_label,
-)
 from bayescal.results.model_sensitivity import LOG_DECIMALS, ModelSensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def model_forest(result: ModelSensitivity, prob: float = 0.95) -> tuple[Forest, list[str], list[str]]:
+def model_forest(result: ModelSensitivity, prob: float = 0.95) -> tuple[forests.Forest, list[str], list[str]]:
     """Return the rows of the plot, the model of each row, and its leave-one-out difference in words."""
     rows = result.table(prob)
     values = np.stack([each.values for each in result._draws_by_choice.values()], axis=1)
@@ -38,7 +25,7 @@ def model_forest(result: ModelSensitivity, prob: float = 0.95) -> tuple[Forest, 
         " \u00b1 ".join(_render.number(row[name], LOG_DECIMALS) for name in ("elpd_difference", "se_difference"))
         for row in rows
     ]
-    return forest(names, values, prob), [row["model"] for row in rows], differences
+    return forests.forest(names, values, prob), [row["model"] for row in rows], differences
 
 
 @public
@@ -51,10 +38,8 @@ def plot_model_sensitivity(
     ----------
     result : ModelSensitivity
         From `Evaluation.sensitivity`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the outer interval, in (0, 1).
+    ax, prob
+        As for `plot_posterior`.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colours of the models: one, a mapping such as ``{"shrinkage": ..., "dirichlet": ...}``, or one per model.
 
@@ -81,35 +66,35 @@ def plot_model_sensitivity(
     """
     prob = _checks.fraction("prob", prob)
     rows, models, differences = model_forest(result, prob)
-    ax = axes_or_new(ax, figsize=(6.6, 1.1 + forest_height(rows.names)))
-    small = is_small(ax, *ROOM)
+    ax = axes_or_new(ax, figsize=(6.6, 1.1 + forests.forest_height(rows.names)))
+    small = is_small(ax, *forests.ROOM)
     each = list(dict.fromkeys(models))
     colours = dict(zip(each, colors_by_name(color, each, palette(ax).cycle[: len(each)]), strict=True))
     if small:
         rows = replace(rows, names=tuple(prior for _, prior in result))
-    draw_forest(ax, rows, [colours[model] for model in models], small=small)
+    forests.draw_forest(ax, rows, [colours[model] for model in models], small=small)
     if small:
         _name_small(ax, rows.names, colours)
     target = result._first.counts.target
-    if has_sign(result.estimand, rows):
-        mark_zero(ax, palette(ax).grey)
+    if forests.has_sign(result.estimand, rows):
+        forests.mark_zero(ax, palette(ax).grey)
     elif result.estimand.bounds[0] == 0:
         ax.set_xlim(left=0)
-    words = [*direction(result.estimand, target), key(prob)]
+    words = [*forests.direction(result.estimand, target), forests.key(prob)]
     if not small:
         right = ax.secondary_yaxis("right")
         right.set_yticks(range(len(rows)), differences, fontsize=SMALL)
         right.tick_params(length=0)
         right.spines["right"].set_visible(False)
         words.append("right: log probability of left-out outcomes, minus the best, \u00b1 standard error")
-    write_label(ax, rows, (axis_label(result.estimand, target), *words), small=small)
+    forests.write_label(ax, rows, (forests.axis_label(result.estimand, target), *words), small=small)
     return ax
 
 
 def _name_small(ax: "Axes", priors: Sequence[str], colours: Mapping[str, Any]) -> None:
     """Name every row of small axes if there is room, and the models above them."""
     if 0.8 * ax.bbox.height * 72 / ax.figure.dpi / len(priors) >= 1.15 * TINY:  # labels take room from the axes
-        ax.set_yticks(range(len(priors)), [_render.cut(each, NAME_WIDTH) for each in priors], fontsize=TINY)
+        ax.set_yticks(range(len(priors)), [_render.cut(each, forests.NAME_WIDTH) for each in priors], fontsize=TINY)
     for model, colour in colours.items():
         ax.plot([], [], color=colour, linewidth=3, label=model)
     ax.legend(

@@ -7,32 +7,8 @@ from typing import TYPE_CHECKING, Any
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import unknown_keyword
-from bayescal.report.diagram import (
-    ROOM,
-    THIN_BIN,
-    ReliabilityPoints,
-    SideColors,
-    bar_colors,
-    common_scales,
-    divided,
-    draw_sides,
-    outside_note,
-    reliability_points,
-    require_undivided,
-    scale_histogram,
-)
-from bayescal.report.drawing import (
-    SMALL,
-    SMALLER,
-    TINY,
-    add_part,
-    background,
-    characters,
-    is_small,
-    keep_within,
-    palette,
-    small_words,
-)
+from bayescal.report import diagram as diagrams
+from bayescal.report import drawing
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -61,7 +37,7 @@ class Shown:
     """One evaluation in a diagram."""
 
     evaluation: Evaluation
-    points: ReliabilityPoints
+    points: diagrams.ReliabilityPoints
     line: "Line2D"  # through the observed points; its label stands in the legend
     prob: float  # of the intervals
 
@@ -88,10 +64,7 @@ class Diagram:
 
 
 def several(evaluation: Any) -> dict[str, Evaluation] | None:
-    """Return the evaluations of a mapping, sequence, `Comparison` or `BinSensitivity` by name; None for anything else.
-
-    Raise TypeError if only some members are evaluations; ValueError if there are none, or their targets differ.
-    """
+    """Return the evaluations of a mapping, sequence, `Comparison` or `BinSensitivity` by name; otherwise None."""
     if isinstance(evaluation, Compared):
         members: dict[Any, Any] = dict(evaluation.evaluations)
     elif isinstance(evaluation, BinSensitivity):
@@ -144,19 +117,15 @@ def add_evaluation(
     above_color: Any = None,
     below_color: Any = None,
 ) -> "Line2D":
-    """Add an evaluation to the diagram on axes, which is prepared if there is none; return the line through its points.
-
-    `ref_line` draws the diagonal and its sides unless they are there; `style` holds properties of the line, as for
-    matplotlib's ``plot``; `about` is what the axis labels add, such as the positive class.
-    """
-    points = reliability_points(evaluation, prob)
+    """Add an evaluation to the diagram on axes, which is prepared if needed; return the line through its points."""
+    points = diagrams.reliability_points(evaluation, prob)
     diagram = getattr(ax, STATE, None)
     if diagram is not None and diagram.below not in ax.child_axes:  # the user has cleared the axes
         ax.set_axes_locator(None)  # type: ignore[arg-type]  # None is the default
         diagram = None
     place = 0 if diagram is None else len(diagram.shown)
     if diagram is None:
-        require_undivided(ax)
+        diagrams.require_undivided(ax)
     else:
         _same_target({"the diagram on `ax`": diagram.shown[0].evaluation, name or "the new one": evaluation})
         if about and diagram.about and about != diagram.about:
@@ -164,26 +133,26 @@ def add_evaluation(
                 f"`ax` has a diagram whose axes mean{diagram.about}, not{about}. Give each positive class axes of its "
                 "own."
             )
-    sides = SideColors.chosen(ax, reference_color, above_color, below_color)
+    sides = diagrams.SideColors.chosen(ax, reference_color, above_color, below_color)
     line = _line(ax, evaluation, points, name, place, prob, dict(style or {}))
     diagram = _prepared(ax) if diagram is None else diagram
     target = evaluation.counts.target
     if ref_line and not any(each.get_gid() == "diagonal" for each in ax.get_lines()):
-        draw_sides(ax, wording.direction_words(target), sides)
+        diagrams.draw_sides(ax, wording.direction_words(target), sides)
     diagram.about = diagram.about or about
     diagram.shown.append(Shown(evaluation, points, line, prob))
     _draw(ax, diagram, diagram.shown[-1])
     stated, happened = wording.axis_words(target)
     diagram.below.set_xlabel(f"{stated}{diagram.about}")
-    scales = common_scales([each.points for each in diagram.shown])
+    scales = diagrams.common_scales([each.points for each in diagram.shown])
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened if diagram.small else f"{happened}{diagram.about}")
-    scale_histogram(diagram.below, scales.share)
+    diagrams.scale_histogram(diagram.below, scales.share)
     _legend(ax, diagram)
     if diagram.small:
-        small_words(ax)
+        drawing.small_words(ax)
         diagram.below.set_yticks([])
     if place == 0:
-        keep_within(ax)
+        drawing.keep_within(ax)
     return line
 
 
@@ -191,11 +160,11 @@ def _prepared(ax: "Axes") -> Diagram:
     """Divide axes: the histogram below, and above the legend, as high as the legend is."""
     from mpl_toolkits.axes_grid1.axes_size import MaxHeight
 
-    small = is_small(ax, *ROOM)
-    divider, below = divided(ax)
+    small = drawing.is_small(ax, *diagrams.ROOM)
+    divider, below = diagrams.divided(ax)
     legend: list[Any] = []
     above = divider.new_vertical(MaxHeight(legend), pad=0.05)
-    add_part(ax, above)
+    drawing.add_part(ax, above)
     above.set_axis_off()
     above.set_navigate(False)
     diagram = Diagram(below, above, small)
@@ -221,7 +190,7 @@ def known_properties(where: str, words: Collection[str]) -> None:
 def _line(
     ax: "Axes",
     evaluation: Evaluation,
-    points: ReliabilityPoints,
+    points: diagrams.ReliabilityPoints,
     name: str | None,
     place: int,
     prob: float,
@@ -231,8 +200,8 @@ def _line(
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
-    cycle = palette(ax).cycle
-    small = is_small(ax, *ROOM)
+    cycle = drawing.palette(ax).cycle
+    small = drawing.is_small(ax, *diagrams.ROOM)
     default: dict[str, Any] = {
         "color": cycle[place % len(cycle)],
         "marker": MARKERS[place % len(MARKERS)],
@@ -242,15 +211,12 @@ def _line(
     }
     known_properties("CalibrationDisplay.plot", style)
     style = normalize_kwargs(style, Line2D)
-    default["label"] = _label(evaluation, name, prob, _letters(ax, small))
+    letters = drawing.characters(ax, drawing.TINY if small else drawing.SMALL) - 6
+    default["label"] = _label(evaluation, name, prob, letters)
     default["color"] = _checks.color("color", style.pop("color", None), default["color"])
     line = Line2D(points.confidence, points.accuracy, **default | style)
     line.set_gid("observed")
     return line
-
-
-def _letters(ax: "Axes", small: bool) -> int:
-    return characters(ax, TINY if small else SMALL) - 6
 
 
 def _label(evaluation: Evaluation, name: str | None, prob: float, letters: int) -> str:
@@ -282,7 +248,7 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
         points.confidence,
         points.low,
         points.high,
-        colors=bar_colors(ax, color, n),
+        colors=diagrams.bar_colors(ax, color, n),
         linewidth=3 * crowd,
         zorder=3,
         gid="credible intervals",
@@ -291,7 +257,7 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
     line.set_transform(moved)
     line.set_markersize(line.get_markersize() * crowd if len(n) > 25 else line.get_markersize())
     ax.add_line(line)
-    thin = n < THIN_BIN
+    thin = n < diagrams.THIN_BIN
     if thin.any() and line.get_marker() not in ("None", "none", "", " ", None):
         ax.plot(
             points.confidence[thin],
@@ -300,7 +266,7 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
             marker=line.get_marker(),
             linestyle="",
             markersize=line.get_markersize(),
-            markerfacecolor=background(ax),
+            markerfacecolor=drawing.background(ax),
             zorder=4.5,
             gid="thin",
             transform=moved,
@@ -322,13 +288,13 @@ def _legend(ax: "Axes", diagram: Diagram) -> None:
     """Write the legend above the axes, below what all evaluations have in common."""
     import textwrap
 
-    size = TINY if diagram.small else SMALL
-    smaller = TINY - 0.5 if diagram.small else SMALLER
+    size = drawing.TINY if diagram.small else drawing.SMALL
+    smaller = drawing.TINY - 0.5 if diagram.small else drawing.SMALLER
     words = [] if diagram.small else [_in_common([each.evaluation for each in diagram.shown])]
     words.append(_key(diagram))
-    notes = (outside_note(each.points, each.evaluation, ax.get_ylim()) for each in diagram.shown)
+    notes = (diagrams.outside_note(each.points, each.evaluation, ax.get_ylim()) for each in diagram.shown)
     words.extend(dict.fromkeys(filter(None, notes)))
-    lines = [line for each in words for line in textwrap.wrap(_render.visible(each), characters(ax, smaller))]
+    lines = [line for each in words for line in textwrap.wrap(_render.visible(each), drawing.characters(ax, smaller))]
     legend = diagram.above.legend(
         handles=[each.line for each in diagram.shown],
         title="\n".join(lines),
@@ -367,5 +333,5 @@ def _each(words: Any) -> str:
 
 def _key(diagram: Diagram) -> str:
     probs = _each(f"{100 * each.prob:g} %" for each in diagram.shown)
-    thin = any((each.points.effective_n < THIN_BIN).any() for each in diagram.shown)
-    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {THIN_BIN} rows" if thin else "")
+    thin = any((each.points.effective_n < diagrams.THIN_BIN).any() for each in diagram.shown)
+    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {diagrams.THIN_BIN} rows" if thin else "")

@@ -44,11 +44,7 @@ _REFERENCE = re.compile(r"^#(.+)$|url\(#([^)]+)\)")
 
 
 def inline_svg(draw: Callable[[], "Figure"], prefix: str) -> "Markup":
-    """Draw a figure as an SVG element for an HTML page; text is escaped, and the same figure gives the same text.
-
-    `draw` is called in matplotlib's default style, so the user's style has no effect. `prefix` begins all identifiers
-    in the element; it differs for each figure of a page.
-    """
+    """Draw a figure as an SVG element for an HTML page; text is escaped, and the same figure gives the same text."""
     _packages.require("matplotlib")
     import matplotlib as mpl
     from markupsafe import Markup
@@ -130,16 +126,7 @@ def page(
     notes: Iterable[str] = (),
     more: Iterable[Table] = (),
 ) -> str:
-    """Return the page of a result as HTML. It has no date, and the same result gives the same text.
-
-    `estimand` is a choice of comparisons only. `parameters` and `notes` of the command line say what was read; the
-    tables `more` follow those of the result.
-
-    >>> import bayescal as bc
-    >>> text = page(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
-    >>> text.count("<svg"), text.count("<table")
-    (2, 4)
-    """
+    """Return the page of a result as HTML. It has no date, and the same result gives the same text."""
     _packages.require("jinja2", "matplotlib")
     from markupsafe import Markup
 

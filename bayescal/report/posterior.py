@@ -9,17 +9,7 @@ from bayescal import _checks, _render
 from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import Draws
-from bayescal.report.drawing import (
-    SMALL,
-    axes_or_new,
-    background,
-    headline,
-    is_small,
-    keep_within,
-    palette,
-    require_evaluation,
-    small_words,
-)
+from bayescal.report import drawing
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
@@ -78,7 +68,7 @@ def draw_density(ax: "Axes", density: Density, base: float, height: float, colou
         ax.vlines(density.stem_x, base, base + height * density.stem_pr / most, color=colour, linewidth=3)
     ax.axhline(base, color=colour, linewidth=0.6, alpha=0.5)
     ax.plot([density.low, density.high], [base + BAR] * 2, color=colour, linewidth=4, solid_capstyle="butt")
-    ax.plot(density.mean, base + BAR, marker="o", markersize=7, color=colour, markeredgecolor=background(ax))
+    ax.plot(density.mean, base + BAR, marker="o", markersize=7, color=colour, markeredgecolor=drawing.background(ax))
 
 
 #: Width and height in inches below which labels are fewer and smaller.
@@ -98,14 +88,8 @@ class PosteriorShapes:
 def posterior_shapes(
     evaluation: Evaluation | ClasswiseEvaluation, prob: float = 0.95, *, prior: bool = False
 ) -> PosteriorShapes:
-    """Compute the values that `plot_posterior` draws; TypeError if `evaluation` is something else.
-
-    >>> import bayescal as bc
-    >>> shapes = posterior_shapes(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
-    >>> shapes.plug_in, bool(shapes.posterior.low < shapes.posterior.mean < shapes.posterior.high)
-    (0.2, True)
-    """
-    require_evaluation(evaluation)
+    """Compute the values that `plot_posterior` draws; TypeError if `evaluation` is something else."""
+    drawing.require_evaluation(evaluation)
     _checks.one_of("prior", prior, [True, False])
     if prior and not isinstance(evaluation, Evaluation):
         raise TypeError("`prior=True` draws the prior of one Evaluation; choose a class, as in `evaluation[label]`.")
@@ -191,11 +175,11 @@ def plot_posterior(
     ['posterior', 'if calibrated']
     """
     shapes = posterior_shapes(evaluation, prob, prior=prior)
-    ax = axes_or_new(ax, figsize=(6.0, 3.8))
+    ax = drawing.axes_or_new(ax, figsize=(6.0, 3.8))
     from matplotlib.ticker import MaxNLocator  # `axes_or_new` says if matplotlib is not installed
 
-    small = is_small(ax, *ROOM)
-    default = palette(ax)
+    small = drawing.is_small(ax, *ROOM)
+    default = drawing.palette(ax)
     name = "prior" if isinstance(evaluation, Evaluation) and not evaluation.counts.n_rows else "posterior"
     rows = [(name, shapes.posterior, _checks.color("color", color, default.blue), 1.0)]
     null_color = _checks.color("null_color", null_color, default.grey)
@@ -227,10 +211,10 @@ def plot_posterior(
     ax.spines[["left", "right", "top"]].set_visible(False)
     if shapes.null is not None:
         _draw_plug_in(ax, shapes.plug_in, right, reference_color)
-    headline(ax, evaluation, prob, above=4, small=small)
+    drawing.headline(ax, evaluation, prob, above=4, small=small)
     if small:
-        small_words(ax)
-    keep_within(ax)
+        drawing.small_words(ax)
+    drawing.keep_within(ax)
     return ax
 
 
@@ -256,5 +240,5 @@ def _draw_plug_in(ax: "Axes", plug_in: float, right: float, color: str) -> None:
         ha="right" if on_left else "left",
         va="top",
         color=color,
-        fontsize=SMALL,
+        fontsize=drawing.SMALL,
     )

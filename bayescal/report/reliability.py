@@ -4,38 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _packages
+from bayescal._arrays import Array
 from bayescal._meant import public
-from bayescal.report.diagram import (
-    ROOM,
-    THIN_BIN,
-    ReliabilityPoints,
-    Scales,
-    SideColors,
-    bar_colors,
-    common_scales,
-    divided,
-    draw_sides,
-    one_problem,
-    outside_note,
-    reliability_points,
-    require_undivided,
-    scale_histogram,
-)
-from bayescal.report.drawing import (
-    axes_or_new,
-    background,
-    colors_by_name,
-    headline,
-    is_small,
-    keep_within,
-    key_above,
-    palette,
-    require_axes,
-    small_words,
-)
+from bayescal.report import diagram, drawing
 from bayescal.report.overlay import add_evaluation, several
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
@@ -61,7 +34,7 @@ def plot_reliability(
     reference_color: Any = None,
     above_color: Any = None,
     below_color: Any = None,
-) -> "Axes | NDArray[Any]":
+) -> "Axes | Array":
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. For a
@@ -177,23 +150,23 @@ def plot_reliability(
         return _plot_apart(named, titles, ax, prob, color, colors)
     if named is not None:
         return _plot_several(named, ax, prob, color, colors)
-    return _plot_one(one_problem(evaluation), ax, prob, color, colors)
+    return _plot_one(diagram.one_problem(evaluation), ax, prob, color, colors)
 
 
 def _plot_apart(
     named: Mapping[str, Evaluation], titles: Sequence[str], ax: Any, prob: float, color: Any, colors: dict[str, Any]
-) -> NDArray[Any]:
+) -> Array:
     """Draw each evaluation on axes of its own, with common limits."""
     prob = _checks.fraction("prob", prob)
     axes = _axes_for(list(named), ax)
-    main = colors_by_name(color, list(named), [palette(each).blue for each in axes])
-    scales = common_scales([reliability_points(each, prob) for each in named.values()])
+    main = drawing.colors_by_name(color, list(named), [drawing.palette(each).blue for each in axes])
+    scales = diagram.common_scales([diagram.reliability_points(each, prob) for each in named.values()])
     for each, evaluation, title, main_color in zip(axes, named.values(), titles, main, strict=True):
         _plot_one(evaluation, each, prob, main_color, colors, scales=scales, name=title)
     return axes
 
 
-def _axes_for(names: Sequence[str], ax: Any) -> NDArray[Any]:
+def _axes_for(names: Sequence[str], ax: Any) -> Array:
     """Return one Axes per evaluation: those that are given, or those of a new pyplot figure, in one row."""
     if ax is None:
         if len(names) > MOST_APART:
@@ -207,14 +180,14 @@ def _axes_for(names: Sequence[str], ax: Any) -> NDArray[Any]:
 
         return plt.figure(figsize=(4.8 * len(names), 6.0), layout="tight").subplots(1, len(names), squeeze=False)[0]
     axes = np.empty(np.size(ax), dtype=object)
-    axes[:] = [require_axes(f"ax[{i}]", each) for i, each in enumerate(np.ravel(ax))]
+    axes[:] = [drawing.require_axes(f"ax[{i}]", each) for i, each in enumerate(np.ravel(ax))]
     if len(axes) != len(names):
         raise ValueError(
             f"`ax` must have one Axes per evaluation: it has {len(axes)}, for {len(names)} evaluations. With a single "
             "Axes in place of an array, all evaluations are drawn in one diagram."
         )
     for each in axes:
-        require_undivided(each)
+        diagram.require_undivided(each)
     return axes
 
 
@@ -225,20 +198,20 @@ def _plot_one(
     color: Any,
     colors: dict[str, Any],
     *,
-    scales: Scales | None = None,
+    scales: diagram.Scales | None = None,
     name: str = "",
 ) -> "Axes":
     """Draw one evaluation, with a headline; `scales` and `name` for one of several side by side."""
-    points = reliability_points(evaluation, prob)
-    scales = scales or common_scales([points])
-    ax = axes_or_new(ax, figsize=(5.0, 6.0))
-    require_undivided(ax)
-    main, sides = _checks.color("color", color, palette(ax).blue), SideColors.chosen(ax, **colors)
-    small = is_small(ax, *ROOM)
-    _, below = divided(ax)
+    points = diagram.reliability_points(evaluation, prob)
+    scales = scales or diagram.common_scales([points])
+    ax = drawing.axes_or_new(ax, figsize=(5.0, 6.0))
+    diagram.require_undivided(ax)
+    main, sides = _checks.color("color", color, drawing.palette(ax).blue), diagram.SideColors.chosen(ax, **colors)
+    small = drawing.is_small(ax, *diagram.ROOM)
+    _, below = diagram.divided(ax)
     if not len(points.n):
         ax.text(0.5, 0.5, "no rows", transform=ax.transAxes, ha="center", va="center", color=sides.reference)
-    draw_sides(ax, wording.direction_words(evaluation.counts.target), sides)
+    diagram.draw_sides(ax, wording.direction_words(evaluation.counts.target), sides)
     _draw_points(ax, points, 0.6 if small else 1.0, main)
     _draw_mass(below, points, main, scales.share)
     stated, happened = wording.axis_words(evaluation.counts.target)
@@ -246,12 +219,12 @@ def _plot_one(
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
     hatched = points.censored is not None and bool(points.censored.any())
     above = _reliability_key(ax, prob, main, evaluation._observed_words, thin=scales.thin, small=small, hatched=hatched)
-    note = outside_note(points, evaluation, scales.y)
-    headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
+    note = diagram.outside_note(points, evaluation, scales.y)
+    drawing.headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
     if small:
-        small_words(ax)
+        drawing.small_words(ax)
         below.set_yticks([])
-    keep_within(ax)
+    drawing.keep_within(ax)
     return ax
 
 
@@ -260,28 +233,28 @@ def _plot_several(
 ) -> "Axes":
     """Draw several evaluations in one diagram."""
     prob = _checks.fraction("prob", prob)
-    ax = axes_or_new(ax, figsize=(5.6, 6.4))
-    require_undivided(ax)
-    cycle = palette(ax).cycle
-    main = colors_by_name(color, list(named), [cycle[i % len(cycle)] for i in range(len(named))])
+    ax = drawing.axes_or_new(ax, figsize=(5.6, 6.4))
+    diagram.require_undivided(ax)
+    cycle = drawing.palette(ax).cycle
+    main = drawing.colors_by_name(color, list(named), [cycle[i % len(cycle)] for i in range(len(named))])
     for (name, evaluation), each in zip(named.items(), main, strict=True):
         add_evaluation(ax, evaluation, name, prob=prob, style={"color": each}, **colors)
     return ax
 
 
-def _draw_points(ax: "Axes", points: ReliabilityPoints, scale: float, color: str) -> None:
+def _draw_points(ax: "Axes", points: diagram.ReliabilityPoints, scale: float, color: str) -> None:
     """Draw a dot and a bar for each bin: paler with few rows, hollow with fewer than `THIN_BIN`."""
     from matplotlib.colors import to_rgba
 
     n = points.effective_n
     inside = np.tile(to_rgba(color), (len(n), 1))
-    inside[n < THIN_BIN] = to_rgba(background(ax))
+    inside[n < diagram.THIN_BIN] = to_rgba(drawing.background(ax))
     crowd = scale * min(1.0, (25 / max(len(n), 1)) ** 0.5)  # thinner strokes for a hundred bins
     ax.vlines(
         points.confidence,
         points.low,
         points.high,
-        colors=bar_colors(ax, color, n),
+        colors=diagram.bar_colors(ax, color, n),
         linewidth=4 * crowd,
         zorder=3,
         gid="credible intervals",
@@ -298,7 +271,7 @@ def _draw_points(ax: "Axes", points: ReliabilityPoints, scale: float, color: str
     )
 
 
-def _draw_mass(below: "Axes", points: ReliabilityPoints, color: str, largest: float) -> None:
+def _draw_mass(below: "Axes", points: diagram.ReliabilityPoints, color: str, largest: float) -> None:
     width = points.bin_high - points.bin_low
     below.bar(
         points.bin_low,
@@ -313,12 +286,12 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints, color: str, largest: fl
     if points.censored is not None and points.censored.any():
         bottom = points.share - points.censored
         below.bar(points.bin_low, points.censored, width, bottom, align="edge", gid="censored", **_hatched(below))
-    scale_histogram(below, largest)
+    diagram.scale_histogram(below, largest)
 
 
 def _hatched(ax: "Axes") -> dict[str, Any]:
     """Return the style of censored rows in the histogram."""
-    return {"facecolor": "none", "edgecolor": background(ax), "hatch": "//////", "linewidth": 0}
+    return {"facecolor": "none", "edgecolor": drawing.background(ax), "hatch": "//////", "linewidth": 0}
 
 
 def _reliability_key(
@@ -330,7 +303,10 @@ def _reliability_key(
     dot: dict[str, Any] = {"color": color, "marker": "o", "linestyle": "", "markersize": 5}
     entries: list[tuple[Any, str]] = [
         (Line2D([], [], **dot), dots),
-        (Line2D([], [], markerfacecolor=background(ax), **dot), f"< {THIN_BIN} {'effective ' * hatched}rows"),
+        (
+            Line2D([], [], markerfacecolor=drawing.background(ax), **dot),
+            f"< {diagram.THIN_BIN} {'effective ' * hatched}rows",
+        ),
         (Line2D([], [], color=color, alpha=0.65, linewidth=4), f"{100 * prob:g} % interval"),
     ]
     if not thin:
@@ -339,4 +315,4 @@ def _reliability_key(
         from matplotlib.patches import Patch
 
         entries.append((Patch(**{**_hatched(ax), "facecolor": color, "alpha": 0.55}), "censored"))
-    return key_above(ax, entries, small=small)
+    return drawing.key_above(ax, entries, small=small)

@@ -14,11 +14,7 @@ from bayescal.estimands.estimand import Estimand
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choices[K, E](_presented.Presented):
-    """Evaluations of the same rows by choice, such as the bins or the model, and the estimand that is compared.
-
-    K is the type of a choice. E is that of an evaluation, which this file does not import because evaluations name one
-    of these results.
-    """
+    """Evaluations of the same rows by choice, such as the bins or the model, and the estimand that is compared."""
 
     evaluations: Mapping[K, E]
     estimand: Estimand

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
+from bayescal._arrays import Bools
 from bayescal._loops import in_threads
 from bayescal._meant import public
 from bayescal._metrics import Table
@@ -84,7 +84,7 @@ class ClasswiseEvaluation(Evaluations):
     null_by_class: Draws
     model: str
     prior: str
-    exact: NDArray[np.bool_]
+    exact: Bools
     evaluate_class: Callable[[int], Evaluation]
     correlations: tuple[Floats, Floats]
     order_seed: int
@@ -168,10 +168,7 @@ class ClasswiseEvaluation(Evaluations):
         return Draws(np.where(self.exact, 0.0, values), "rms_error")
 
     def _means(self, estimand: EstimandLike) -> tuple[Draws, Draws]:
-        """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact.
-
-        The signed errors of all classes add up to 0: their unweighted mean is known.
-        """
+        """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact."""
         by_class = self.draws(estimand)
         known = self.exact | (as_estimand(estimand) is registered()["signed_error"])
         means = (classwise_mean(by_class), known), (marginal_mean(by_class, self._frequency), self.exact)
@@ -287,10 +284,8 @@ class ClasswiseEvaluation(Evaluations):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity: an error of calibration, since others have no joint draws over classes.
+        prob, estimand
+            As for `table`.
         **options
             Passed to `arviz.summary`.
 

@@ -76,10 +76,7 @@ def require_one_event(record: Estimand, pairs: Mapping[tuple[int, int], Paired] 
 
 
 def different_events(record: Estimand, pairs: Mapping[tuple[int, int], Paired] | None) -> str:
-    """Return why values of classifiers on the same rows cannot be compared: their events differ; empty if they can.
-
-    One classifier on different rows, such as groups or periods, has one event, so that its values can be compared.
-    """
+    """Return why values of classifiers on the same rows cannot be compared: their events differ; empty if they can."""
     if not record.same_event or not pairs:
         return ""
     if any(record.has_own_event(pair.first.target) for pair in pairs.values()):

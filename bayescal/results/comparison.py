@@ -285,10 +285,8 @@ class Comparison(OfEstimand, Compared):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the interval.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `summary`.
 
         Returns
         -------

@@ -1,7 +1,7 @@
 """Scores with their parts, which add up to the score: by bins (Murphy) and by isotonic regression (CORP)."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from bayescal import _presented, _render
 from bayescal._meant import public
@@ -23,13 +23,8 @@ class _Decomposition(_presented.Presented):
     _index = ("part",)
     _columns = ("sign", "value")
 
-    @property
-    def _signs(self) -> dict[str, int]:
-        raise NotImplementedError
-
-    @property
-    def _remark(self) -> str:
-        raise NotImplementedError
+    _signs: ClassVar[dict[str, int]]
+    _remark: ClassVar[str]
 
     @property
     def spec(self) -> str:
@@ -122,21 +117,16 @@ class MurphyDecomposition(_Decomposition):
     within_bin_variance: float
     within_bin_covariance: float
 
-    @property
-    def _signs(self) -> dict[str, int]:
-        return MURPHY
+    _signs = MURPHY
+    _remark = (
+        "Parts of the observed score. Sampling noise increases reliability and resolution, especially if bins have "
+        "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`."
+    )
 
     @property
     def generalized_resolution(self) -> float:
         """Resolution - within-bin variance + within-bin covariance, so that three parts add up to the score."""
         return self.resolution - self.within_bin_variance + self.within_bin_covariance
-
-    @property
-    def _remark(self) -> str:
-        return (
-            "Parts of the observed score. Sampling noise increases reliability and resolution, especially if bins have "
-            "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`."
-        )
 
 
 @public
@@ -150,31 +140,22 @@ class CorpDecomposition(_Decomposition):
     ----------
     score : float
         The Brier score or the log score: miscalibration - discrimination + uncertainty.
-    score_name : str
-        Name of the score.
-    question : str
-        Score, method and rows, in words.
+    score_name, question, of_rows
+        As for `MurphyDecomposition`.
     miscalibration : float
         Score minus the score after isotonic regression on the same rows; at least 0, smaller is better.
     discrimination : float
         Score of the constant forecast minus the score after isotonic regression; at least 0, larger is better.
     uncertainty : float
         Score of the constant forecast, whose probability is the observed share of outcome 1.
-    of_rows : tuple of str
-        Remarks on the rows: how probabilities were read, and mistakes such as a reversed event.
     """
 
     miscalibration: float
     discrimination: float
     uncertainty: float
 
-    @property
-    def _signs(self) -> dict[str, int]:
-        return CORP
-
-    @property
-    def _remark(self) -> str:
-        return (
-            "Parts of the observed score. Isotonic regression also fits noise, so miscalibration and discrimination "
-            "are too large on average, especially with few rows."
-        )
+    _signs = CORP
+    _remark = (
+        "Parts of the observed score. Isotonic regression also fits noise, so miscalibration and discrimination "
+        "are too large on average, especially with few rows."
+    )

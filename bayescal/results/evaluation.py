@@ -6,24 +6,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
+from bayescal._arrays import Array, Floats
 from bayescal._meant import no_attribute, public
 from bayescal._metrics import Table
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands import errors
+from bayescal.estimands import errors, registry
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.estimands.registry import (
-    EstimandLike,
-    as_estimand,
-    as_scalar,
-    as_scalars,
-    hint,
-    is_registered,
-    registered,
-)
 from bayescal.estimands.regret import regret_of
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Pooled, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
@@ -87,7 +78,7 @@ class Evaluation(ModelChecks, _presented.Presented):
     label: str = ""
     draw_total_bins: Callable[[], BinDraws] | None = None
 
-    def draws(self, estimand: EstimandLike) -> Draws:
+    def draws(self, estimand: registry.EstimandLike) -> Draws:
         """Draws of any estimand; registered estimands are also attributes, as in ``evaluation.ece``.
 
         Parameters
@@ -107,8 +98,8 @@ class Evaluation(ModelChecks, _presented.Presented):
             shape. Counts that lack what it needs raise an error that is also an AttributeError, so that
             ``hasattr(evaluation, "auc")`` is False for rows of one outcome.
         """
-        record = as_estimand(estimand)
-        if not is_registered(record):
+        record = registry.as_estimand(estimand)
+        if not registry.is_registered(record):
             return self._draw(record)
         if record.name not in self._draws_by_name or self._draws_by_name[record.name][0] is not record:
             self._draws_by_name[record.name] = record, self._draw(record)
@@ -150,16 +141,16 @@ class Evaluation(ModelChecks, _presented.Presented):
 
     def __getattr__(self, name: str) -> Draws:
         """Return the draws of an estimand that was registered after this class was defined."""
-        if hasattr(type(self), name) or name.startswith("_") or name not in registered():
+        if hasattr(type(self), name) or name.startswith("_") or name not in registry.registered():
             no_attribute(self, name)
         return self.draws(name)
 
     def _instead(self, name: str) -> str:
         """Return the hint for an attribute that does not exist; may be empty."""
-        return hint(name, "evaluation.{}")
+        return registry.hint(name, "evaluation.{}")
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *registered()})
+        return sorted({*super().__dir__(), *registry.registered()})
 
     def lp_error(self, p: float = 2.0) -> Draws:
         """Draws of the l_p calibration error; see `bayescal.estimands.lp_error`."""
@@ -206,9 +197,9 @@ class Evaluation(ModelChecks, _presented.Presented):
         """The plug-in ECE, computed from the observed shares and gaps. It is biased upwards, and NaN without rows."""
         return self.plug_in_of(errors.ece)
 
-    def plug_in_of(self, estimand: EstimandLike) -> float:
+    def plug_in_of(self, estimand: registry.EstimandLike) -> float:
         """Plug-in value of any estimand, as in ``ev.plug_in_of("e90_bins")``; NaN without rows."""
-        record = as_scalar(estimand)
+        record = registry.as_scalar(estimand)
         if self.null_bin_draws is None or (record.needs and record.plug_in is None):
             return float("nan")
         if record.plug_in is not None:
@@ -230,7 +221,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         """Estimands of the table."""
         return [
             each
-            for each in registered().values()
+            for each in registry.registered().values()
             if each.reported and each.coordinate is None and each.available(self.counts)
         ]
 
@@ -320,16 +311,16 @@ class Evaluation(ModelChecks, _presented.Presented):
         return None
 
     @property
-    def _observed_accuracy(self) -> NDArray[np.float64]:
+    def _observed_accuracy(self) -> Floats:
         """Observed accuracy per bin; NaN where it is unknown."""
         return self.counts.accuracy
 
     @property
-    def _censored_share(self) -> NDArray[np.float64] | None:
+    def _censored_share(self) -> Floats | None:
         """Share of all rows that are in a bin and whose outcome is unknown, per bin; None if all outcomes are known."""
         return None
 
-    def _bin_columns(self) -> dict[str, NDArray[Any]]:
+    def _bin_columns(self) -> dict[str, Array]:
         """Return columns of the records of bins in addition to those of every evaluation."""
         return {}
 
@@ -380,11 +371,13 @@ class Evaluation(ModelChecks, _presented.Presented):
         """Subject of the headline."""
         return f"The Expected Calibration Error{self._of_label}"
 
-    def _chosen(self, estimands: Iterable[EstimandLike] | None) -> list[Estimand]:
+    def _chosen(self, estimands: Iterable[registry.EstimandLike] | None) -> list[Estimand]:
         """Return the estimands of a table."""
-        return self._reported if estimands is None else as_scalars(estimands)
+        return self._reported if estimands is None else registry.as_scalars(estimands)
 
-    def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
+    def table(
+        self, prob: float = 0.95, *, estimands: Iterable[registry.EstimandLike] | None = None
+    ) -> list[dict[str, Any]]:
         """The numbers of a table, as data: one dict per quantity.
 
         Parameters
@@ -408,10 +401,12 @@ class Evaluation(ModelChecks, _presented.Presented):
     def _tables(self, prob: float, **options: Any) -> list[Table]:
         scores: list[Estimand] = []
         if options.get("estimands") is None:
-            scores = [each for each in registered().values() if each.name in SCORES and each.available(self.counts)]
+            scores = [
+                each for each in registry.registered().values() if each.name in SCORES and each.available(self.counts)
+            ]
         return [*super()._tables(prob, **options), Table([self.row(each, prob) for each in scores], ("quantity",))]
 
-    def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
+    def row(self, estimand: registry.EstimandLike, prob: float = 0.95) -> dict[str, Any]:
         """One row of a table, for any estimand.
 
         Parameters
@@ -426,12 +421,12 @@ class Evaluation(ModelChecks, _presented.Presented):
         dict
             Keys as in `table`.
         """
-        record = as_scalar(estimand)
+        record = registry.as_scalar(estimand)
         plug_in, null_mean = self.plug_in_of(record), self._null_mean_of(record)
         return wording.table_row(self.draws(record), record.name, prob, plug_in, null_mean)
 
     def summary(
-        self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None, **options: Any
+        self, prob: float = 0.95, *, estimands: Iterable[registry.EstimandLike] | None = None, **options: Any
     ) -> "pd.DataFrame":
         """ArviZ's table of the reported quantities.
 
@@ -466,7 +461,7 @@ class Evaluation(ModelChecks, _presented.Presented):
             label=self.label,
         )
 
-    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+    def sheet(self, *, whole: bool = False, estimands: Iterable[registry.EstimandLike] | None = None) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows.
 
         Parameters
@@ -554,5 +549,5 @@ def _attribute(estimand: Estimand) -> property:
     return property(draws)
 
 
-for _estimand in registered().values():
+for _estimand in registry.registered().values():
     setattr(Evaluation, _estimand.name, _attribute(_estimand))

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks
+from bayescal._arrays import Array
 from bayescal.draws import BinDraws
 from bayescal.estimands.registry import registered
 from bayescal.posterior.contract import HasHypotheses, HasParameters
@@ -116,7 +116,7 @@ def _add_predictive(tree: "xr.DataTree", evaluation: Any, under_prior: Any, *, b
     occupied = counts.n > 0
     rows = row_coordinates(counts)
 
-    def predicted(bins: BinDraws, which: int) -> NDArray[Any]:
+    def predicted(bins: BinDraws, which: int) -> Array:
         rng = np.random.default_rng(np.random.SeedSequence((seed, PREDICTED, which)))
         if by_row:
             return (rng.random((len(bins), len(at))) < bins.accuracy[:, at]).astype(np.int8)

@@ -208,10 +208,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        estimand : str or callable, default "ece"
-            The quantity.
+        prob, estimand
+            As for `table`.
         **options
             Passed to `arviz.summary`.
 
@@ -385,7 +383,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         ]
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
-        if self._pooled_partially:
+        if self.pooling == "partial" and self.n_with_rows > 1:
             heterogeneity = self.heterogeneity()
             spread = wording.with_interval(heterogeneity, _render.places(*heterogeneity.interval(0.95), least=4))
             remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
@@ -421,11 +419,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             f"Partial pooling of {groups} depends on the prior of the differences between groups; its coverage was "
             f"measured with {FEWEST_POOLED_GROUPS} groups or more.",
         )
-
-    @property
-    def _pooled_partially(self) -> bool:
-        """Whether several groups with rows borrow strength from each other."""
-        return self.pooling == "partial" and self.n_with_rows > 1
 
 
 def _row(evaluation: Evaluation, prob: float, estimand: EstimandLike) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks, _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal._metrics import Table
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
@@ -108,17 +108,13 @@ def p_within(gap: Floats, ropes: ArrayLike) -> Floats:
 
 
 def p_smallest(values: Floats) -> Floats:
-    """Compute the probability that each column of draws is the smallest; columns that tie in a draw share it equally.
-
-    >>> p_smallest(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
-    array([0.75, 0.25, 0.  ])
-    """
+    """Compute the probability that each column of draws is the smallest; columns that tie share a draw equally."""
     smallest = values == values.min(axis=1, keepdims=True)
     shares: Floats = (smallest / smallest.sum(axis=1, keepdims=True)).mean(axis=0)
     return shares
 
 
-def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def tied_ranks(size: Floats) -> tuple[Ints, Ints, Ints]:
     """Sort the columns of each row; also return the ranks [start, end) that each sorted value shares with its ties."""
     order = np.argsort(size, axis=1, kind="stable")
     ordered = np.take_along_axis(size, order, axis=1)
@@ -132,12 +128,7 @@ def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 
 
 def ranks_of(badness: Floats) -> Floats:
-    """Return the rank of each column in each row, 1 being the smallest; columns that tie share their mean rank.
-
-    >>> ranks_of(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
-    array([[1. , 2. , 3. ],
-           [1.5, 1.5, 3. ]])
-    """
+    """Return the rank of each column in each row, 1 being the smallest; columns that tie share their mean rank."""
     order, start, end = tied_ranks(badness)
     ranks = np.empty(badness.shape)
     np.put_along_axis(ranks, order, (start + 1 + end) / 2, axis=1)
@@ -145,21 +136,12 @@ def ranks_of(badness: Floats) -> Floats:
 
 
 def mean_ranks(badness: Floats) -> Floats:
-    """Return the mean over draws of the rank of each column, 1 being the smallest; columns that tie share their ranks.
-
-    >>> mean_ranks(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
-    array([1.25, 1.75, 3.  ])
-    """
+    """Return the mean over draws of the rank of each column, 1 being the smallest; ties share their ranks."""
     return ranks_of(badness).mean(axis=0)
 
 
 def rank_shares(badness: Floats) -> Floats:
-    """Return the probability of every rank (column) of every column of draws (row); ties share their ranks equally.
-
-    >>> rank_shares(np.array([[0.0, 0.1], [0.3, 0.3]]))
-    array([[0.75, 0.25],
-           [0.25, 0.75]])
-    """
+    """Return the probability of every rank (column) of every column of draws (row); ties share their ranks equally."""
     order, start, end = tied_ranks(badness)
     n_draws, size = order.shape
     share = 1 / (end - start)
@@ -410,10 +392,8 @@ class Joint(Labelled, _presented.Presented):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
+        prob, estimand
+            As for `each`.
 
         Returns
         -------

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices, Ints
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import PredictsOutcomes
 from bayescal.stats.binned import BinnedCounts
@@ -65,7 +64,7 @@ def require_exact(posterior: Any, name: str) -> PredictsOutcomes:
     return posterior
 
 
-def cells_of_rows(counts: Counts) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def cells_of_rows(counts: Counts) -> tuple[Indices, Indices]:
     """Return the bin and the outcome of each row."""
     number = np.stack([counts.n - counts.k, counts.k], axis=1).astype(np.int64).ravel()
     cell = np.repeat(np.arange(len(number)), number)
@@ -84,7 +83,7 @@ class LeftOut:
 
     counts: Counts
     #: Numbers of rows, and log probabilities of the outcome given all other rows, and given all rows.
-    number: NDArray[np.int64]
+    number: Ints
     log_probability: Floats
     given_all: Floats
 

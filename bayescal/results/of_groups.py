@@ -20,11 +20,7 @@ def usual_order(labels: Iterable[Any]) -> str:
 
 
 def in_order[V](groups: Mapping[Any, V], badness: Callable[[V], float] | None, order: str | None) -> list[Any]:
-    """Return the labels of groups, those with the largest badness first; ties, and all without it, as given.
-
-    >>> in_order({"a": 1, "b": 3, "c": 1}, float, None), in_order({"a": 1, "b": 3}, float, "given")
-    (['b', 'a', 'c'], ['a', 'b'])
-    """
+    """Return the labels of groups, those with the largest badness first; ties, and all without it, as given."""
     order = usual_order(groups) if order is None else order
     _checks.one_of("order", order, ORDERS)
     if order == "given" or badness is None:
@@ -33,11 +29,7 @@ def in_order[V](groups: Mapping[Any, V], badness: Callable[[V], float] | None, o
 
 
 def of_each_group[R](evaluate: Callable[..., R], labels: Iterable[Any], *columns: Iterable[Any]) -> dict[Any, R]:
-    """Call a function with the values of each group, one per column; errors name the group.
-
-    >>> of_each_group(max, ["a", "b"], [1, 4], [2, 3])
-    {'a': 2, 'b': 4}
-    """
+    """Call a function with the values of each group, one per column; errors name the group."""
     results = {}
     for label, *values in zip(labels, *columns, strict=True):
         with errors_of(f"group {label!r}"):

@@ -37,10 +37,7 @@ HEADER = (
 
 
 def sentence_of(verdict: Verdict, n_datasets: int, population: Population, sign: int, prob: float) -> str:
-    """Return the verdict on these data sets, and the mean and a new data set of the population.
-
-    `sign` is 1 if a negative difference means that the better classifier has the better value, else -1.
-    """
+    """Return the verdict on these data sets, and the mean and a new data set of the population."""
     words = verdict.sentence(prob)
     uncertain = words.startswith("It is uncertain")
     these = f"On average over these {n_datasets} data sets, {'it' + words[2:] if uncertain else words}"
@@ -160,10 +157,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `each`.
 
         Returns
         -------
@@ -203,10 +198,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `each`.
 
         Returns
         -------
@@ -249,10 +242,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `each`.
         **options
             Passed to `arviz.summary`.
 
@@ -311,10 +302,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
+        prob, estimand
+            As for `each`.
 
         Returns
         -------

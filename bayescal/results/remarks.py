@@ -46,14 +46,7 @@ NAMED_RESULTS = 3
 
 
 def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
-    """Return remarks of one or two sentences on one result; empty if no problem is known.
-
-    >>> from bayescal import BinnedCounts
-    >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 100, [0.2, 0.7] * 100), "shrinkage")
-    ()
-    >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 10, [0.2, 0.7] * 10), "shrinkage")
-    ('With fewer than 30 effective rows the interval depends mostly on the prior.',)
-    """
+    """Return remarks of one or two sentences on one result; empty if no problem is known."""
     about_rows = (*cluster_remarks(counts), *row_remarks(counts))
     if not counts.n_rows:
         return about_rows
@@ -68,13 +61,7 @@ def row_remarks(counts: Counts) -> tuple[str, ...]:
 
 
 def reading_remarks(reading: Reading, n: int) -> tuple[str, ...]:
-    """State how many of the `n` rows of a matrix were divided by their sum, and logits of which none is above 0.
-
-    >>> from bayescal import ClasswiseCounts
-    >>> counts = ClasswiseCounts.from_arrays([1, 0], [[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]])
-    >>> reading_remarks(counts[0].reading, 2)
-    ('1 of 2 rows sum to 1 only up to rounding (largest deviation 0.01); the rows were divided by their sums.',)
-    """
+    """State how many of the `n` rows of a matrix were divided by their sum, and logits of which none is above 0."""
     texts = []
     if reading.divided:
         texts.append(
@@ -92,10 +79,6 @@ def mistake_remarks(counts: Counts) -> tuple[str, ...]:
     """Ask about outcomes or hard predictions in place of probabilities, and about probabilities of the other outcome.
 
     Only counts of rows with observed outcomes are judged, and at least 20 rows.
-
-    >>> from bayescal import BinnedCounts
-    >>> mistake_remarks(BinnedCounts.from_arrays([0, 1, 1] * 20, [0.0, 1.0, 1.0] * 20))
-    ('The probabilities equal the outcomes in 60 of 60 rows. Were outcomes passed as probabilities?',)
     """
     if not isinstance(counts, BinnedCounts) or counts.n_rows < ROWS_JUDGED or not counts.occupied.any():
         return ()
@@ -177,21 +160,12 @@ def stated_clusters(counts: Counts) -> str | None:
 
 
 def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
-    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them.
-
-    >>> rows_in_clusters(1000, 200, weighted=False)
-    'The rows are in 200 clusters (5 rows on average)'
-    """
+    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them."""
     return f"The rows are in {number} clusters" + ("" if weighted else f" ({n_rows / number:.3g} rows on average)")
 
 
 def grid_remarks(counts: Counts) -> list[str]:
-    """Return the remark on the area under the ROC curve of counts whose grid ties rows; empty if there is no error.
-
-    >>> from bayescal import BinnedCounts
-    >>> grid_remarks(BinnedCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7], bins=2))
-    ['The counts do not order rows of one bin, so the AUC is known to within 0.25; its interval includes this error...']
-    """
+    """Return the remark on the area under the ROC curve of counts whose grid ties rows; empty if there is no error."""
     error = auc_grid_error(counts)
     if not error:
         return []
@@ -206,11 +180,7 @@ def grid_remarks(counts: Counts) -> list[str]:
 
 
 def of_several(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Merge the remarks on several results: each occurs once, after the names of the results that it concerns.
-
-    >>> of_several({"north": ("Few rows.",), "south": (), "west": ("Few rows.",)})
-    ['north, west: Few rows.']
-    """
+    """Merge the remarks on several results: each occurs once, after the names of the results that it concerns."""
     concerned: dict[str, list[str]] = {}
     for name, texts in remarks.items():
         for text in texts:
@@ -262,11 +232,6 @@ def hidden_errors(counts: Counts) -> str | None:
     confidences is reversed, or the end nearest to it of the interval of two standard errors around the observed
     distance. The mean absolute error inside the bin is at most :math:`s d` if it is linear. No remark if s times the
     effective rows of the bin is below 1, or if the counts do not know s.
-
-    >>> from bayescal import BinnedCounts
-    >>> text = hidden_errors(BinnedCounts.from_arrays([1, 1, 1, 1, 1, 0] * 100, [0.95, 0.95, 0.95, 1, 1, 1] * 100))
-    >>> print(text.split(". ")[0])
-    At least half of the rows, with different probabilities, are in the bin from 0.933 to 1
     """
     occupied = counts.occupied
     if not isinstance(counts, HasSpread) or not occupied.any():

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, gammaincinv, ndtr
 
 from bayescal import _arviz, _checks, _presented, _render
@@ -116,7 +116,7 @@ class MultiClassScore(_presented.Presented):
         low, high = self.quantile(np.array([tail, 1 - tail]))
         return float(low), float(high)
 
-    def quantile(self, p: ArrayLike) -> NDArray[np.float64]:
+    def quantile(self, p: ArrayLike) -> Floats:
         """Quantiles of the posterior.
 
         Parameters
@@ -139,10 +139,8 @@ class MultiClassScore(_presented.Presented):
 
         Parameters
         ----------
-        n_draws : int, default 4000
-            Number of draws.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        n_draws, rng
+            As for `DirichletPosterior.sample`.
 
         Returns
         -------

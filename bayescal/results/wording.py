@@ -26,11 +26,6 @@ def direction_words(target: str) -> tuple[str, str]:
     A classifier can be called over- or under-confident if its probabilities are confidences in predictions. For the
     probability of an event these words mislead: an under-confident classifier overstates small probabilities and
     understates large ones.
-
-    >>> direction_words("event")
-    ('stated too high', 'stated too low')
-    >>> direction_words("top-label")
-    ('over-confident', 'under-confident')
     """
     return _OF_PROBABILITY if target in EVENTS else _OF_CONFIDENCE
 
@@ -47,12 +42,7 @@ _OF_PROBABILITY = ("stated too high", "stated too low")
 
 
 def row_numbers(counts: Counts) -> dict[str, object]:
-    """Return numbers of rows by their meaning, for pages.
-
-    >>> from bayescal import BinnedCounts
-    >>> row_numbers(BinnedCounts.from_arrays([0, 1], [0.2, 0.7], weights=[1, 3]))
-    {'rows': 2, 'effective rows': '2'}
-    """
+    """Return numbers of rows by their meaning, for pages."""
     rows: dict[str, object] = {"rows": counts.n_rows}
     return rows | ({"effective rows": f"{counts.effective_rows:.0f}"} if counts.weighted else {})
 
@@ -137,10 +127,7 @@ def _decimals(draws: Draws, prob: float) -> int:
 
 
 def decimals(ece: Draws) -> int:
-    """Return the number of decimals in a table: at least four, and one more than shows the width of the interval.
-
-    Of small values it is that of the sentence.
-    """
+    """Return the number of decimals in a table: at least four, and one more than shows the width of the interval."""
     low, high = ece.interval(0.95)
     return max(4, _render.decimals(high - low) + 1, _render.places(low, high))
 

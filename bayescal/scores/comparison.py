@@ -34,7 +34,7 @@ def compare(
     classes: Sequence[Any] | None = None,
     logits: bool = False,
 ) -> ScoreComparison:
-    r"""Compare classifiers on the same rows by a proper score of all classes.
+    """Compare classifiers on the same rows by a proper score of all classes.
 
     A proper score is smallest, in expectation, for the true probabilities. `compare` with matrices of probabilities
     describes whether the most probable class is right. This event differs between classifiers, so that its Brier
@@ -54,16 +54,8 @@ def compare(
     rope : float, default 0.01
         Half-width of the region of practical equivalence, in units of the score: classifiers whose scores differ by no
         more count as equal. Choose it before looking at results.
-    draws : int, default 4000
-        Number of draws.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-    weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0.
-    classes : sequence, optional
-        Labels in the order of the columns.
-    logits : bool, default False
-        Whether `y_prob` holds logits instead of probabilities.
+    draws, rng, weights, classes, logits
+        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -148,10 +140,7 @@ def _correlation(
 
 
 def _variance(difference: Floats, weight: Floats | None, effective: float, ends: tuple[float, float]) -> float:
-    """Return the posterior variance of the mean difference of losses: that of a Bayesian bootstrap with two half rows.
-
-    The half rows have the largest and the smallest possible difference, `ends`.
-    """
+    """Return the variance of the mean difference of losses in a Bayesian bootstrap with two half rows, at `ends`."""
     low, high = ends
     total = effective + 1
     mean = (effective * float(np.average(difference, weights=weight)) + (low + high) / 2) / total
@@ -160,11 +149,7 @@ def _variance(difference: Floats, weight: Floats | None, effective: float, ends:
 
 
 def _extremes(score: ProperScore, rows: Sequence[ClassRows]) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return the smallest and the largest difference of the losses of classifiers i < j, over rows and classes.
-
-    A row counts with each class as its label. Rows of weight 0 do not count. The differences are limited to the loss of
-    the half row in the prior of one score, because a log loss has no largest value.
-    """
+    """Return the smallest and the largest difference of the losses of classifiers i < j, over rows and classes."""
     first, limit = rows[0], score.prior_loss
     pairs = list(combinations(range(len(rows)), 2))
     ends = dict.fromkeys(pairs, (0.0, 0.0))

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats
 from bayescal._meant import public
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.remarks import reading_remarks
@@ -103,12 +102,8 @@ def multiclass_brier(
         "sum" is the definition of Brier [1]_, :math:`\frac1N \sum_i \sum_k (p_{ik} - 1\{y_i = k\})^2`, in [0, 2].
         "mean" divides it by the number of classes K, "half" by 2. With two classes, "mean" and "half" are the binary
         Brier score of `evaluate`. Programs differ, so state the convention with the number.
-    weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0.
-    classes : sequence, optional
-        Labels in the order of the columns.
-    logits : bool, default False
-        Whether `y_prob` holds logits instead of probabilities.
+    weights, classes, logits
+        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -204,7 +199,7 @@ def _log_losses(rows: ClassRows) -> Floats:
     return losses
 
 
-def _by_block(rows: ClassRows, losses: Callable[[Floats, NDArray[Any]], Floats]) -> Floats:
+def _by_block(rows: ClassRows, losses: Callable[[Floats, Array], Floats]) -> Floats:
     """Return the losses of all rows, computed in float64 for blocks of rows that fit in the cache."""
     result, step = np.empty(len(rows)), max(CHUNK // rows.n_classes, 1)
     for start in range(0, len(rows), step):
@@ -213,7 +208,7 @@ def _by_block(rows: ClassRows, losses: Callable[[Floats, NDArray[Any]], Floats])
     return result
 
 
-def _squared_errors(block: Floats, label: NDArray[Any]) -> Floats:
+def _squared_errors(block: Floats, label: Array) -> Floats:
     """Return the sum over classes of squared errors; the block is overwritten."""
     block[np.arange(len(block)), label] -= 1
     return np.einsum("ik,ik->i", block, block)

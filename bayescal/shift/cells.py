@@ -144,11 +144,7 @@ class ShiftCells:
 
 
 def default_cells(n_classes: int, matrix: Callable[[], Floats]) -> ShiftCells:
-    """Return the default cells of `class_priors`.
-
-    `matrix` is called only if cells have cuts: it returns the validated probabilities of the labelled rows, which
-    determine the cuts, shape (n_rows, n_classes).
-    """
+    """Return the default cells of `class_priors`."""
     if n_classes > FEW_CLASSES:
         return ShiftCells.predicted_class(n_classes)
     return ShiftCells._with_ranges(matrix(), RANGES)

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal._presented import Presented, shortened
@@ -341,7 +340,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
             )
         return (*texts, *self.notes)
 
-    def _named(self, which: NDArray[np.bool_]) -> str:
+    def _named(self, which: Bools) -> str:
         labels = [_render.name(label) for label, chosen in zip(self.classes, which, strict=True) if chosen]
         more = f" and {len(labels) - NAMED_CLASSES} more" if len(labels) > NAMED_CLASSES else ""
         return f"class{'es' if len(labels) > 1 else ''} {', '.join(labels[:NAMED_CLASSES])}{more}"
@@ -544,7 +543,7 @@ def priors_of_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None,
     return ClassPriors(counts, frequencies, posterior.worth, f"cells: {counts.cells}", tuple(notes))
 
 
-def require_all_classes(by_class: NDArray[np.int64], classes: Sequence[Any], name: str = "y_true") -> None:
+def require_all_classes(by_class: Ints, classes: Sequence[Any], name: str = "y_true") -> None:
     """Refuse classes without labelled rows; warn about classes with few."""
     none = by_class == 0
     if none.any():

@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._loops import in_threads
 from bayescal.shift import two_classes
 from bayescal.shift.counts import ShiftCounts
@@ -198,7 +197,7 @@ def worth_of(information: Floats, pi: Floats) -> Floats:
 
 
 def most_probable(
-    cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps: int = STEPS, change: float = CHANGE
+    cells: Floats, target: Array, alpha: float = 1.0, steps: int = STEPS, change: float = CHANGE
 ) -> Floats:
     """Approximate the most probable class frequencies, shape (..., n_classes), by expectation maximisation.
 
@@ -218,7 +217,7 @@ def most_probable(
     return pi
 
 
-def dirichlet(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
+def dirichlet(parameters: Array, rng: np.random.Generator) -> Floats:
     """Draw from Dirichlet distributions along the last axis."""
     shares = np.maximum(rng.standard_gamma(parameters), TINY)
     shares /= np.einsum("...j->...", shares)[..., None]  # several times as fast as `sum` along a short axis
@@ -226,10 +225,7 @@ def dirichlet(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
 
 
 def classes_of(target: Ints, joint: Floats, rng: np.random.Generator) -> Ints:
-    """Draw how many of the target rows of each cell belong to each class.
-
-    `joint` has shape (chains, classes, cells), as the result; it is proportional to the probability of the class.
-    """
+    """Draw how many of the target rows of each cell belong to each class."""
     by_cell = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
     by_cell /= by_cell.sum(axis=2, keepdims=True)
     return np.swapaxes(rng.multinomial(target, by_cell), 1, 2)

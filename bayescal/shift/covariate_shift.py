@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Array
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.frames import column_names
@@ -140,13 +140,8 @@ def covariate(
 
     Parameters
     ----------
-    y_true : array-like, shape (n_source,)
-        Labels of the source: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. Other
-        labels need `classes`.
-    y_prob : array-like of float, shape (n_source,) or (n_source, n_classes)
-        Probabilities stated for the rows of the source, in [0, 1].
-    y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
-        Probabilities that the same classifier states for rows of the target, whose labels are unknown.
+    y_true, y_prob, y_prob_target
+        As for `class_priors`.
     weights : array-like of float, shape (n_source,)
         The density of the target divided by that of the source at each row of the source, up to a factor.
     target : {"event", "top-label", "confidence"}, optional
@@ -232,7 +227,7 @@ def covariate(
     return CovariateShiftEvaluation.of(evaluation, report)
 
 
-def _edges(rows: Predictions, confidence: NDArray[Any], bins: Any, binning: str) -> Bins:
+def _edges(rows: Predictions, confidence: Array, bins: Any, binning: str) -> Bins:
     """Make the bins: with equal numbers of target rows, or with equal effective numbers of source rows."""
     if binning == "equal-effective-mass":
         return make_bins(bins, binning=binning, confidence=rows.confidence, weights=rows.weight)

@@ -12,17 +12,8 @@ from bayescal.shift.cells import ShiftCells
 from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.documents import sums as plain
 from bayescal.stats.documents.classes import labels_document, labels_from_document
-from bayescal.stats.documents.sums import (
-    bins_document,
-    bins_from_document,
-    floats,
-    integers,
-    read_reading,
-    require_total,
-    sums_document,
-    sums_from_document,
-)
 from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import row_counts
 
@@ -45,10 +36,10 @@ def shift_document(counts: ShiftCounts) -> dict[str, Any]:
         "binned": [
             {
                 "class": each.of,
-                "bins": bins_document(each.bins),
+                "bins": plain.bins_document(each.bins),
                 "by_class": each.by_class.tolist(),
-                "source": sums_document(each.source),
-                "target": sums_document(each.unlabelled),
+                "source": plain.sums_document(each.source),
+                "target": plain.sums_document(each.unlabelled),
             }
             for each in counts.binned
         ],
@@ -60,10 +51,10 @@ def shift_from_document(document: Mapping[str, Any]) -> ShiftCounts:
     _files.require_entries(document, list(NEEDED), ["readings"])
     classes = labels_from_document(document["classes"])
     cells = _cells(document["cuts"], len(classes))
-    source = row_counts("source", integers("source", document["source"], (len(classes), len(cells))))
-    target = row_counts("target", integers("target", document["target"], (len(cells),)))
-    require_total("source_rows", document["source_rows"], source)
-    require_total("target_rows", document["target_rows"], target)
+    source = row_counts("source", plain.integers("source", document["source"], (len(classes), len(cells))))
+    target = row_counts("target", plain.integers("target", document["target"], (len(cells),)))
+    plain.require_total("source_rows", document["source_rows"], source)
+    plain.require_total("target_rows", document["target_rows"], target)
     binned = document["binned"]
     if not isinstance(binned, list) or len(binned) not in {0, 1 if len(classes) == 2 else 0, len(classes)}:
         raise ValueError("`binned` must be an array: empty, of class 1 of two, or of all classes.")
@@ -79,29 +70,29 @@ def _readings(document: Any, n_rows: tuple[int, int]) -> tuple[Reading, Reading]
         return UNCHANGED
     if not isinstance(document, list) or len(document) != 2:
         raise ValueError("`readings` must be an array of two objects, of source and target.")
-    source, target = (read_reading(document[i], f"readings[{i}]", n_rows[i]) for i in range(2))
+    source, target = (plain.read_reading(document[i], f"readings[{i}]", n_rows[i]) for i in range(2))
     return source, target
 
 
 def _cells(cuts: Any, n_classes: int) -> ShiftCells:
     ranges = len(cuts[0]) if isinstance(cuts, list) and cuts and isinstance(cuts[0], list) else 0
-    return ShiftCells(floats("cuts", cuts, (n_classes, ranges)))
+    return ShiftCells(plain.floats("cuts", cuts, (n_classes, ranges)))
 
 
 def _binned(document: Any, of: int, n_classes: int, where: str) -> ShiftedBins:
     """Read the sums of class number `of`; `where` is the name of the entry."""
     _files.require_entries(document, list(PARTS), where=f"'{where}'")
-    if int(integers(f"{where}.class", document["class"], ())) != of:
+    if int(plain.integers(f"{where}.class", document["class"], ())) != of:
         raise ValueError(f"`{where}.class` must be {of}; it is {document['class']}.")
-    bins, target = bins_from_document(document["bins"]), "event" if n_classes == 2 else "classwise"
+    bins, target = plain.bins_from_document(document["bins"]), "event" if n_classes == 2 else "classwise"
     source, unlabelled = (
-        sums_from_document(document[side], bins, target, f"{where}.{side}.") for side in ("source", "target")
+        plain.sums_from_document(document[side], bins, target, f"{where}.{side}.") for side in ("source", "target")
     )
     for side, counts in (("source", source), ("target", unlabelled)):
         _require_plain(counts, f"{where}.{side}")
     if unlabelled.k.any():
         _checks.refuse(f"{where}.target.cells", "must have outcome 0, because labels are unknown", unlabelled.k > 0)
-    by_class = integers(f"{where}.by_class", document["by_class"], (n_classes, len(bins)))
+    by_class = plain.integers(f"{where}.by_class", document["by_class"], (n_classes, len(bins)))
     if not (np.array_equal(by_class.sum(axis=0), source.n) and np.array_equal(by_class[of], source.k)):
         raise ValueError(f"`{where}.by_class` must add up to the rows of `{where}.source`, by bin and outcome.")
     return ShiftedBins(source, by_class, unlabelled, of)

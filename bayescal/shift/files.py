@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats
 from bayescal._invalid import InvalidRows, prefixed
 from bayescal._meant import public
 from bayescal.data.files.findings import BlockFindings, NamedColumns, sums_of_file
@@ -70,14 +69,10 @@ def count_files(
         `prob_prefix`. ``y_true=`` is accepted for it, and ``y_prob=`` for `prob`.
     prob : str, optional
         Column of probabilities of one event, in both files. Either this or `prob_prefix`.
-    prob_prefix : str, optional
-        Common beginning of the names of the columns of a probability matrix. The rest of each name is the class.
-    classes : sequence of str, optional
-        With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes.
+    prob_prefix, classes, logprob
+        As for `bayescal.count_file`.
     logits : bool, default False
         Whether the columns hold logits.
-    logprob : bool, default False
-        Whether the columns hold logarithms of probabilities.
     cells : ShiftCells, optional
         Cells of the predictions, for class frequencies. By default those of `class_priors`. Up to five classes, their
         cuts need all probabilities of the source in memory, in a separate pass.
@@ -154,10 +149,7 @@ class _Files:
     readings: dict[str, Reading] = field(default_factory=dict)
 
     def count(self, cells: ShiftCells | None, bins: Bins | None) -> ShiftCounts:
-        """Count the rows of both files, rounded to the precision of the coarser one.
-
-        If a matrix has rows that sum to 1 up to rounding, they are divided by their sums.
-        """
+        """Count the rows of both files, rounded to the precision of the coarser one."""
         source, target = (self._source_matrices, self._source_columns), (self._target_blocks, self._target_columns)
         sides = {"y_prob": source, TARGET: target}
         try:
@@ -182,7 +174,7 @@ class _Files:
             matrix = self._adapted(rounded_to(coarse, rows.matrix, rows.event), self.stream.source)
             return ShiftCounts.from_source(replace(rows, matrix=matrix), cells, bins)
 
-        def of_target(block: NDArray[Any]) -> ShiftCounts:
+        def of_target(block: Array) -> ShiftCounts:
             certain[1] &= is_certain(block)
             matrix, reading = self._unlabelled(block)
             matrix = self._adapted(rounded_to(coarse, matrix, self.event), self.target)
@@ -215,7 +207,7 @@ class _Files:
         """Whether probabilities are those of one event."""
         return self.stream.one_column
 
-    def _each[Block: (Rows, NDArray[Any]), Result](
+    def _each[Block: (Rows, Array), Result](
         self, blocks: Iterator[Block], step: str, named: NamedColumns, work: Callable[[Block], Result]
     ) -> Iterator[Result]:
         """Apply a function to the blocks of a file; report invalid values once, about all rows of the file."""
@@ -237,10 +229,10 @@ class _Files:
         for rows in _naming_file(self.stream.blocks(), self._quoted(self.stream.source)):
             yield replace(rows, y_prob=divided(rows.y_prob)) if "y_prob" in self.readings else rows
 
-    def _source_matrices(self) -> Iterator[NDArray[Any]]:
+    def _source_matrices(self) -> Iterator[Array]:
         return (rows.y_prob for rows in self._source_blocks())
 
-    def _target_blocks(self) -> Iterator[NDArray[Any]]:
+    def _target_blocks(self) -> Iterator[Array]:
         """Read the probabilities of the target."""
         columns = self.target.blocks(self.stream.places.probs)
         for block in _naming_file(columns, self._quoted(self.target)):
@@ -250,7 +242,7 @@ class _Files:
     def _labelled(self, rows: Rows) -> SourceRows:
         return SourceRows.read(rows.y_true, rows.y_prob, classes=rows.classes, logits=self.logits, whole=False)
 
-    def _unlabelled(self, block: NDArray[Any]) -> tuple[Floats, Reading]:
+    def _unlabelled(self, block: Array) -> tuple[Floats, Reading]:
         if self.event:
             return target_event(block, self.logits)
         return target_matrix(block, block.shape[1], logits=self.logits, whole=False)

@@ -42,10 +42,7 @@ NAMED_WITHOUT_SHIFT = (
 
 @dataclass(frozen=True)
 class ShiftedFiles(Result):
-    """The evaluation of a target without labels, the evidence that it differs from the source, or both.
-
-    `parameters` are the values of the options that give the same result again.
-    """
+    """The evaluation of a target without labels, the evidence that it differs from the source, or both."""
 
     evaluation: Any
     evidence: ShiftEvidence | None

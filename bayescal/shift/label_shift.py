@@ -51,16 +51,7 @@ def label(
 
     Parameters
     ----------
-    y_true : array-like, shape (n_source,)
-        Labels of the source: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. Other
-        labels need `classes`.
-    y_prob : array-like of float, shape (n_source,) or (n_source, n_classes)
-        Probabilities stated for the rows of the source, in [0, 1].
-    y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
-        Probabilities that the same classifier states for rows of the target, whose labels are unknown.
-    using : {"cells", "probabilities"}, default "cells"
-        How predictions are used for the class frequencies, as for `class_priors`.
-    cells : ShiftCells, optional
+    y_true, y_prob, y_prob_target, using, cells
         As for `class_priors`.
     bins, binning, model, draws, rng, classes, logits
         As for `evaluate`. ``binning="equal-mass"`` divides the rows of the target. `draws` must be at least 16; they

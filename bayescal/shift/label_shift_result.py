@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _presented, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
@@ -109,12 +108,8 @@ class LabelShiftEvaluation(TargetEvaluation):
         origin = self.bin_draws.fingerprint
         return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
 
-    def _given_priors(self, record: Estimand) -> tuple[Callable[[int], Counts], NDArray[np.intp]]:
-        """Return a function of i that makes the counts given draw i of the class frequencies, and i for each draw.
-
-        Ranks of rows do not use the posterior of the bins, so that all draws of the frequencies are used for them.
-        Counts are made one by one, because each caches its ranks.
-        """
+    def _given_priors(self, record: Estimand) -> tuple[Callable[[int], Counts], Indices]:
+        """Return a function of i that makes the counts given draw i of the class frequencies, and i for each draw."""
         posterior, size, seed = self.posterior, len(self.bin_draws), self.bin_draws_seed
         if "outcomes" in record.needs:
             near = posterior.each_near
@@ -297,10 +292,8 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the interval.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
+        prob, estimand
+            As for `table`.
         """
         record, label = as_estimand(estimand), self._worst(estimand)
         largest = self[label].draws(record)

@@ -6,11 +6,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.shift.shifted_bins import LabelShiftedCounts
@@ -57,10 +56,7 @@ class CountsGivenPriors(LabelShiftedCounts):
 
     @cached_property
     def _density(self) -> tuple[Floats, Floats, Floats]:
-        """Return f, the derivative of log f with respect to the share, and the variance of log f given the labels.
-
-        An error of log r adds the same error to the log odds of the share; together they change log f by 1 - share.
-        """
+        """Return f, the derivative of log f with respect to the share, and the variance of log f given the labels."""
         (share, variance, ratio_variance), r = self._label_evidence, self.odds_ratio
         mixed = share + r * (1 - share)
         slope = (1 - r) / mixed
@@ -158,11 +154,11 @@ class OverPriors:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.counts!r}, {len(self.parts)} draws of the class frequencies)"
 
-    def part_of(self, n_draws: int, rng: Any) -> NDArray[np.intp]:
+    def part_of(self, n_draws: int, rng: Any) -> Indices:
         """Return the part of each draw that `sample` returns for the same `rng`, shape (n_draws,)."""
         return self.priors_of(n_draws, rng) % len(self.parts)
 
-    def priors_of(self, n_draws: int, rng: Any) -> NDArray[np.intp]:
+    def priors_of(self, n_draws: int, rng: Any) -> Indices:
         """Return the row of `each_near` for each draw that `sample` returns for the same `rng`, shape (n_draws,)."""
         return np.asarray(_checks.generator(rng).permutation(n_draws) % len(self.each_near))
 
@@ -243,7 +239,7 @@ def _given_frequencies(posterior: Posterior, near_to: Floats, n_draws: int, rng:
     return bins.part(near((bins.mass * bins.accuracy).sum(axis=1), near_to, n_draws, rng))
 
 
-def near(values: Floats, centres: Floats, n_chosen: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def near(values: Floats, centres: Floats, n_chosen: int, rng: np.random.Generator) -> Indices:
     """Choose `n_chosen` draws by importance resampling, the same number for each centre; return their positions.
 
     `values` has shape (n_draws,), `centres` (n_centres,). The weights are Normal densities around the centres. Their

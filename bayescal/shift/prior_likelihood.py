@@ -6,11 +6,10 @@ from itertools import accumulate, repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc, logsumexp, softmax
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal.shift.class_frequencies_posterior import most_probable, worth_of
 from bayescal.shift.rows import ShiftedRows
 
@@ -105,12 +104,8 @@ def recalibrated(matrix: Floats, parameters: Floats) -> Floats:
     return np.asarray(softmax(eta, axis=1))
 
 
-def fit_recalibration(matrix: Floats, label: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature).
-
-    The log posterior density is concave. Newton's method halves a step until the density no longer falls; if it does
-    not converge, a RuntimeError is raised.
-    """
+def fit_recalibration(matrix: Floats, label: Ints) -> tuple[Floats, Floats]:
+    """Fit the parameters of `recalibrated` to labelled rows: posterior mode and covariance (inverse curvature)."""
     x, n_classes = np.log(np.maximum(matrix, LEAST)), matrix.shape[1]
     precision = np.r_[SLOPE_SD**-2, np.full(n_classes - 1, BIAS_SD**-2)]
     sum_of_labels, rows_of_class = x[np.arange(len(x)), label].sum(), np.bincount(label, minlength=n_classes)[:-1]
@@ -148,7 +143,7 @@ def _derivatives(p: Floats, x: Floats) -> tuple[Floats, Floats]:
     return -np.r_[centre.sum(), p.sum(axis=0)[:-1]], curvature
 
 
-def p_of_recalibration(matrix: Floats, label: NDArray[np.int64], parameters: Floats) -> float:
+def p_of_recalibration(matrix: Floats, label: Ints, parameters: Floats) -> float:
     """P-value of a score test of `recalibrated`, fitted to the same rows, against recalibrations with more parameters.
 
     The alternatives have one power per class (vector scaling [1]_; with two classes beta calibration [2]_), and a

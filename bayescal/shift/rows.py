@@ -5,18 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import quoted
 from bayescal.data.columns import column, numbers, own_hints, sigmoid, softmax
 from bayescal.data.frames import column_names, to_array
 from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.predictions import Predictions
 from bayescal.data.reading import Reading, reading_of_logits, unit_rows
-
-Array = NDArray[Any]
 
 #: The argument that holds the predictions of the target.
 TARGET = "y_prob_target"
@@ -106,10 +103,7 @@ class ShiftedRows:
 
 
 def coarser(*kinds: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type to which probabilities of source and target are rounded: the less precise one if they differ.
-
-    Otherwise equal scores, such as 0.7 in float32 and float64, could be in different cells and bins.
-    """
+    """Return the type to which probabilities of source and target are rounded: the less precise one if they differ."""
     floating = [kind for kind in kinds if kind.kind == "f"]
     if len(set(floating)) < 2:
         return np.dtype(np.float64)
@@ -155,10 +149,7 @@ def is_certain(values: Array) -> bool:
 def refuse_certain(
     certain: tuple[bool, bool], n_rows: tuple[int, int], called: tuple[str, str] = ("`y_prob`", f"`{TARGET}`")
 ) -> None:
-    """Refuse probabilities of one side that are all 0 or 1 if those of the other side are not.
-
-    `certain` and `n_rows` belong to source and target. Few rows may be 0 or 1 by chance and are allowed.
-    """
+    """Refuse probabilities of one side that are all 0 or 1 if those of the other side are not."""
     wrong = int(certain[1])
     if certain[0] == certain[1] or n_rows[wrong] < MANY_CERTAIN_ROWS:
         return
@@ -172,11 +163,7 @@ def refuse_certain(
 def require_overlap(
     uncovered: float, n_rows: int, empty: int, rows: str = "labelled rows", *, part: str = "bin", name: str = TARGET
 ) -> None:
-    """Refuse a target most of whose rows have scores that no source row has.
-
-    `uncovered` is the share of the `n_rows` rows of the target in bins, or cells (`part`), without labelled rows
-    (`rows`, in words), of which there are `empty`; `name` is the argument that holds the target.
-    """
+    """Refuse a target most of whose rows have scores that no source row has."""
     if uncovered > MOST_WITHOUT_SOURCE:
         scores = "scores" if name == TARGET else "a target with scores"
         parts = part if empty == 1 else f"{part}s"
@@ -194,10 +181,7 @@ def both_columns(p: Array) -> Floats:
 
 
 def stated_probabilities(values: Any, name: str, n_classes: int | None, *, whole: bool = True) -> Floats:
-    """Validate probabilities for a function without the keyword `logits`; return those of all classes.
-
-    `n_classes` is None for the probabilities of an event; `whole` as for `unit_rows`.
-    """
+    """Validate probabilities for a function without the keyword `logits`; return those of all classes."""
     with own_hints():
         if n_classes is None:
             return target_event(values, name=name)[0]
@@ -205,10 +189,7 @@ def stated_probabilities(values: Any, name: str, n_classes: int | None, *, whole
 
 
 def target_event(values: Any, logits: bool = False, name: str = TARGET) -> tuple[Floats, Reading]:
-    """Validate the probabilities of an event in the target; return those of both classes, and how they were read.
-
-    Probabilities have shape (n_target, 2).
-    """
+    """Validate the probabilities of an event in the target; return those of both classes, and how they were read."""
     array = to_array(name, values)
     if array.ndim == 2 and array.shape[1] > 1:
         hint = "Pass `y_prob` with one column per class, too."
@@ -231,11 +212,7 @@ def target_matrix(
     *,
     whole: bool = True,
 ) -> tuple[Floats, Reading]:
-    """Validate the probabilities of all classes in the target, shape (n_target, n_classes); say how they were read.
-
-    `names` are the names of the columns of the source; a target whose columns have other names is refused. `whole`:
-    these are all rows; see `unit_rows`.
-    """
+    """Validate the probabilities of all classes in the target, shape (n_target, n_classes); say how they were read."""
     target_names = column_names(values)
     if names is not None and target_names is not None and list(names) != list(target_names):
         raise ValueError(

@@ -238,12 +238,10 @@ def evidence(
     cells : ShiftCells, optional
         Cells of the predictions: more cells than classes. By default five ranges of confidence per predicted class for
         two classes, three for up to five classes and two for more, with nearly equal numbers of rows of both sides.
-    draws : int, default 4000
-        Number of independent posterior draws, at least 2.
+    draws, rng
+        As for `bayescal.evaluate`.
     simulations : int, default 1000
         Number of simulated data sets for each P-value, at least 99.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------

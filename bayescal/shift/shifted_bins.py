@@ -3,12 +3,10 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
@@ -17,8 +15,6 @@ from bayescal.stats.frozen import Sums, Whole
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.sums import added, row_counts, sums_at
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +193,7 @@ class LabelShiftedCounts(Whole):
     weighted = property(lambda self: False)
 
     @property
-    def occupied(self) -> NDArray[np.bool_]:
+    def occupied(self) -> Bools:
         """Whether each bin has rows of the target."""
         return self.rows.target_rows > 0
 
@@ -298,6 +294,6 @@ class LabelShiftedCounts(Whole):
         return f"LabelShiftedCounts({self.bins}, {self.n_rows} labelled rows, {self.effective_rows:.0f} of the target)"
 
 
-def _counted(confidence: Floats, outcome: NDArray[np.bool_], n_classes: int, bins: Bins) -> BinnedCounts:
+def _counted(confidence: Floats, outcome: Bools, n_classes: int, bins: Bins) -> BinnedCounts:
     name = "event" if n_classes == 2 else "classwise"
     return BinnedCounts.from_predictions(Predictions(confidence=confidence, outcome=outcome, target=name), bins=bins)

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal.data.reading import Reading
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import FEW_ROWS, FEW_ROWS_PER_BIN, reading_remarks
@@ -32,7 +31,7 @@ class TargetCounts(Whole):
     """
 
     source: BinnedCounts
-    target_rows: NDArray[np.int64]
+    target_rows: Ints
     mean_confidence: Floats
     accuracy: Floats
     effective_n: Floats
@@ -48,7 +47,7 @@ class TargetCounts(Whole):
 
     @classmethod
     def from_confidences(
-        cls, source: BinnedCounts, confidence: NDArray[Any], reading: Reading | None = None
+        cls, source: BinnedCounts, confidence: Array, reading: Reading | None = None
     ) -> "TargetCounts":
         """Count target rows on the bins of the source; accuracies are those of the (weighted) source rows."""
         cell, middle = bin_index(confidence, source.bins), source.bins.midpoints
@@ -63,7 +62,7 @@ class TargetCounts(Whole):
         return np.nan_to_num(self.effective_n * self.accuracy)
 
     @property
-    def occupied(self) -> NDArray[np.bool_]:
+    def occupied(self) -> Bools:
         """Whether each bin has target rows."""
         return self.target_rows > 0
 
@@ -106,7 +105,7 @@ class TargetEvaluation(Evaluation):
     _bin_rows: ClassVar[Mapping[str, str]] = {"labelled rows": "n", "rows of the target": "target_rows"}
     _bin_dash: ClassVar[str] = "no rows of the target in the bin"
 
-    def _bin_columns(self) -> dict[str, NDArray[Any]]:
+    def _bin_columns(self) -> dict[str, Array]:
         return {"target_rows": self.counts.target_rows}
 
 

@@ -60,11 +60,7 @@ LARGEST, TINY = 0.5, 1e-300
 
 
 def sweeps_for(labelled: Ints, expected: Floats, worth: float) -> int:
-    """Return the number of sweeps.
-
-    `labelled` and `expected` are the labelled rows of each class and its expected rows in the target, shape (2,);
-    `worth` is that of class 1, `ClassPriorPosterior.worth`.
-    """
+    """Return the number of sweeps."""
     labelled, worth = np.maximum(labelled, 1), max(worth, TINY)
     wanted = np.clip(np.ceil(max(TIMES_ROWS / labelled.min(), TIMES_WORTH / worth)), FEWEST_SWEEPS, MOST_SWEEPS)
     ratio = max(expected.sum() / labelled.sum(), (expected / labelled).max() / 2)
@@ -155,10 +151,7 @@ def _along_frequency(weight: Floats, target: Floats, scale: float, rng: np.rando
 
 
 def _between_classes(weight: Floats, alpha: Floats, k: int, width: float, rng: np.random.Generator) -> Floats:
-    """Move probability between class k and the other one.
-
-    `alpha` are the Dirichlet parameters of class k, and `width` is that of the logarithm of the random factor of steps.
-    """
+    """Move probability between class k and the other one."""
     part, other = weight[k], weight[1 - k]
     n_chains = part.shape[1]
     least = -(part / other).min(axis=0)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.data.columns import allowed_weights, column, scale_free, weight_column
@@ -165,7 +165,7 @@ def weight_report(weights: Any) -> WeightReport:
     return report_of(scale_free(allowed_weights(weight)))
 
 
-def report_of(weight: NDArray[np.float64]) -> WeightReport:
+def report_of(weight: Floats) -> WeightReport:
     """Report on valid weights whose squares can be summed."""
     total = float(weight.sum())
     return WeightReport(
@@ -177,7 +177,7 @@ def report_of(weight: NDArray[np.float64]) -> WeightReport:
     )
 
 
-def _pareto_shape(weight: NDArray[np.float64]) -> float:
+def _pareto_shape(weight: Floats) -> float:
     """Fit the shape of the largest weights; NaN if they are too few, or mostly equal."""
     from arviz_stats.base import array_stats
 

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats, Indices, Ints
 from bayescal._loops import compiled, in_threads
 from bayescal.stats import losses
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums, log_in_place, total_loss
 from bayescal.stats.sums import sums_at
-
-Array = NDArray[Any]
 
 #: Rows per chunk, so that temporary arrays stay in the second-level cache. Rows are summed within chunks first, so this
 #: number affects the last digits of sums.
@@ -47,7 +45,7 @@ LOGS = slice(4, 6)
 class CellSums:
     """Sums over rows; the first axis of a (2, M) array is the outcome."""
 
-    cells: NDArray[np.int64]  # (2, M) rows
+    cells: Ints  # (2, M) rows
     weight: Floats  # (2, M) sum of w
     deviation: Floats  # (2, M) sum of w (c - midpoint)
     deviation_sq: Floats  # (M,) sum of w (c - midpoint)^2
@@ -56,14 +54,14 @@ class CellSums:
     log_losses: LossSums | None  # (2, M) sums of w g and w g^2, where g = -log(c) or -log(1 - c); None for classes
 
 
-def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
+def bin_index(confidence: Array, bins: Bins) -> Indices:
     """Return the bin b of each confidence c in [0, 1]: s_b <= c < s_{b+1}, see `Bins.starts_as`; 1 is in the last."""
     if bins.by_product and len(bins) <= FEW_BINS:
         return _Search.of(bins, confidence.dtype).place(confidence)[0]
     return _index(confidence, bins.starts_as(confidence.dtype), bins.by_product)
 
 
-def _index(confidence: Array, edges: Array, by_product: bool) -> NDArray[np.intp]:
+def _index(confidence: Array, edges: Array, by_product: bool) -> Indices:
     last = len(edges) - 2
     if not by_product or last >= FAST_INDEX_BINS or confidence.dtype.itemsize < 4:
         return np.minimum(np.searchsorted(edges, confidence, side="right") - 1, last)
@@ -84,7 +82,7 @@ def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bi
     search = _Search.of(bins, confidence.dtype)
     span = max(SPAN, search.chunk)
 
-    def sums_of(start: int) -> tuple[Floats, float, NDArray[np.int64]]:
+    def sums_of(start: int) -> tuple[Floats, float, Ints]:
         rows = slice(start, start + span)
         columns = confidence[rows], outcome[rows], None if weight is None else weight[rows]
         logs, infinite = _logs(*columns, loops)
@@ -104,14 +102,8 @@ def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bi
 
 
 @np.errstate(invalid="ignore")  # the loops find invalid values
-def _logs(
-    confidence: Array, outcome: Array, weight: Array | None, loops: ModuleType | None
-) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the logarithm of the probability of the outcome, 0 for probability 0; and the number of the latter.
-
-    They are counted by outcome, among rows of positive weight. The logarithm is always numpy's, because the last digits
-    of that of compiled loops may differ.
-    """
+def _logs(confidence: Array, outcome: Array, weight: Array | None, loops: ModuleType | None) -> tuple[Floats, Ints]:
+    """Return the logarithm of the probability of the outcome, 0 for probability 0; and the number of the latter."""
     logs: Floats = (loops or losses).probability_of_outcome(confidence, outcome)
     zero = log_in_place(logs)
     if zero is None:
@@ -123,11 +115,7 @@ def _logs(
 def accumulate_classes(
     matrix: Array, label: Array, weight: Array | None, bins: Bins, tolerance: float
 ) -> tuple[list[CellSums], float] | None:
-    """Sum rows by bin and outcome for every class, in one pass over the matrix of probabilities; see `accumulate`.
-
-    `label` is the class of each row: the outcome is 1 in this column. None also if the sum of a row differs from 1 by
-    more than `tolerance`.
-    """
+    """Sum rows by bin and outcome for every class, in one pass over the matrix of probabilities; see `accumulate`."""
     loops = compiled("classes", (matrix, label, weight), matrix.size * SECONDS_A_ROW)
     search = _Search.of(bins, matrix.dtype)
     total, heaviest = np.zeros((matrix.shape[1], 2 * len(bins), FIELDS)), 0.0
@@ -183,7 +171,7 @@ class _Search:
         """Rows that are summed before they are added to the total; more if there are many bins to add."""
         return int(min(LONG_SPAN, CHUNK * 2 ** max(0, int(np.ceil(np.log2(4 * len(self.middle) / CHUNK))))))
 
-    def place(self, confidence: Array) -> tuple[NDArray[np.intp], Floats]:
+    def place(self, confidence: Array) -> tuple[Indices, Floats]:
         """Return bins and deviations from their midpoints, in bin widths if `scale` is not 0."""
         if not self.scale:
             index = _index(confidence, self.edges, self.by_product)
@@ -198,11 +186,8 @@ class _Search:
             deviation[near] = scaled[near] - index[near] - 0.5
         return index, deviation
 
-    def named(self, total: Floats, weighted: bool, infinite: NDArray[np.int64] | None = None) -> CellSums:
-        """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53.
-
-        `infinite` are the numbers of rows with infinite log loss, by outcome; None if log losses were not counted.
-        """
+    def named(self, total: Floats, weighted: bool, infinite: Ints | None = None) -> CellSums:
+        """Make `CellSums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53."""
         rows, deviation, deviation_sq, loss_sq, logs, logs_sq, weight, weight_sq = np.moveaxis(
             total.reshape(2, -1, FIELDS), -1, 0
         ).copy()
@@ -217,11 +202,8 @@ class _Search:
         return CellSums(cells, weight, deviation, *by_bin, squared, of_logs)
 
 
-def _in_cells(infinite: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return the numbers of rows with infinite log loss by outcome and bin.
-
-    Confidence 1 with outcome 0 is in the last bin, confidence 0 with outcome 1 in the first.
-    """
+def _in_cells(infinite: Ints, size: int) -> Ints:
+    """Return the numbers of rows with infinite log loss by outcome and bin."""
     cells = np.zeros((2, size), np.int64)
     cells[0, -1], cells[1, 0] = infinite
     return cells
@@ -277,7 +259,7 @@ def _allowed(confidence: Array, outcome: Array, weight: Array | None) -> bool:
 
 
 @np.errstate(over="ignore")  # squares of large weights may overflow; the caller checks the largest weight
-def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, error: Floats, weight: Array | None, size: int) -> Floats:
+def _chunk_sums(cell: Indices, deviation: Floats, error: Floats, weight: Array | None, size: int) -> Floats:
     """Return the sums of a chunk but for log losses, shape (size, FIELDS); without weights, those of w, w^2 are 0."""
     loss = error * error
     loss *= loss
@@ -293,7 +275,7 @@ def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, error: Floats, weight
     return sums
 
 
-def _log_sums(cell: NDArray[np.intp], logs: Floats, weight: Array | None, size: int) -> Floats:
+def _log_sums(cell: Indices, logs: Floats, weight: Array | None, size: int) -> Floats:
     """Return the sums of w g and w g^2 of a chunk, shape (size, 2)."""
     terms = logs, logs * logs
     return np.stack([sums_at(cell, g if weight is None else weight * g, size) for g in terms], axis=1)

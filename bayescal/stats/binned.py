@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.clusters import Clusters
@@ -140,12 +140,10 @@ class BinnedCounts(Counted):
             Observed outcomes.
         y_prob : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
-        bins : int or array-like, default 15
-            Number of bins, or edges that increase from 0 to 1.
+        bins, weights
+            As for `bayescal.evaluate`.
         binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
             How the edges are chosen if `bins` is a number; see `make_bins`.
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
         cluster : array-like, shape (n_rows,), optional
             Cluster of each row, as for `evaluate`. No cluster may have rows in two batches that are added: this cannot
             be seen from sums, and the parts would count as independent clusters.
@@ -313,12 +311,8 @@ class BinnedCounts(Counted):
             Probability of every class, in [0, 1]; each row sums to 1.
         bins : int or array-like, default 15
             Number of equal-width bins, or edges; the same for all classes.
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
-        classes : sequence, optional
-            Labels in the order of the columns.
-        logits : bool, default False
-            Whether `y_prob` holds logits instead of probabilities.
+        weights, classes, logits
+            As for `bayescal.evaluate`.
 
         Returns
         -------
@@ -390,7 +384,7 @@ class BinnedCounts(Counted):
         return not (np.array_equal(self.weight, self.cells) and np.array_equal(self.weight_sq, self.n))
 
     @property
-    def occupied(self) -> NDArray[np.bool_]:
+    def occupied(self) -> Bools:
         """Whether each bin has rows of positive weight, shape (n_bins,)."""
         return self.weight.sum(axis=0) > 0
 
@@ -506,7 +500,7 @@ class BinnedCounts(Counted):
         total = self.deviation.sum(axis=0)
         squares = self.deviation_sq + 2 * shift * total + shift**2 * self.weight.sum(axis=0)
 
-        def add(values: NDArray[Any]) -> NDArray[Any]:
+        def add(values: Array) -> Array:
             return np.add.reduceat(values, start[:-1], axis=-1)
 
         cells = add(self.cells)
@@ -537,7 +531,7 @@ def sums_of_classes(rows: ClassRows, bins: Bins) -> tuple[list[CellSums], Readin
     return _usable(counted, rows.weight), rows.reading
 
 
-def _usable[T](counted: tuple[T, float] | None, weight: NDArray[Any] | None) -> T:
+def _usable[T](counted: tuple[T, float] | None, weight: Array | None) -> T:
     """Return the sums of rows that have passed the checks."""
     if counted is None:
         raise ArithmeticError("rows that passed the checks cannot be counted; this is a bug, please report it.")

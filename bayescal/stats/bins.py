@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.columns import allowed_weights, weight_column
 from bayescal.data.frames import to_array
@@ -95,7 +95,7 @@ class Bins:
         """Width of each bin, shape (n_bins,)."""
         return np.diff(self.edges)
 
-    def starts_as(self, dtype: Any) -> NDArray[Any]:
+    def starts_as(self, dtype: Any) -> Array:
         """First value of each bin in the dtype of the confidences, and 1: bin b contains c if s_b <= c < s_{b+1}.
 
         In their own dtype, float32(0.7) equals the edge 7/10 of ten bins. An equal-width edge is the division k / M,
@@ -135,7 +135,7 @@ class Bins:
         return f"{number} {self.kind} {bins} {self.interval}"
 
 
-def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
+def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> Array:
     """Compute the edges k / M of M >= 1 bins in a float type, shape (M + 1,), each by one correctly rounded division.
 
     ``k * (1 / M)`` and `numpy.linspace` round twice, so that some of their edges differ in the last digit.
@@ -201,14 +201,10 @@ def equal_effective_mass_edges(
 
     Parameters
     ----------
-    confidence : array-like of float, shape (n_rows,)
-        Confidences in [0, 1].
+    confidence, n_bins, closed
+        As for `equal_mass_edges`.
     weights : array-like of float, shape (n_rows,), or None
         Importance weights >= 0; rows of weight 0 are ignored. None stands for equal weights.
-    n_bins : int, default 15
-        Requested number of bins; ties may leave fewer.
-    closed : {"left", "right"}, default "left"
-        As for `equal_mass_edges`.
 
     Returns
     -------
@@ -279,14 +275,14 @@ def equal_effective_mass_edges(
     return _edges_at(values, cuts, closed)
 
 
-def _requested(confidence: ArrayLike, n_bins: Any, closed: str) -> tuple[int, NDArray[Any]]:
+def _requested(confidence: ArrayLike, n_bins: Any, closed: str) -> tuple[int, Array]:
     """Return the number of bins and the confidences, after their checks."""
     n_bins = _checks.whole_number("n_bins", n_bins)
     _checks.one_of("closed", closed, SIDES)
     return n_bins, _confidences(confidence)
 
 
-def _confidences(confidence: ArrayLike) -> NDArray[Any]:
+def _confidences(confidence: ArrayLike) -> Array:
     values = to_array("confidence", confidence)
     _checks.not_empty("confidence", len(values))
     return _checks.probabilities("confidence", values)
@@ -306,13 +302,13 @@ def _edges_between_values(confidence: ArrayLike, closed: str) -> Floats:
     return _edges_at(values, cuts, closed)
 
 
-def _even_cuts(values: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
+def _even_cuts(values: Array, n_bins: int) -> Ints:
     """Cut sorted values into parts of equal length, as `numpy.array_split` does, but outside runs of equal values."""
     size, extra = divmod(len(values), n_bins)
     return _off_ties(values, np.cumsum(np.where(np.arange(n_bins) < extra, size + 1, size))[:-1])
 
 
-def _edges_at(values: NDArray[Any], cuts: NDArray[np.int64], closed: str) -> Floats:
+def _edges_at(values: Array, cuts: Ints, closed: str) -> Floats:
     """Return edges midway between the values on both sides of each cut of sorted values."""
     low, high = values[cuts - 1], values[cuts]
     edges = low + (high - low) / 2
@@ -322,7 +318,7 @@ def _edges_at(values: NDArray[Any], cuts: NDArray[np.int64], closed: str) -> Flo
     return np.concatenate([[0.0], inner, [1.0]])
 
 
-def _off_ties(values: NDArray[Any], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _off_ties(values: Array, cuts: Ints) -> Ints:
     """Move a cut inside a run of equal values to the nearer end of the run; drop cuts before the first or last row."""
     cuts = cuts[(cuts > 0) & (cuts < len(values))]
     start = np.searchsorted(values, values[cuts], side="left")

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
@@ -149,17 +149,13 @@ class ClasswiseCounts(Sums):
             Class numbers 0..K-1, or labels from `classes`.
         y_prob : array-like of float, shape (n_rows, n_classes)
             Probability of every class, in [0, 1]; each row sums to 1.
-        bins : int or array-like, default 15
-            Number of bins, or edges.
+        bins, weights, logits
+            As for `bayescal.evaluate`.
         binning : {"equal-width", "equal-mass", "equal-effective-mass", "values"}, default "equal-width"
             How the edges are chosen if `bins` is a number. Edges from rows differ between classes and batches, and
             only counts with the same edges can be added.
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
         classes : sequence, optional
             Labels in the order of the columns. To add batches of which some lack a class, name all classes.
-        logits : bool, default False
-            Whether `y_prob` holds logits instead of probabilities.
 
         Returns
         -------
@@ -217,19 +213,12 @@ class ClasswiseCounts(Sums):
 
         Parameters
         ----------
-        frame : data frame
-            A pandas, polars (eager or lazy), dask or pyspark data frame, a pyarrow Table or a duckdb relation. It is
-            not modified.
+        frame, weights, bins, binning
+            As for `BinnedCounts.from_frame`.
         label : str, default "label"
             Column of the class of each row. ``y_true=`` is accepted for it, and ``y_prob=`` for `probabilities`.
         probabilities : mapping of label to str, or sequence of str
             Column of the probability of each class. In a sequence, the names of the columns are the labels.
-        weights : str, optional
-            Column of importance weights >= 0.
-        bins : int, array-like or Bins, default 15
-            Number of equal-width bins, or edges.
-        binning : {"equal-width"}
-            Only equal-width bins, as for `BinnedCounts.from_frame`.
 
         Returns
         -------
@@ -380,7 +369,7 @@ def joint_residuals(rows: ClassRows, bins: Sequence[Bins]) -> Floats | None:
     return lower + lower.T + np.diag(np.diag(total))
 
 
-def first_cells(bins: Sequence[Bins]) -> NDArray[np.int64]:
+def first_cells(bins: Sequence[Bins]) -> Ints:
     """Return the number of the first cell of each class, and the number of cells."""
     return np.cumsum([0, *map(len, bins)])
 
@@ -413,7 +402,7 @@ def error_correlation(counts: Sequence[BinnedCounts], joint: Floats | None) -> t
     return _correlation(_by_class(sign[:, None] * joint * sign, first) - centre), _correlation(_by_class(joint, first))
 
 
-def _by_class(joint: Floats, first: NDArray[np.int64]) -> Floats:
+def _by_class(joint: Floats, first: Ints) -> Floats:
     """Sum over the bins of each class."""
     result: Floats = np.add.reduceat(np.add.reduceat(joint, first[:-1], axis=0), first[:-1], axis=1)
     return result
@@ -469,7 +458,7 @@ def _exclusive(variance: Floats) -> Floats:
     return covariance
 
 
-def _correlation(moments: NDArray[Any]) -> Floats:
+def _correlation(moments: Array) -> Floats:
     """Scale moments to a unit diagonal; a problem with variance 0 has correlation 0 with all others."""
     sd = np.sqrt(np.maximum(np.diag(moments), 0.0))
     scale = np.where(sd > 0, sd, 1.0)

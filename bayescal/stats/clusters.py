@@ -6,9 +6,8 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import bin_index
@@ -16,8 +15,6 @@ from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Sums
 from bayescal.stats.losses import log_losses
 from bayescal.stats.sums import effective_number, ratio, sums_at
-
-Array = NDArray[Any]
 
 #: Largest number of bins whose matrices are kept: 2 MB each.
 MOST_BINS = 512
@@ -80,10 +77,7 @@ class ClusterCells:
         return cls(key, joined, *by_bin)
 
     def matrices(self) -> tuple[int, Any, Any, tuple[Floats, Floats, Floats]]:
-        """Return the number of clusters, sparse matrices of weight and residual, and sums of each cluster.
-
-        The matrices have shape (n_clusters, n_bins); the sums of clusters are weight, squared error and log loss.
-        """
+        """Return the number of clusters, sparse matrices of weight and residual, and sums of each cluster."""
         from scipy.sparse import csr_array
 
         kept = self.sums[0] > 0
@@ -359,10 +353,7 @@ def require_few(n_bins: int) -> None:
 
 
 def require_several(number: int, n_rows: int = 1, context: str = "", instead: str = "Evaluate") -> None:
-    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows.
-
-    The message begins with `context`, such as the group of the rows, and its remedy with `instead`.
-    """
+    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
     if n_rows and number < 2:
         raise ValueError(
             f"{context}`cluster` must hold at least two clusters with rows of positive weight, because the "
@@ -416,11 +407,7 @@ def clusters_of(counts: Any) -> ClusterSums | None:
 
 @dataclass(frozen=True, eq=False)
 class PairedClusters(Sums):
-    """Sums over clusters j, by bin b of the first and bin c of the second classifier.
-
-    r and s are the sums of residuals, n and m those of weights, of the first and of the second. As for `ClusterSums`,
-    sums of two batches can be added if no cluster has rows in both.
-    """
+    """Sums over clusters j, by bin b of the first and bin c of the second classifier."""
 
     rr: Floats  # (n_first, n_second) sum of r_jb s_jc
     rn: Floats  # sum of r_jb m_jc
@@ -456,10 +443,7 @@ def square(clusters: ClusterSums, of_gap: Floats, of_mass: Floats) -> float:
 def covariance_of_means(
     first: ClusterSums, second: ClusterSums, means: tuple[float, float], member: str, product: float
 ) -> float:
-    """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`.
-
-    `member` is "losses" or "log_losses", `product` the sum over clusters of the product of both losses.
-    """
+    """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`."""
     weight, number = float(first.weight.sum()), first.effective_number
     one, other = means
     mixed = one * float(getattr(second, member)[1]) + other * float(getattr(first, member)[1])

@@ -5,10 +5,7 @@ from functools import reduce
 from operator import add
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import PairedClusters
 from bayescal.stats.losses import LossSums
@@ -33,11 +30,11 @@ class Counts(Protocol):
         """Question: ``"event"``, ``"top-label"`` or ``"confidence"``."""
 
     @property
-    def n(self) -> NDArray[Any]:
+    def n(self) -> Array:
         """Rows per bin."""
 
     @property
-    def k(self) -> NDArray[Any]:
+    def k(self) -> Array:
         """Rows with outcome 1 per bin."""
 
     @property
@@ -45,7 +42,7 @@ class Counts(Protocol):
         """Rows of all bins."""
 
     @property
-    def weight(self) -> NDArray[Any]:
+    def weight(self) -> Array:
         """Total weight of the rows per bin: their number, if rows have no weights."""
 
     @property
@@ -53,7 +50,7 @@ class Counts(Protocol):
         """Whether rows have weights other than 1."""
 
     @property
-    def occupied(self) -> NDArray[np.bool_]:
+    def occupied(self) -> Bools:
         """Bins with positive weight."""
 
     @property
@@ -110,10 +107,7 @@ class HasSpread(Protocol):
 
 
 class Paired(Protocol):
-    """Joint counts of two classifiers on the same rows: everything that comparisons ask for.
-
-    `PairedCounts` is the one for rows with outcomes; see there for the members.
-    """
+    """Joint counts of two classifiers on the same rows: everything that comparisons ask for."""
 
     @property
     def first(self) -> Counts:
@@ -124,11 +118,11 @@ class Paired(Protocol):
         """Counts of the second classifier."""
 
     @property
-    def cells(self) -> NDArray[np.int64]:
+    def cells(self) -> Ints:
         """Joint cells: bin and outcome of each classifier."""
 
     @property
-    def n(self) -> NDArray[np.int64]:
+    def n(self) -> Ints:
         """Rows per joint cell."""
 
     @property
@@ -160,11 +154,7 @@ class Paired(Protocol):
         """Sums over clusters; None if rows are independent."""
 
     def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
-        """Cosine similarity over rows, or over clusters, of two linear functions of gaps and masses of the bins.
-
-        `of_gap` and `of_mass` hold coefficients of mass * gap and of mass by bin, for the first and for the second
-        classifier. Weighted means of the contributions of rows are subtracted. 1 for two names of one classifier.
-        """
+        """Cosine similarity over rows, or over clusters, of two linear functions of gaps and masses of the bins."""
 
     def gap_cosine(self, gaps: Coefficients) -> float:
         """Cosine similarity over rows of two profiles of gaps by bin."""

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import AllZero, InvalidRows
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT, too_small
@@ -177,22 +176,14 @@ def count_file(
 
 
 def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> BinnedCounts:
-    """Count all rows of an open file; invalid values are reported about all rows, as if they had been read at once.
-
-    Bins that depend on the rows take a pass of their own, and the memory of all confidences. Weights whose squares
-    cannot be summed are refused; `evaluate` divides them by a number.
-    """
+    """Count all rows of an open file; invalid values are reported about all rows, as if they had been read at once."""
     return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress)[1])
 
 
 def count_groups_of_stream(
     stream: RowStream, how: Counting, most: int, progress: OnProgress = None
 ) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
-    """Count the rows of every group, and all rows, in one pass over a file that was opened with a column of groups.
-
-    All groups have the same bins. Labels are sorted, and integers if all are written as integers. More than `most`
-    groups, a measurement in place of labels, and groups whose weights are all zero are refused.
-    """
+    """Count the rows of every group, and all rows, in one pass over a file that was opened with a column of groups."""
     return _with_unit_rows(stream, lambda stream: _count_stream(stream, how, progress, most))
 
 
@@ -261,11 +252,8 @@ class _Clusters:
 
 def _count_groups(
     columns: Columns, group: Any, bins: Bins, counted: Iterable[str], most: int
-) -> Iterator[tuple[str, BinnedCounts, Predictions, NDArray[np.int64]]]:
-    """Count the groups of a block; yield the label, counts, rows, and the numbers of the rows in the block.
-
-    More than `most` groups, including those of earlier blocks, are refused before any group of the block is counted.
-    """
+) -> Iterator[tuple[str, BinnedCounts, Predictions, Ints]]:
+    """Count the groups of a block; yield the label, counts, rows, and the numbers of the rows in the block."""
     weight, _ = _weighable(columns.weight)
     rows = replace(columns, weight=weight).checked()  # as a whole, so that messages number the rows of the block
     groups = Groups.from_column(group, len(rows))
@@ -369,8 +357,8 @@ def _from_rows(stream: RowStream, how: Counting, progress: OnProgress) -> Bins:
     """Make bins whose edges depend on the rows, in a pass over the file."""
     _checks.one_of("binning", how.binning, BINNINGS)
     findings = BlockFindings(stream)
-    parts: list[NDArray[Any]] = []
-    weights: list[NDArray[Any]] = []
+    parts: list[Array] = []
+    weights: list[Array] = []
     for rows in _blocks(stream, EDGES, progress):
         with findings.block(len(rows.y_true)):
             columns = how.columns(rows)

@@ -15,19 +15,12 @@ def common_refinement(choices: Iterable[Bins]) -> Bins:
 
 
 def can_merge(counts: BinnedCounts, n_bins: int) -> bool:
-    """Return whether the edges of this number of equal-width bins are among those of the counts.
-
-    >>> [can_merge(BinnedCounts.empty(12), n) for n in (3, 5)]
-    [True, False]
-    """
+    """Return whether the edges of this number of equal-width bins are among those of the counts."""
     return bool(np.isin(equal_width_edges(n_bins), counts.bins.edges).all())
 
 
 def bins_among(counts: BinnedCounts, n_bins: int, binning: str) -> Bins:
-    """Choose fewer bins whose edges are those of fine bins; `BinnedCounts.coarsen` merges the fine bins into them.
-
-    Equal-width bins have the edges k / n_bins; see `equal_mass_among` and `equal_effective_mass_among` for the others.
-    """
+    """Choose fewer bins whose edges are those of fine bins; `BinnedCounts.coarsen` merges the fine bins into them."""
     if binning == "equal-width":
         edges = equal_width_edges(n_bins)
     elif binning == "equal-mass":
@@ -38,11 +31,7 @@ def bins_among(counts: BinnedCounts, n_bins: int, binning: str) -> Bins:
 
 
 def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
-    """Choose edges of fine bins that put nearly the same number of rows into each of at most `n_bins` bins.
-
-    There are fewer if fine bins hold more rows than a bin should. The edges are the nearest, in rows, to equal shares:
-    those of `equal_mass_edges` if each fine bin contains one distinct confidence.
-    """
+    """Choose edges of fine bins that put nearly the same number of rows into each of at most `n_bins` bins."""
     below = np.concatenate([[0], np.cumsum(counts.n)])
     size, extra = divmod(int(below[-1]), n_bins)
     wanted = np.cumsum(np.where(np.arange(n_bins) < extra, size + 1, size))[:-1]
@@ -54,11 +43,7 @@ def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
 
 
 def equal_effective_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
-    """Choose edges of fine bins that put nearly the same effective number of rows into each of at most `n_bins` bins.
-
-    Beginning with the edges of `equal_mass_among`, edges move as described at `equal_effective_mass_edges`. Without
-    weights they are those of `equal_mass_among`.
-    """
+    """Choose edges of fine bins that put nearly equal effective numbers of rows into at most `n_bins` bins."""
     even = equal_mass_among(counts, n_bins)
     if not counts.weighted:
         return even
@@ -73,10 +58,6 @@ def equal_effective_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
 
 
 def largest_share(counts: BinnedCounts, n_bins: int) -> float:
-    """Return the rows of the largest bin as a multiple of 1 / n_bins; effective rows for equal effective mass.
-
-    >>> largest_share(BinnedCounts.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.3, 0.9], bins=2), 2)
-    1.5
-    """
+    """Return the rows of the largest bin as a multiple of 1 / n_bins; effective rows for equal effective mass."""
     rows = counts.effective_n if counts.bins.kind == "equal-effective-mass" else counts.n
     return float(rows.max() * n_bins / max(rows.sum(), 1))

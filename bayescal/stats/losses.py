@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal.stats.frozen import Sums
-
-Array = NDArray[Any]
 
 #: Largest finite log loss: that of the smallest positive float64, 2^-1074.
 LARGEST_LOG_LOSS = 1074 * float(np.log(2))
@@ -81,7 +78,7 @@ def probability_of_outcome(confidence: Array, outcome: Array) -> Floats:
     return np.abs(probability, out=probability)
 
 
-def log_in_place(probability: Floats) -> NDArray[np.bool_] | None:
+def log_in_place(probability: Floats) -> Bools | None:
     """Replace probabilities by their logarithms, and 0 by 0; return which were 0, or None if none was."""
     zero = None
     if not probability.min(initial=1.0) > 0:
@@ -91,7 +88,7 @@ def log_in_place(probability: Floats) -> NDArray[np.bool_] | None:
     return zero
 
 
-def log_losses(confidence: Array, outcome: Array) -> tuple[Floats, NDArray[np.bool_] | None]:
+def log_losses(confidence: Array, outcome: Array) -> tuple[Floats, Bools | None]:
     """Return -log of the probability of the outcome, or 0 if it is infinite; and which rows are infinite, if any."""
     loss = probability_of_outcome(confidence, outcome)
     infinite = log_in_place(loss)
@@ -110,7 +107,7 @@ class Kind:
 
     difference: str  # member of `PairedCounts` with the sums of the difference
     #: Confidences and outcomes -> losses, 0 where a loss is infinite, and which rows these are, or None.
-    of_rows: Callable[[Array, Array], tuple[Floats, NDArray[np.bool_] | None]]
+    of_rows: Callable[[Array, Array], tuple[Floats, Bools | None]]
 
 
 #: Kinds of losses by the member of counts that holds their sums.

@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Bools, Floats, Indices, Ints
 from bayescal.data.columns import require_ratios
 from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
@@ -15,7 +15,6 @@ from bayescal.stats.frozen import Whole
 from bayescal.stats.losses import total_without_squares
 from bayescal.stats.sums import effective_number
 
-Array = NDArray[Any]
 Keys = NDArray[np.unsignedinteger[Any]]
 
 #: Rows whose keys are made at once, in the cache of the processor.
@@ -66,7 +65,7 @@ class Steps(Protocol):
         """Variance of `deviation` if the mean of r is 0 at each score."""
 
     @property
-    def n_rows(self) -> NDArray[np.int64]:
+    def n_rows(self) -> Ints:
         """Number of rows with positive weight."""
 
     @property
@@ -114,7 +113,7 @@ class StoredSteps(OneScore):
     deviation_weight_sq: Floats
     deviation_sq: Floats
     calibrated_variance: Floats
-    n_rows: NDArray[np.int64]
+    n_rows: Ints
     weighted: bool
 
 
@@ -132,7 +131,7 @@ class OrderedSums(OneScore):
     response: Floats  # sum of w z, where z is the outcome
     weight_sq: Floats  # sum of w^2
     response_weight_sq: Floats  # sum of w^2 z
-    n_rows: NDArray[np.int64]  # rows with positive weight
+    n_rows: Ints  # rows with positive weight
     weighted: bool = False
     target: str = "confidence"
 
@@ -214,7 +213,7 @@ def _weighted(rows: Predictions, weight: Floats) -> OrderedSums:
     )
 
 
-def _starts(score: Array) -> NDArray[np.intp] | None:
+def _starts(score: Array) -> Indices | None:
     """Return the first row of each distinct score, or None if all scores are distinct."""
     first = np.empty(len(score), dtype=np.bool_)
     first[:1] = True
@@ -222,7 +221,7 @@ def _starts(score: Array) -> NDArray[np.intp] | None:
     return None if first.all() else np.flatnonzero(first)
 
 
-def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, NDArray[np.bool_]]:
+def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, Bools]:
     """Sort scores in [0, 1], and rows of equal scores by outcome; scores of more than 64 bits are rounded to float64.
 
     The highest two bits of floats below 2 are 0, so the bits can be shifted by one to append the outcome, and no index
@@ -238,7 +237,7 @@ def sort_with_outcome(score: Array, outcome: Array) -> tuple[Array, NDArray[np.b
     return keys.view(f"f{keys.dtype.itemsize}"), outcome
 
 
-def stable_order(score: Array) -> tuple[NDArray[np.int64], Array]:
+def stable_order(score: Array) -> tuple[Ints, Array]:
     """Return ``np.argsort(score, kind="stable")`` of one or more scores in [0, 1], and the sorted scores, without -0.
 
     The highest bits of a score and its index, together 64 bits, are sorted as one integer. Rows whose scores only
@@ -276,7 +275,7 @@ def _bits(score: Array) -> Keys:
     return bits.astype(unsigned.newbyteorder("="), copy=False)
 
 
-def _with_equal_bits(score: Array, rows: NDArray[np.intp], least: int, left_out: int) -> NDArray[np.intp]:
+def _with_equal_bits(score: Array, rows: Indices, least: int, left_out: int) -> Indices:
     """Return all rows that have the highest bits of one of these rows; the highest bits of `score` are sorted."""
     above = _bits(score[rows]).astype(np.uint64) - np.uint64(least) >> np.uint64(left_out)
     lowest = (np.unique(above) << np.uint64(left_out)) + np.uint64(least)
@@ -351,7 +350,7 @@ class MergedCounts(Whole):
 
     bins: Bins  # an edge lies halfway between the scores on its two sides
     upper: Floats  # largest score, or upper edge: the cumulative curve of the bins is that of the rows at these scores
-    n: NDArray[np.int64]  # rows
+    n: Ints  # rows
     weight: Floats  # sum of w
     deviation: Floats  # sum of w (z - c)
     score_sum: Floats  # sum of w c
@@ -374,7 +373,7 @@ class MergedCounts(Whole):
         return int(self.n.sum())
 
     @property
-    def occupied(self) -> NDArray[np.bool_]:
+    def occupied(self) -> Bools:
         """Always True; shape (n_bins,)."""
         return np.ones(len(self.n), bool)
 
@@ -423,7 +422,7 @@ class MergedCounts(Whole):
         size = self.step_size if between == "scores" else self.weight_sq**1.5
         return float((each**1.5 * size).sum() / (each * self.weight_sq).sum() ** 1.5)
 
-    def part(self, which: NDArray[np.bool_]) -> "MergedCounts":
+    def part(self, which: Bools) -> "MergedCounts":
         """Return the bins of a mask, with edges halfway between their mean scores."""
         middle = self.mean_confidence[which]
         arrays = {name: value[which] for name, value in vars(self).items() if isinstance(value, np.ndarray)}
@@ -432,15 +431,11 @@ class MergedCounts(Whole):
 
 
 def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
-    """Merge steps of outcomes 0 and 1 less their scores into at most `n_bins` bins of nearly equal weight.
-
-    For each multiple of 1 / `n_bins`, a bin ends at the score whose cumulative share is nearest. There are fewer bins
-    if there are fewer scores, or if single scores have much of the weight.
-    """
+    """Merge steps of outcomes 0 and 1 less their scores into at most `n_bins` bins of nearly equal weight."""
     return merge_between(steps, ends_of_equal_weight(steps, n_bins))
 
 
-def ends_of_equal_weight(steps: Steps, n_bins: int) -> NDArray[np.intp]:
+def ends_of_equal_weight(steps: Steps, n_bins: int) -> Indices:
     """Return the number of scores below each inner edge of at most `n_bins` bins of nearly equal weight."""
     reached = np.cumsum(steps.weight)
     wanted = reached[-1] * np.arange(1, n_bins) / n_bins
@@ -450,12 +445,12 @@ def ends_of_equal_weight(steps: Steps, n_bins: int) -> NDArray[np.intp]:
     return np.unique(last[(last > 0) & (last < len(steps))])
 
 
-def merge_between(steps: Steps, ends: NDArray[np.intp]) -> MergedCounts:
+def merge_between(steps: Steps, ends: Indices) -> MergedCounts:
     """Merge steps into bins, given the number of scores below each inner edge, increasing, shape (n_bins - 1,)."""
     starts = np.concatenate([[0], ends])
     score = steps.score.astype(np.float64, copy=False)
 
-    def total(values: NDArray[Any]) -> NDArray[Any]:
+    def total(values: Array) -> Array:
         return np.add.reduceat(values, starts)
 
     edges = np.concatenate([[0.0], (score[ends - 1] + score[ends]) / 2, [1.0]])

@@ -3,18 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins
 from bayescal.stats.frozen import Frozen
 from bayescal.stats.sums import effective_number, sums_at
-
-Array = NDArray[Any]
 
 #: Grids that are not bins: each distinct confidence is a cell, or the cells of `fine_cell`.
 VALUES, FINE = "values", "fine"
@@ -76,10 +72,7 @@ class Ranks(Frozen):
 
     @classmethod
     def of_bins(cls, bins: Bins, weight: Floats, weight_sq: Floats) -> "Ranks":
-        """Use bins as the grid, given sums of weights, shape (2, n_bins), and of squared weights, shape (n_bins,).
-
-        The latter are divided between the outcomes as the weights are.
-        """
+        """Use bins as the grid, given sums of weights, shape (2, n_bins), and of squared weights, shape (n_bins,)."""
         occupied = np.flatnonzero(weight.sum(axis=0) > 0)
         inside = weight[:, occupied]
         return cls(bins, occupied, inside, inside / inside.sum(axis=0) * weight_sq[occupied])
@@ -165,11 +158,7 @@ class Ranks(Frozen):
         return float(self.spread @ (self.total.sum() / self.total))
 
     def in_clusters(self, confidence: Array, outcome: Array, weight: Array | None, of_row: Ints) -> "Ranks":
-        """Return these ranks with the design effect of clusters, from the rows that they count; see `with_clusters`.
-
-        `of_row` is the code >= 0 of the cluster of each row. Unchanged if only one outcome occurs: then there is no
-        area.
-        """
+        """Return these ranks with the design effect of clusters, from the rows that they count; see `with_clusters`."""
         if not self.both_outcomes:
             return self
         weights = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
@@ -209,10 +198,7 @@ class Ranks(Frozen):
 
 
 def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
-    """Add the ranks of two batches on the coarser one of their grids; None if the grids cannot be combined.
-
-    The union of two grids of values is one. With more than 2^17 distinct confidences, the fine grid follows.
-    """
+    """Add the ranks of two batches on the coarser one of their grids; None if the grids cannot be combined."""
     if one is None or other is None:
         return None
     if one.grid != other.grid:
@@ -305,10 +291,7 @@ def _of_fine_codes(code: Ints, weight: Array | None) -> tuple[Ints, Floats, Floa
 
 
 def _summed(code: Ints, n_cells: int, weight: Array, weight_sq: Array) -> tuple[Ints, Floats, Floats]:
-    """Sum weights by cell plus `n_cells` for outcome 1.
-
-    Returns the cells of positive weight, and their weights and squared weights by outcome.
-    """
+    """Sum weights by cell plus `n_cells` for outcome 1."""
     return _occupied(*(_by_outcome(code, values, n_cells) for values in (weight, weight_sq)))
 
 

@@ -30,10 +30,6 @@ class SavedCounts(Protocol):
         """Return the counts of the rows of both."""
 
 
-def _target_and_bins(counts: BinnedCounts) -> str:
-    return f"{counts.target}, {counts.bins}"
-
-
 def _itself(counts: BinnedCounts) -> BinnedCounts:
     return counts
 
@@ -58,7 +54,10 @@ class CountsKind:
 
     def described(self, counts: Any) -> str:
         """Return the target, and the bins or thresholds."""
-        return self.about(counts) if self.about else _target_and_bins(self.binary(counts))
+        if self.about:
+            return self.about(counts)
+        one = self.binary(counts)
+        return f"{one.target}, {one.bins}"
 
     def sums_of(self, counts: Any) -> bytes:
         """Return sums that different rows hardly have in common."""

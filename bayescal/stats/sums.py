@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._rules import NOT_NEGATIVE
 
-Array = NDArray[Any]
 TINY = float(np.finfo(np.float64).tiny)
 #: Coefficients by bin, for the first and for the second classifier.
 Coefficients = tuple[Floats, Floats]
@@ -17,18 +16,12 @@ MOST_ROWS = 2**63 - 1
 
 
 def sums_at(index: Any, values: Any, size: int = 0) -> np.ndarray:
-    """Return the sum of the values at each index >= 0 (None: their number), as floats; at least `size` sums.
-
-    `np.bincount` returns integers if there are no values, and a later ``+=`` of floats then raises.
-    """
+    """Return the sum of the values at each index >= 0 (None: their number), as floats; at least `size` sums."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def effective_number(weight: np.ndarray, weight_sq: Any = None) -> float:
-    """Return Kish's effective number of rows of equal weight, (sum w)^2 / sum w^2; 0 if all weights are 0.
-
-    `weight` may hold sums of weights; `weight_sq` are their sums of squares, by default the squares of `weight`.
-    """
+    """Return Kish's effective number of rows of equal weight, (sum w)^2 / sum w^2; 0 if all weights are 0."""
     squares = float(np.sum(weight**2 if weight_sq is None else weight_sq))
     return float(np.sum(weight)) ** 2 / squares if squares > 0 else 0.0
 
@@ -39,11 +32,7 @@ def ratio(top: Floats, bottom: Floats, empty: float = np.nan) -> Floats:
 
 
 def cosine(xx: float, yy: float, xy: float, *, same: bool) -> float:
-    """Return xy / sqrt(xx yy), which is at most 1; if a square is 0, 1 for the same classifier and 0 otherwise.
-
-    >>> cosine(4.0, 9.0, 3.0, same=False), cosine(0.0, 9.0, 0.0, same=True)
-    (0.5, 1.0)
-    """
+    """Return xy / sqrt(xx yy), which is at most 1; if a square is 0, 1 for the same classifier and 0 otherwise."""
     if xx <= 0 or yy <= 0:
         return 1.0 if same else 0.0
     # the product is 0 or infinite if weights are far from 1

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
+from bayescal._arrays import Array, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
@@ -93,16 +93,8 @@ def evaluate(
     cluster : array-like, shape (n_rows,), or data frame of several columns, optional
         Cluster of each row, such as the patient of a stay or the hospital of a patient, if times of rows of one cluster
         may depend on each other; see `bayescal.evaluate`.
-    model : {"shrinkage", "dirichlet"}, default "shrinkage"
-        The posterior; see `bayescal.evaluate`.
-    draws : int, default 4000
-        Number of independent posterior draws, at least 2.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
-    progress : bool, optional
-        Whether to show a progress bar for groups; see `bayescal.evaluate`.
-    **options
-        Options of the model; see `bayescal.evaluate`.
+    model, draws, rng, progress, **options
+        As for `bayescal.evaluate`.
 
     Returns
     -------
@@ -341,7 +333,7 @@ def require_increasing(horizons: Sequence[float]) -> None:
         _checks.refuse("horizon", "must be strictly increasing", falls, values)
 
 
-def require_rising(risk: NDArray[Any]) -> None:
+def require_rising(risk: Array) -> None:
     """Refuse risks at several horizons that are smaller at a later one in more than half of the rows."""
     falls = (np.diff(np.atleast_2d(risk.T), axis=0) < 0).any(axis=0)
     if 2 * np.count_nonzero(falls) > falls.size:
@@ -355,7 +347,7 @@ def _evaluate_groups(
 ) -> GroupedEvaluation:
     overall = HorizonCounts.from_rows(rows, horizon, edges, clusters)
 
-    def counted(places: NDArray[np.int64]) -> HorizonCounts:
+    def counted(places: Ints) -> HorizonCounts:
         within = None if clusters is None else clusters.take(places)
         return HorizonCounts.from_rows(rows.part(places), horizon, edges, within)
 

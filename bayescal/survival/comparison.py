@@ -8,10 +8,9 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
@@ -90,19 +89,15 @@ class PairedHorizons:
         one, e, f, ef, ee, ff = self.moments
         xy = a * b * ef + a * d * e + c * b * f + c * d * one
         xx, yy = a * a * ee + 2 * a * c * e + c * c * one, b * b * ff + 2 * b * d * f + d * d * one
-        return cosine(float(xx.sum()), float(yy.sum()), float(xy.sum()), same=self._same_bins)
+        return cosine(float(xx.sum()), float(yy.sum()), float(xy.sum()), same=np.array_equal(*self._bins))
 
     def gap_cosine(self, gaps: tuple[Floats, Floats]) -> float:
         """Cosine similarity over rows of two profiles of gaps by bin; see `Paired`."""
         return self.rows.gap_cosine(gaps)
 
     @property
-    def _bins(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _bins(self) -> tuple[Ints, Ints]:
         return self.cells[:, 0], self.cells[:, 2]
-
-    @property
-    def _same_bins(self) -> bool:
-        return bool(np.array_equal(*self._bins))
 
     def __repr__(self) -> str:
         return f"PairedHorizons({self.n_rows} rows in {len(self.n)} joint cells, {self.first!r} and {self.second!r})"

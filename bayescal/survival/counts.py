@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import allowed_weights, refuse_scale, weight_column
@@ -332,11 +331,11 @@ class SurvivalCounts(Counted):
         return at
 
     @staticmethod
-    def _sum(values: NDArray[Any], kind: int, cells: int) -> NDArray[Any]:
+    def _sum(values: Array, kind: int, cells: int) -> Array:
         """Sum the first cells of one kind of exit, by bin."""
         return values[kind, :, :cells].sum(axis=1)
 
-    def _by_outcome(self, values: NDArray[Any], at: int) -> NDArray[Any]:
+    def _by_outcome(self, values: Array, at: int) -> Array:
         """Sum over rows without and with an event observed up to the horizon, shape (2, n_bins)."""
         events = self._sum(values, EVENT, at + 1)
         return np.stack([values.sum(axis=(0, 2)) - events, events])
@@ -367,7 +366,7 @@ class SurvivalCounts(Counted):
         factor = exit_weights / exits.weight
         stay_factor = np.divide(stay_weights, exits.staying, out=np.zeros(size), where=exits.staying > 0)
 
-        def summed(values: NDArray[Any]) -> Floats:
+        def summed(values: Array) -> Floats:
             weighted = factor * values[kind, bin_of, cell]
             outcomes = [sums_at(bin_of, np.where(exits.of_cause == z, weighted, 0.0), size) for z in (False, True)]
             outcomes[0] += stay_factor * _staying(values, at)

@@ -5,12 +5,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal.stats.sums import sums_at
-
-Bools = NDArray[np.bool_]
 
 #: Mean risks are clipped to this distance from 0 and 1 where a hazard is scaled to them.
 LEAST_RISK = 1e-6
@@ -65,10 +62,7 @@ class Exits:
         return self.leaving == 1
 
     def _remaining(self, marked: Bools) -> tuple[Floats, Floats]:
-        """Return the product limit of marked exits: just before each exit, and by bin before the last exit of all rows.
-
-        An exit after which nobody is left is not part of the product.
-        """
+        """Return the product limit of marked exits before each exit, and by bin before the last one of all rows."""
         logs = np.concatenate([[0.0], np.cumsum(np.log1p(-np.where(marked & ~self.last, self.leaving, 0.0)))])
         first = logs[self.starts]
         return np.exp(logs[:-1] - first[:-1][self.bin]), np.exp(np.diff(first))
@@ -155,11 +149,7 @@ class Exits:
 
     @property
     def inverse_censoring(self) -> tuple[Floats, Floats]:
-        """Weights 1 / G by inverse probability of censoring: of each event, and of the rows that stay, by bin.
-
-        Censored exits have weight 0. In a bin, the weighted rows with the event, and those without, add up to the
-        product-limit estimate of their numbers.
-        """
+        """Weights 1 / G by inverse probability of censoring: of each event, and of the rows that stay, by bin."""
         return np.where(self.event, self.weight / self.uncensored, 0.0), self.staying / self.uncensored_at_horizon
 
     def influences(self, values: Floats, staying: Floats) -> tuple[Floats, Floats]:

@@ -4,19 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _files
-from bayescal.stats.documents.sums import (
-    WEIGHTS,
-    bins_document,
-    bins_from_document,
-    floats,
-    integers,
-    require_possible_weights,
-    require_total,
-    within,
-)
+from bayescal._arrays import Array, Floats
+from bayescal.stats.documents import sums as plain
 from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import sums_at
 from bayescal.survival.counts import SurvivalCounts, checked_times
@@ -33,7 +24,7 @@ def survival_document(counts: SurvivalCounts) -> dict[str, Any]:
         weights = {"weight": counts.weight.ravel()[used].tolist(), "weight_sq": counts.weight_sq.tolist()}
     sums = zip(SUMS, (counts.exits, counts.deviation, counts.deviation_sq), strict=True)
     return {
-        "bins": bins_document(counts.bins),
+        "bins": plain.bins_document(counts.bins),
         "times": counts.times.tolist(),
         "cause": counts.cause,
         "rows": counts.n_rows,
@@ -45,31 +36,31 @@ def survival_document(counts: SurvivalCounts) -> dict[str, Any]:
 
 def survival_from_document(document: Mapping[str, Any]) -> SurvivalCounts:
     """Convert plain data to counts, with validation."""
-    _files.require_entries(document, list(NEEDED), WEIGHTS)
-    bins = bins_from_document(document["bins"])
+    _files.require_entries(document, list(NEEDED), plain.WEIGHTS)
+    bins = plain.bins_from_document(document["bins"])
     length = len(document["times"]) if isinstance(document["times"], list) else 0
-    times = checked_times(floats("times", document["times"], (length,)))
-    cause = int(_checks.whole_number("cause", int(integers("cause", document["cause"], ()))))
+    times = checked_times(plain.floats("times", document["times"], (length,)))
+    cause = int(_checks.whole_number("cause", int(plain.integers("cause", document["cause"], ()))))
     empty = SurvivalCounts.empty(times=times, bins=bins, cause=cause)
     size = len(document["cell"]) if isinstance(document["cell"], list) else 0
-    cell = integers("cell", document["cell"], (size,))
+    cell = plain.integers("cell", document["cell"], (size,))
     if np.any(np.diff(cell) <= 0) or (size and cell[-1] >= empty.exits.size):
         raise ValueError(f"`cell` must hold increasing numbers of cells from 0 to {empty.exits.size - 1}.")
-    n = integers("n", document["n"], (size,))
+    n = plain.integers("n", document["n"], (size,))
     if (n == 0).any():
         raise ValueError("`n` must hold numbers of rows > 0, because cells without rows are not stored.")
-    require_total("rows", document["rows"], n)
-    off, squares = (floats(name, document[name], (size,)) for name in SUMS[1:])
+    plain.require_total("rows", document["rows"], n)
+    off, squares = (plain.floats(name, document[name], (size,)) for name in SUMS[1:])
     if (squares < 0).any():
         raise ValueError("`deviation_sq` must hold numbers >= 0.")
     bin_of = (cell // (len(times) + 1)) % len(bins)
     weight, weight_sq = _read_weights(document, n, bin_of, len(bins))
     total, half = (n if weight is None else weight), (bins.widths / 2)[bin_of]
-    within("deviation", "be at most half the width of the bin per row", np.abs(off), half * total, off)
-    within("deviation_sq", "be at most (half the width of the bin)^2 per row", squares, half**2 * total, squares)
-    within("deviation", "have a square of at most deviation_sq times the rows", off**2, squares * total, off)
+    plain.within("deviation", "be at most half the width of the bin per row", np.abs(off), half * total, off)
+    plain.within("deviation_sq", "be at most (half the width of the bin)^2 per row", squares, half**2 * total, squares)
+    plain.within("deviation", "have a square of at most deviation_sq times the rows", off**2, squares * total, off)
 
-    def spread(values: NDArray[Any]) -> NDArray[Any]:
+    def spread(values: Array) -> Array:
         full = np.zeros(empty.exits.size, values.dtype)
         full[cell] = values
         return full.reshape(empty.exits.shape)
@@ -79,24 +70,24 @@ def survival_from_document(document: Mapping[str, Any]) -> SurvivalCounts:
 
 
 def _read_weights(
-    document: Mapping[str, Any], n: NDArray[Any], bin_of: NDArray[Any], size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
+    document: Mapping[str, Any], n: Array, bin_of: Array, size: int
+) -> tuple[Floats, Floats] | tuple[None, None]:
     """Read sums of weights by cell and of squared weights by bin; None if rows have none."""
-    entries = [name for name in WEIGHTS if name in document]
+    entries = [name for name in plain.WEIGHTS if name in document]
     if not entries:
         return None, None
-    if len(entries) < len(WEIGHTS):
-        raise ValueError(f"`{entries[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    if len(entries) < len(plain.WEIGHTS):
+        raise ValueError(f"`{entries[0]}` stands alone: weights need both of {list(plain.WEIGHTS)}.")
     weight, weight_sq = (
-        floats("weight", document["weight"], n.shape),
-        floats("weight_sq", document["weight_sq"], (size,)),
+        plain.floats("weight", document["weight"], n.shape),
+        plain.floats("weight_sq", document["weight_sq"], (size,)),
     )
     for name, values in (("weight", weight), ("weight_sq", weight_sq)):
         if (values < 0).any():
             raise ValueError(f"`{name}` must hold numbers >= 0.")
     by_bin = sums_at(bin_of, weight, size)
     rows = sums_at(bin_of, n, size)
-    require_possible_weights("", rows.astype(np.int64), by_bin, weight_sq)
+    plain.require_possible_weights("", rows.astype(np.int64), by_bin, weight_sq)
     return weight, weight_sq
 
 

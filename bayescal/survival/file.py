@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 from bayescal._invalid import AllZero, InvalidRows
 from bayescal._meant import public
 from bayescal.data.files.findings import BlockFindings, NamedColumns
@@ -115,12 +115,8 @@ def count_file(
     return totals[None] if by is None else {label: totals[text] for label, text in in_order(totals).items()}
 
 
-def _parts(block: Mapping[str, NDArray[Any]], counted: Iterable[Any], most: int) -> Iterator[tuple[Any, SurvivalRows]]:
-    """Check the rows of a block together, and yield those of each group with its label; all with None without groups.
-
-    Refuse more than `most` groups, including those of earlier blocks. Rows of weight 0 are checked and counted, even if
-    all rows of the block have weight 0.
-    """
+def _parts(block: Mapping[str, Array], counted: Iterable[Any], most: int) -> Iterator[tuple[Any, SurvivalRows]]:
+    """Check the rows of a block together; yield those of each group with its label, or all with None without groups."""
     weight, by = block.get("weights"), block.get("by")
     columns = {name: values for name, values in block.items() if name != "by"}
     if weight is None or np.any(weight):

@@ -24,11 +24,7 @@ from bayescal.survival.options import SurvivalColumnOptions, SurvivalQuestionOpt
 
 @dataclass(frozen=True)
 class _Read:
-    """Columns of a file with times: `rows` has kinds of exit and the risks of the first model, with the file.
-
-    `columns` holds times, kinds of exit, weights, clusters and groups, and `named` the names of these columns, by
-    argument; `risks` and `risk_columns` are risks and their columns by model.
-    """
+    """Columns of a file with times: `rows` has kinds of exit and the risks of the first model, with the file."""
 
     rows: Rows
     columns: dict[str, Any]

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
@@ -20,8 +18,6 @@ from bayescal.stats.ranks import Ranks
 from bayescal.stats.sums import sums_at
 from bayescal.survival.curves import Exits
 from bayescal.survival.rows import SurvivalRows
-
-Bools = NDArray[np.bool_]
 
 #: Largest share of rows in bins that are not followed for scores and the AUC to have intervals.
 MOST_NOT_FOLLOWED = 0.05
@@ -59,7 +55,7 @@ class HorizonRows:
         )
         return cls(bin_of, hit & of_cause, censored, stay, weight, exits, leaving[order])
 
-    def squared_errors(self, risk: NDArray[Any]) -> Floats:
+    def squared_errors(self, risk: Array) -> Floats:
         """Squared error of the stated risk of each row; unknown outcomes are treated as 0."""
         return (self.outcome - risk.astype(np.float64)) ** 2
 
@@ -76,11 +72,7 @@ class HorizonRows:
         return inverse
 
     def influences(self, values: Floats) -> Floats:
-        """Return how much one more unit of weight of each row would add to a total over rows with known outcome.
-
-        `values` has shape (n_rows,), as the result; those of rows with unknown outcome do not matter. See
-        `Exits.influences`; the result is 0 for rows of weight 0 that leave.
-        """
+        """Return how much one more unit of weight of each row would add to a total over rows with known outcome."""
         exits, at = self.exits, self.bin_of[self.stay]
         stay_values = values[self.stay]
         of_exits, of_censoring = exits.influences(
@@ -106,11 +98,8 @@ class HorizonRows:
         # the total weight of the known rows varies too
         return mean, self.influences(values - mean) * (float(self.weight.sum()) / known)
 
-    def on_area(self, ranks: Ranks, risk: NDArray[Any]) -> Floats:
-        """Return the influence of each row on the area under the ROC curve of the known rows, up to a constant factor.
-
-        `ranks` are those of the rows with known outcome, weighted for censoring; both outcomes occur.
-        """
+    def on_area(self, ranks: Ranks, risk: Array) -> Floats:
+        """Return the influence of each row on the area under the ROC curve of the known rows, but for a factor."""
         known = self.inverse_censoring > 0
         known_influences = np.zeros(len(risk))
         known_influences[known] = ranks.influences[self.outcome[known].astype(np.int64), ranks.cell_of(risk[known])]
@@ -146,7 +135,7 @@ class HorizonCounts(Whole):
     accuracy: Floats
     effective_n: Floats
     followed: Bools
-    n_censored: NDArray[np.int64]
+    n_censored: Ints
     weight: Floats
     losses: LossSums | None
     ranks: Ranks | None
@@ -251,7 +240,7 @@ class Known:
     ranks: Ranks | None
 
 
-def _known(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64] | None) -> Known:
+def _known(at: HorizonRows, risk: Array, of_row: Ints | None) -> Known:
     """Sum rows with known outcome; `of_row` is the cluster of each row, if there are clusters."""
     inverse, outcome, n_bins = at.inverse_censoring, at.outcome, len(at.exits.staying)
     cell = at.bin_of + n_bins * outcome
@@ -267,7 +256,7 @@ def _known(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64] | None
     return Known(summed(inverse), LossSums(summed(inverse * loss), summed(inverse * loss**2)), ranks)
 
 
-def cluster_sums(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64]) -> ClusterSums:
+def cluster_sums(at: HorizonRows, risk: Array, of_row: Ints) -> ClusterSums:
     """Return sums over clusters of rows of which some are censored; `of_row` is the code of the cluster of each row.
 
     The pseudo-outcome of a row replaces its outcome: the derivative of the product-limit number of events in its bin
@@ -284,7 +273,7 @@ def cluster_sums(at: HorizonRows, risk: NDArray[Any], of_row: NDArray[np.int64])
 
 
 def censored_counts(
-    counted: BinnedCounts, horizon: float, exits: Exits, n_censored: NDArray[np.int64], known: Known
+    counted: BinnedCounts, horizon: float, exits: Exits, n_censored: Ints, known: Known
 ) -> HorizonCounts:
     """Return counts in which some outcomes are unknown."""
     some = n_censored > 0

@@ -31,12 +31,10 @@ def plot_horizons(
     ----------
     horizons : SurvivalHorizons
         From `bayescal.survival.evaluate` with several horizons.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
+    ax, prob
+        As for `plot_posterior`.
     estimand : str, Estimand or callable, default "ece"
         The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
-    prob : float, default 0.95
-        Probability of the intervals.
     color : matplotlib color, optional
         Colour of means and intervals. The default colour is lighter on a dark background.
 

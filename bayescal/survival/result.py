@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Floats
 from bayescal._arviz import chains
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
@@ -72,10 +71,7 @@ def expects_events(counts: Counts) -> bool:
 
 
 def observed_ratio(counts: Counts) -> float:
-    """Return the observed ratio: that of the bins' estimates, weighted with the rows; NaN without rows.
-
-    Bins of censored rows that are not followed to the horizon are left out.
-    """
+    """Return the observed ratio: that of the bins' estimates, weighted with the rows; NaN without rows."""
     used = counts.occupied & (counts.effective_n > 0)
     if not used.any():
         return float("nan")
@@ -137,7 +133,7 @@ class SurvivalEvaluation(Evaluation):
         """Share of all rows that are in a bin and censored before the horizon, per bin."""
         return self.counts.share * self.counts.n_censored / np.maximum(self.counts.n, 1)
 
-    def _bin_columns(self) -> dict[str, NDArray[Any]]:
+    def _bin_columns(self) -> dict[str, Array]:
         counts = self.counts
         return {"n_censored": counts.n_censored, "effective_n": counts.effective_n, "followed": counts.followed}
 

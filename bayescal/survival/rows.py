@@ -4,18 +4,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import InvalidRows
 from bayescal._meant import public
 from bayescal._rules import IN_UNIT_INTERVAL
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, column, of_two_classes, scale_free, weight_column
 from bayescal.data.frames import to_array
-
-Array = NDArray[Any]
 
 #: Largest number of causes of events.
 MOST_CAUSES = 1000

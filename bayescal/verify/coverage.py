@@ -6,10 +6,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayescal import _checks, _packages
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
 from bayescal._progress import bar
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
@@ -106,11 +106,7 @@ def checked_setup(
     draws: int,
     **others: Sequence[Any],
 ) -> Setup[Any]:
-    """Check the arguments that all studies have.
-
-    `methods` are names out of `available` (default: all), or functions by name; `others` are further sequences that
-    must not be empty.
-    """
+    """Check the arguments that all studies have."""
     chosen = methods if isinstance(methods, Mapping) else _by_name(available if methods is None else methods, available)
     for argument, values in {"sizes": sizes, **others, "methods": chosen}.items():
         if not len(values):
@@ -142,21 +138,14 @@ class Cell[Data]:
 
 
 def cells_of[Data](setup: Setup[Data], scenarios: Sequence[Scenario[Data]], *, rng: Any = None) -> list[Cell[Data]]:
-    """List the cells of a study: each size with each scenario.
-
-    Every cell has a stream of its own for data and one for methods, so that results depend neither on which other
-    methods are run nor on the order of the cells.
-    """
+    """List the cells of a study: each size with each scenario."""
     places = [(size, scenario) for size in setup.sizes for scenario in scenarios]
     seeds = _checks.generator(rng).spawn(len(places))
     return [Cell(setup, *place, seed) for place, seed in zip(places, seeds, strict=True)]
 
 
 def run_cell(cell: Cell[Any]) -> list[dict[str, Any]]:
-    """Run every method on the same data sets.
-
-    The rows, one per method, have n_rows, columns of the scenario, truth, method, values of `score`, and repeats.
-    """
+    """Run every method on the same data sets."""
     setup, scenario = cell.setup, cell.scenario
     for_data, for_methods = cell.rng.spawn(2)
 
@@ -176,12 +165,7 @@ def run_cell(cell: Cell[Any]) -> list[dict[str, Any]]:
 
 
 def stacked[Key: Hashable](results: Iterable[Mapping[Key, tuple[float, ...]]]) -> dict[Key, Floats]:
-    """Collect results of many data sets: per method, an array with one row per data set.
-
-    >>> stacked([{"narrow": (0.4, 0.5)}, {"narrow": (0.3, 0.6)}])
-    {'narrow': array([[0.4, 0.5],
-           [0.3, 0.6]])}
-    """
+    """Collect results of many data sets: per method, an array with one row per data set."""
     by_method: dict[Key, list[tuple[float, ...]]] = {}
     for result in results:
         for name, numbers in result.items():
@@ -189,17 +173,13 @@ def stacked[Key: Hashable](results: Iterable[Mapping[Key, tuple[float, ...]]]) -
     return {name: np.array(numbers) for name, numbers in by_method.items()}
 
 
-def contains(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> NDArray[np.bool_]:
+def contains(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> Bools:
     """Whether each interval contains the truth; its ends belong to it."""
     return np.asarray((np.subtract(low, TOLERANCE) <= truth) & (truth <= np.add(high, TOLERANCE)))
 
 
 def score(intervals: Floats, truth: float) -> dict[str, float]:
-    """Compute coverage, bias, root mean square error and mean width of intervals, rows (low, high, estimate).
-
-    >>> score(np.array([[0.1, 0.3, 0.2], [0.3, 0.7, 0.5]]), 0.2)
-    {'coverage': 0.5, 'bias': 0.15, 'rmse': 0.2121, 'width': 0.3}
-    """
+    """Compute coverage, bias, root mean square error and mean width of intervals, rows (low, high, estimate)."""
     low, high, estimate = intervals.T
     error = estimate - truth
     return {
@@ -211,11 +191,7 @@ def score(intervals: Floats, truth: float) -> dict[str, float]:
 
 
 def standard_error(prob: float, repeats: int) -> float:
-    """Return the standard error of a coverage measured on so many data sets, ``sqrt(prob (1 - prob) / repeats)``.
-
-    >>> standard_error(0.95, 100)
-    0.0218
-    """
+    """Return the standard error of a coverage measured on so many data sets, ``sqrt(prob (1 - prob) / repeats)``."""
     return float(np.sqrt(prob * (1 - prob) / repeats))
 
 

@@ -178,9 +178,6 @@ def percentile_interval(plug_in: float, resampled: Draws, prob: float) -> Interv
 
     Its ends are quantiles of the estimates from resamples: Efron and Tibshirani (1993), An Introduction to the
     Bootstrap, section 13.3.
-
-    >>> percentile_interval(0.2, Draws(np.array([0.1, 0.2, 0.3, 0.4, 0.5])), 0.5)
-    (0.2, 0.4, 0.2)
     """
     return (*resampled.interval(prob), plug_in)
 
@@ -191,9 +188,6 @@ def basic_interval(plug_in: float, resampled: Draws, prob: float) -> Interval:
     Interval and estimate are :math:`2 \hat\theta` less the upper quantile, the lower quantile and the mean of the
     estimates :math:`\hat\theta^*` from resamples: Davison and Hinkley (1997), Bootstrap Methods and their Application,
     equation 5.6; for the last, the bias-corrected estimate, Efron and Tibshirani (1993), section 10.6.
-
-    >>> basic_interval(0.2, Draws(np.array([0.1, 0.2, 0.3, 0.4, 0.5])), 0.5)
-    (0.0, 0.2, 0.1)
     """
     low, high = resampled.interval(prob)
     return 2 * plug_in - high, 2 * plug_in - low, 2 * plug_in - resampled.mean()

@@ -192,10 +192,7 @@ def _shrinkage(posterior: ShrinkagePosterior, *, with_calibrated: bool = False) 
 
 
 def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
-    """Compute the log marginal likelihoods of the families of the pool, relative to the first; empty without a pool.
-
-    They are logs of the averages over the sub-models of each family, from the closed form; see `shrinkage_model`.
-    """
+    """Compute the log marginal likelihoods of the families of the pool, relative to the first; empty without a pool."""
     families, log_evidence = posterior.prior_options.families, posterior.log_evidence
     of = {}
     for family in posterior.prior_options.pooled:

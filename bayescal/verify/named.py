@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -42,10 +41,6 @@ def by_name(tree: "xr.DataTree", names: Sequence[str]) -> dict[str, Any]:
     return {name: np.concatenate(tree.posterior[name].values) for name in names}
 
 
-def below(name: str, values: Any, thresholds: Sequence[float]) -> dict[str, NDArray[np.bool_]]:
-    """Make the events that a quantity is at most each threshold, which compare its distribution function.
-
-    >>> below("slope", np.array([0.9, 1.1]), [1.0])
-    {'P(slope <= 1)': array([ True, False])}
-    """
+def below(name: str, values: Any, thresholds: Sequence[float]) -> dict[str, Bools]:
+    """Make the events that a quantity is at most each threshold, which compare its distribution function."""
     return {f"P({name} <= {t:.6g})": values <= t for t in thresholds}

@@ -29,25 +29,10 @@ from bayescal._arrays import Floats
 from bayescal._meant import known_keywords, public
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.posterior.shrinkage import prior as priors
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
-from bayescal.posterior.shrinkage.prior import (
-    EXACT,
-    NAMES,
-    POOL_WEIGHT,
-    SATURATED,
-    SMALL,
-    ShrinkagePrior,
-)
 from bayescal.stats.contract import Counts, require_counts
-from bayescal.verify.pymc_sub_models import (
-    DIM,
-    BinRows,
-    categorical,
-    is_crowded,
-    is_saturated,
-    saturated_bins,
-    sub_models,
-)
+from bayescal.verify import pymc_sub_models
 
 #: A symbolic value in the graph of a model.
 Tensor = Any
@@ -295,7 +280,7 @@ def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
     >>> [v.name for v in calibrated_model(counts).free_RVs]
     ['rate']
     """
-    return _shrinkage(counts, EXACT, False, {}, prior)
+    return _shrinkage(counts, priors.EXACT, False, {}, prior)
 
 
 def _shrinkage(
@@ -311,17 +296,22 @@ def _shrinkage(
     used = counts.occupied if counts.occupied.any() else np.ones(len(counts.bins), bool)
     n, k, rows = (values[used] for values in _effective(counts))
     confidence = np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)[used]
-    apart = is_saturated(confidence) & (SATURATED in prior.sub_models)
-    crowded = is_crowded(counts.bins.edges, counts.mean_confidence)[used] & ~apart
+    apart = pymc_sub_models.is_saturated(confidence) & (priors.SATURATED in prior.sub_models)
+    crowded = pymc_sub_models.is_crowded(counts.bins.edges, counts.mean_confidence)[used] & ~apart
     if not crowded.any():
         prior = prior.without_ends()
     if sub_model is not None:
-        _checks.one_of("sub_model", sub_model, NAMES)
+        _checks.one_of("sub_model", sub_model, priors.NAMES)
     log_weight = {sub_model: 0.0} if sub_model else _log_weights(prior, with_calibrated, family_evidence)
     if apart.all() and not with_calibrated:  # no bin is left for the sub-models
-        log_weight = {EXACT: 0.0}
+        log_weight = {priors.EXACT: 0.0}
     labels = np.flatnonzero(used)
-    coords = {"bin": labels, DIM: labels[~apart], "saturated_bin": labels[apart], "hypothesis": list(log_weight)}
+    coords = {
+        "bin": labels,
+        pymc_sub_models.DIM: labels[~apart],
+        "saturated_bin": labels[apart],
+        "hypothesis": list(log_weight),
+    }
     coords |= {"crowded_bin": labels[crowded]}
     with pm.Model(coords=coords) as model:
         # masses ~ Dirichlet, written with rates as in `dirichlet_model`
@@ -330,18 +320,19 @@ def _shrinkage(
         mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
         _counted("rows", pm.Poisson, rows, rate)
 
-        of_used = BinRows(n, k, confidence, crowded)
-        beside = saturated_bins(of_used.of(apart))
-        graphs = sub_models(of_used.of(~apart), prior, log_weight)
+        of_used = pymc_sub_models.BinRows(n, k, confidence, crowded)
+        beside = pymc_sub_models.saturated_bins(of_used.of(apart))
+        graphs = pymc_sub_models.sub_models(of_used.of(~apart), prior, log_weight)
         log_saturated = {
-            name: beside.log_exact if with_calibrated and name == EXACT else beside.log_likelihood for name in graphs
+            name: beside.log_exact if with_calibrated and name == priors.EXACT else beside.log_likelihood
+            for name in graphs
         }
         joint = pt.stack([g.log_likelihood + log_saturated[name] + log_weight[name] for name, g in graphs.items()])
         pm.Potential("outcomes", pt.logsumexp(joint))
         chosen: Any = 0
         if len(graphs) > 1:
             probability = pm.Deterministic("p_sub_model", pt.special.softmax(joint), dims="hypothesis")
-            chosen = pm.Deterministic("sub_model", categorical(probability, pm.Uniform("u_sub_model")))
+            chosen = pm.Deterministic("sub_model", pymc_sub_models.categorical(probability, pm.Uniform("u_sub_model")))
         else:
             for name, value in next(iter(graphs.values())).parameters.items():
                 pm.Deterministic(name, value)
@@ -359,19 +350,19 @@ def _shrinkage(
 
 
 def _log_weights(
-    prior: ShrinkagePrior, with_calibrated: bool, family_evidence: Mapping[str, float]
+    prior: priors.ShrinkagePrior, with_calibrated: bool, family_evidence: Mapping[str, float]
 ) -> dict[str, float]:
     """Log prior weights of the sub-models in the Bayesian average, up to a constant."""
     families = dict(prior.families)
     if with_calibrated:
-        families.pop(EXACT, None)
+        families.pop(priors.EXACT, None)
     pool = [family for family in prior.pooled if family in families]
     total = {family: sum(weights.values()) for family, weights in families.items()}
     if pool:
         log_evidence = np.array([family_evidence.get(family, 0.0) for family in pool])
         log_share = np.log(_pool_shares(pool, log_evidence))
         # the families have their shares of the posterior of the pool, whose evidence is their average
-        weights = np.log(POOL_WEIGHT) + np.logaddexp.reduce(log_share + log_evidence) + log_share - log_evidence
+        weights = np.log(priors.POOL_WEIGHT) + np.logaddexp.reduce(log_share + log_evidence) + log_share - log_evidence
         total |= dict(zip(pool, np.exp(weights), strict=True))
     weight = {
         name: np.log(w) + np.log(total[family]) - np.log(sum(weights.values()))
@@ -379,16 +370,16 @@ def _log_weights(
         for name, w in weights.items()
     }
     if with_calibrated:
-        weight[EXACT] = np.log(prior.prior_odds) + np.log(sum(total.values()))
+        weight[priors.EXACT] = np.log(prior.prior_odds) + np.log(sum(total.values()))
     return {name: float(w) for name, w in weight.items()}
 
 
 def _pool_shares(pool: list[str], log_evidence: Floats) -> Floats:
     """Shares of the families in the pool: equal, but small errors fade if another family has far more evidence."""
     share = np.full(len(pool), 1 / len(pool))
-    if SMALL not in pool or len(pool) == 1:
+    if priors.SMALL not in pool or len(pool) == 1:
         return share
-    small = np.array([family == SMALL for family in pool])
+    small = np.array([family == priors.SMALL for family in pool])
     behind = log_evidence[~small].max() - log_evidence[small].max()
     share[small] *= min(1.0, np.exp(FADE_FROM / 2 - behind / 2))
     share[~small] = (1 - share[small].sum()) / (~small).sum()
@@ -411,10 +402,6 @@ def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 3.0) -> pm.M
     weight of `pseudo_rows` rows, is a Dirichlet with one parameter per joint cell: the product of its shares of the
     base distribution, in which a score is 0 or 1 with probability 0.45 each, and uniform with probability 0.1. Rates
     are Gamma and counts Poisson, as in `dirichlet_model`.
-
-    >>> model = score_cells_model(ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5]))
-    >>> [v.name for v in model.free_RVs]
-    ['rate']
     """
     n_classifiers, shape = len(counts.models), (2, *[counts.n_bins] * len(counts.models))
     share = 0.1 * np.diff(np.concatenate([[0.0], counts.thresholds, [1.0]]))

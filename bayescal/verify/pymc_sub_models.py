@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SMALL, SUB_MODELS, ShrinkagePrior
 
 #: A symbolic value in the graph of a model.
@@ -53,9 +52,9 @@ class BinRows(NamedTuple):
     n: Floats
     k: Floats
     confidence: Floats
-    crowded: NDArray[np.bool_]
+    crowded: Bools
 
-    def of(self, which: NDArray[np.bool_]) -> "BinRows":
+    def of(self, which: Bools) -> "BinRows":
         """Select bins by a mask."""
         return BinRows(self.n[which], self.k[which], self.confidence[which], self.crowded[which])
 
@@ -302,7 +301,7 @@ def _noise(rows: BinRows, free_rate: bool) -> SubModelGraph:
     return SubModelGraph(pt.sum(rows.log_likelihood(accuracy)), pt.clip(accuracy, 0, 1), off, parameters)
 
 
-def is_crowded(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
+def is_crowded(edges: Floats, confidence: Floats) -> Bools:
     """Whether a bin can have a noise share of its own: the first and the last, if confidences are close to 0 or 1."""
     width = np.diff(edges)
     at_0 = (edges[:-1] == edges[0]) & (confidence - edges[0] < CROWDED_WITHIN * width)
@@ -332,7 +331,7 @@ class Saturated(NamedTuple):
     off: Tensor
 
 
-def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
+def is_saturated(confidence: Floats) -> Bools:
     """Whether each mean confidence is within 1e-4 of 0 or 1."""
     return np.minimum(confidence, 1 - confidence) < SATURATED_WITHIN * (1 + 1e-9)  # 1 - 0.9999 is rounded
 

@@ -100,10 +100,7 @@ def _parameters_of_pymc(variables: Mapping[str, Any], posterior: ShrinkagePoster
 def of_closed_form(
     posterior: Posterior, thresholds: tuple[float, ...], n_draws: int, *, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Compute the quantities of `of_pymc` from draws of the closed form, and the probability of exact calibration.
-
-    Arrays have shape (n_draws,); exact probabilities are single numbers, shape (1,).
-    """
+    """Compute the quantities of `of_pymc` from draws of the closed form, and the probability of exact calibration."""
     if isinstance(posterior, DirichletPosterior):
         bins = posterior.sample(n_draws, rng=rng)
         return _labelled(_common(bins, ece(bins).values, thresholds), np.arange(len(posterior.counts.bins)))
@@ -126,10 +123,7 @@ def of_closed_form(
 
 
 def sub_models_of(posterior: ShrinkagePosterior) -> list[str]:
-    """List the keys of the sub-models that take part in a posterior with a weight above 0.
-
-    If all bins are saturated, no sub-model describes a bin, and the list holds exact calibration alone.
-    """
+    """List the keys of the sub-models that take part in a posterior with a weight above 0."""
     if all_saturated(posterior):
         return [EXACT]
     return [name for weights in posterior.taking_part.families.values() for name in weights]

@@ -12,6 +12,7 @@ import pytest
 import bayescal
 from bayescal import datasets
 from bayescal.analyses.one import DEFAULT_MODEL
+from bayescal.cli.evaluation import named_estimands
 from bayescal.report.figure import picture
 from bayescal.results.wording import SMALL_ECE
 
@@ -252,3 +253,7 @@ def test_files_that_are_none(tmp_path, tiny, refused):
 
 
 # demo
+
+
+def test_example_of_named_estimands():
+    assert named_estimands(["ece,brier-score", "auc"]) == ["ece", "brier_score", "auc"]

@@ -4,7 +4,9 @@ import pytest
 
 import bayescal
 from bayescal import datasets
-from bayescal.cli.keywords import parse_sub_models
+from bayescal.cli.keywords import defaults_of, keywords_of, parse_bins, parse_classes, parse_sub_models
+from bayescal.cli.options import ModelOptions, QuestionOptions
+from bayescal.evaluate import evaluate
 
 
 def test_options_reach_evaluate(tmp_path, report, read_json):
@@ -54,3 +56,24 @@ def test_chosen_sub_models_reach_evaluate(tmp_path, report, read_json):
 )
 def test_names_of_sub_models_are_split_at_commas(typed, names):
     assert parse_sub_models(typed) == names
+
+
+def test_example_of_defaults_of():
+    assert defaults_of(evaluate)["bins"] == 15
+
+
+def test_example_of_keywords_of():
+    keywords = keywords_of(evaluate, QuestionOptions(bins="0,0.5,1"), ModelOptions(seed=7))
+    assert (keywords["bins"], keywords["binning"], keywords["rng"]) == ([0.0, 0.5, 1.0], "equal-width", 7)
+
+
+def test_example_of_parse_bins():
+    assert (parse_bins("10"), parse_bins("0,0.5,1")) == (10, [0.0, 0.5, 1.0])
+
+
+def test_example_of_parse_classes():
+    assert parse_classes('"no, never",yes') == ["no, never", "yes"]
+
+
+def test_example_of_parse_sub_models():
+    assert parse_sub_models("shared, noise") == ["shared", "noise"]

@@ -5,7 +5,7 @@ import pytest
 
 import bayescal as bc
 from bayescal.cli.options import DrawsOptions
-from bayescal.clinical.from_files import WORDS, clinical_of_files
+from bayescal.clinical.from_files import WORDS, _thresholds, clinical_of_files
 from bayescal.clinical.options import ClinicalQuestionOptions, RiskColumnOptions
 from bayescal.datasets.simulate import simulate
 
@@ -63,3 +63,7 @@ def test_words_that_are_replaced_are_those_of_the_library():
     texts = " ".join(bc.clinical.summary(Y, {"a": P, "b": np.sqrt(P)}, draws=50, rng=1).remarks)
     for words in WORDS:
         assert words in texts
+
+
+def test_example_of_thresholds():
+    assert _thresholds(["0.2", "0.05,0.1"]) == [0.05, 0.1, 0.2]

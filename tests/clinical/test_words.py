@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.clinical.words import beside, direction, observed_below, of_events, of_rows
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,41 @@ def test_few_events_have_a_remark(n_events, said):
     ):
         remarks = bc.clinical_summary(outcome, np.linspace(0.2, 0.8, 1000)[::-1], draws=50, rng=1).remarks
         assert any(remark.startswith(words) for remark in remarks if remark.startswith("Only")) is bool(said)
+
+
+def test_example_of_events():
+    assert (of_events(198, 0.165, weighted=False), of_events(198, 0.229, weighted=True)) == (
+        "198 (16.5 %)",
+        "198 (weighted share 22.9 %)",
+    )
+
+
+def test_example_of_rows():
+    assert of_rows(1200, 750.2, weighted=True) == "1200 (effective 750)"
+
+
+def test_example_of_direction():
+    low, extreme = {"low": 1.2, "high": 1.5}, {"low": 0.6, "high": 0.8}
+    assert (
+        direction({"observed_expected": low, "slope": extreme})
+        == "the predicted risks are too low on average and too extreme"
+    )
+
+
+def test_example_of_observed_below():
+    assert observed_below([["AUC", "0.8", "0.7", "0.9", "0.81", "1"], ["ECE", "0.1", "0.0", "0.2", "", "0"]]) == [
+        ["AUC", "0.8", "0.7", "0.9", "1"],
+        ["  observed", "0.81", "", "", ""],
+        ["ECE", "0.1", "0.0", "0.2", "0"],
+    ]
+
+
+def test_tables_of_two_models_side_by_side():
+    one, other = (
+        [["AUC", "0.8", "0.7", "0.9", "0.81", "1"]],
+        [["AUC", "0.6", "0.5", "0.7", "0.62", "1"]],
+    )
+    assert beside([one, other]) == [
+        ["AUC", "0.8 (0.7, 0.9)", "0.6 (0.5, 0.7)", "1"],
+        ["  observed", "0.81", "0.62", ""],
+    ]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.cumulative.base import significant
 
 HAND = ([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
 
@@ -177,3 +178,7 @@ def test_ends_beyond_all_scores_are_infinite(recwarn):
     assert not [str(each.message) for each in recwarn if "overflow" in str(each.message)]
     with pytest.raises(ValueError, match="read-only"):
         cd.score[0] = 0
+
+
+def test_example_of_significant():
+    assert (significant(431.2454, 4), significant(0.43125, 4), significant(12345.6, 4)) == ("431.2", "0.4313", "12346")

@@ -12,6 +12,7 @@ from bayescal import BinnedCounts, shrinkage_posterior
 from bayescal.cumulative.draws import (
     PATHS,
     confidence_distributions,
+    curve_of,
     draw_cumulative,
     invert,
     noise_paths,
@@ -20,6 +21,7 @@ from bayescal.cumulative.draws import (
 from bayescal.cumulative.statistics import kolmogorov_smirnov, kuiper
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
+from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.segments import Segments
 from bayescal.stats.ordered import OrderedSums, merge_scores
 
@@ -210,3 +212,10 @@ def test_one_bin_against_quadrature(confidence):
     mean_if_off = np.trapezoid(weight * expit(start + grid), grid) / np.trapezoid(weight, grid)
     mean = p_off * mean_if_off + (1 - p_off) * confidence
     assert accuracy.mean() == pytest.approx(mean, abs=5 * accuracy.std() / np.sqrt(20_000) + 1e-5)
+
+
+def test_example_of_curve_of():
+    mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
+    assert curve_of(BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass)).tolist() == [
+        [0.0, 0.0625, -0.03125]
+    ]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayescal.cumulative import moments
-from bayescal.cumulative.moments import Moments, moments_of_ranges, split_moments
+from bayescal.cumulative.moments import LocalMoments, Moments, moments_of_ranges, split_moments
 
 
 def by_definition(weight, value):
@@ -62,3 +62,10 @@ def test_members_and_others_of_cells(monkeypatch, extended, sigma):
             assert found.mean[i] == pytest.approx(mean, rel=1e-9, abs=1e-11)
         assert cell.squares[i] == pytest.approx(squares, rel=1e-10)
         assert cell.pairs[i] == pytest.approx(pairs, rel=1e-10)
+
+
+def test_example_of_localmoments_around():
+    """Outcomes with the probability 0.1 have the variance 0.09 and the skewness (1 - 0.2) / 0.3 = 2.67."""
+    moments = LocalMoments.of_rows(np.arange(2000.0), (np.arange(2000) % 10 == 0) * 1.0)
+    second, third = moments.around(np.array([500]), np.array([501]))
+    assert (third / second**1.5).round(1).tolist() == [2.7]

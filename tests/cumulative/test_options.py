@@ -3,7 +3,6 @@
 import inspect
 import re
 from dataclasses import fields
-from typing import get_type_hints
 
 import bayescal as bc
 from bayescal.cumulative.options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
@@ -12,8 +11,7 @@ from bayescal.cumulative.posterior_result import CumulativePosterior
 
 def stated_defaults(record):
     """Default that the help of each option states, by name."""
-    hints = get_type_hints(record, include_extras=True)
-    texts = {each.name: hints[each.name].__metadata__[0].help for each in fields(record)}
+    texts = {each.name: each.metadata["typer"].help for each in fields(record)}
     stated = {name: re.search(r"\[default: ([\w.]+)\]", text) for name, text in texts.items()}
     return {name: found[1] for name, found in stated.items() if found}
 

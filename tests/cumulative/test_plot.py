@@ -144,3 +144,7 @@ def test_wrong_arguments():
         bc.plot_cumulative(bc.cumulative_difference([0, 1], [0.1, 0.9]), axes(), zoom=(0.2, 0.3))
     with pytest.raises(ValueError, match="`color`"):
         bc.plot_cumulative(CD, axes(), color="no color")
+
+
+def test_example_of_score_labels():
+    assert score_labels(np.array([0.2, 0.9991, 0.9994, 1.0])) == ["0.2000", "0.9991", "0.9994", "1"]

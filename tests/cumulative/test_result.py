@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.cumulative.result import question_of
 from bayescal.cumulative.statistics import c_emp_bound
 from bayescal.datasets.simulate import simulate
 
@@ -126,3 +127,7 @@ def test_weighted_rows_use_their_effective_number():
     assert cd.c_emp_bound(given_scores=True) == pytest.approx(c_emp_bound(effective, given_scores=True))
     with pytest.raises(ValueError, match="`given_scores` must be True"):
         cd.c_emp_bound()
+
+
+def test_example_of_question_of():
+    assert question_of("top-label") == "top-label cumulative difference between outcomes and scores"

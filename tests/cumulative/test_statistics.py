@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.cumulative.statistics import c_emp_bound
+from bayescal.cumulative.statistics import c_emp_bound, scale
+from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
+from bayescal.stats.ordered import OrderedSums
 
 
 def largest_mean(outcome, score, weights):
@@ -279,3 +281,9 @@ def test_the_regret_of_a_threshold_is_at_most_c_emp():
 def test_rows_of_very_small_errors_are_integers():
     """8 log(2 / 0.05) / epsilon^2, whose float underflows."""
     assert bc.rows_for_c_emp(1e-200) / 10**400 == pytest.approx(8 * np.log(40), rel=1e-12)
+
+
+def test_example_of_scale():
+    assert round(
+        scale(OrderedSums.from_rows(Predictions.from_outcomes([0] * 500, [0.01] * 500))).rare, 2
+    ) == pytest.approx(5.15, abs=1e-2)

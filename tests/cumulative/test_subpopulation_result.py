@@ -8,6 +8,9 @@ import pytest
 
 import bayescal as bc
 from bayescal.cumulative.plot import cumulative_points
+from bayescal.cumulative.responses import Responses
+from bayescal.cumulative.subpopulation_result import attenuation
+from bayescal.cumulative.subpopulation_sums import subpopulation_steps
 
 
 def test_p_values_are_uniform_for_half_of_the_population_with_ties():
@@ -285,3 +288,11 @@ def test_groups_with_cells_far_beyond_their_scores_are_counted(weighted):
     assert f"{sum(named)} of 8 groups are compared at their smallest or largest score with cells" in text
     random = (group == 4) | (group == 5)
     assert "compared at their" not in str(bc.screen_subpopulations(outcome[random], score[random], group[random]))
+
+
+def test_example_of_attenuation():
+    """With one member and one other in each cell, the share of members is that of all rows."""
+    rows = Responses.read([1, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], None, others={})
+    steps = subpopulation_steps(rows, np.array([True, False, True, False]))
+    assert [each.tolist() for each in (steps.weight, steps.cell_weight)] == [[1.0, 1.0], [2.0, 2.0]]
+    assert attenuation(steps).mean == pytest.approx(1.0)

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from bayescal.data.clusters import Clusters
+from bayescal.data.clusters import ClusterCodes, Clusters
 
 #: One partition of six rows into clusters {0, 3}, {1, 4, 5}, {2}, in many containers.
 ROWS = [[0, 3], [1, 4, 5], [2]]
@@ -112,3 +112,10 @@ def test_equal_labels_have_equal_codes():
 def test_the_part_of_a_cluster_inside_a_group_is_a_cluster():
     part = Clusters.from_column(["a", "b", "b", "c"], 4).take(np.array([1, 2]))
     assert (part.number, part.of_row.tolist()) == (1, [0, 0])
+
+
+def test_codes_of_blocks():
+    codes = ClusterCodes()
+    assert codes.of(np.array(["a", "b"], object)).tolist() == [0, 1]
+    assert codes.of(np.array(["b", "c"], object)).tolist() == [1, 2]
+    assert len(codes) == 3

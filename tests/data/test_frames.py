@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 import xarray as xr
 
-from bayescal.data.frames import as_array, to_array
+from bayescal.data.frames import as_array, labelled, to_array, with_missing
 
 VALUES = [0.125, 0.5, 0.75, 1.0]
 INTEGERS = [0, 1, 1, 0]
@@ -242,3 +242,14 @@ def test_a_tensor_is_read_without_its_gradient():
 
 def test_integers_above_2_to_the_63_are_unsigned():
     assert as_array("by", [2**63, 1]).dtype == np.uint64
+
+
+def test_example_of_with_missing():
+    assert [each.tolist() for each in with_missing("y_true", [None, 1, 0, float("nan")])] == [
+        [1, 1, 0, 1],
+        [False, True, True, False],
+    ]
+
+
+def test_example_of_labelled():
+    assert labelled(pd.cut([0.1, 0.9], [0, 0.5, 1], labels=["low", "high"])).cat.categories.tolist() == ["low", "high"]

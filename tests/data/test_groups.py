@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayescal._invalid import InvalidRows
-from bayescal.data.groups import Groups, equation, in_order, numbers_of_measurement, require_group_labels
+from bayescal.data.groups import Groups, equation, in_order, in_words, numbers_of_measurement, require_group_labels
 from bayescal.data.predictions import Predictions
 
 
@@ -61,3 +61,11 @@ def test_labels_of_files_are_no_measurement_and_not_too_many():
         ValueError, match="at most 2 groups, since the draws of more do not fit into memory; there are 3"
     ):
         require_group_labels(["a", "b", "c"], most=2)
+
+
+def test_example_of_in_words():
+    assert (in_words("north", "site"), in_words(3, "fold"), in_words(("north", 3), "site, fold")) == (
+        "north",
+        "fold 3",
+        "north, 3",
+    )

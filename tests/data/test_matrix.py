@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import bayescal as bc
-from bayescal.data.matrix import ClassRows, class_names
+from bayescal.data.matrix import ClassRows, class_names, named_by_columns
 from bayescal.data.predictions import Predictions
 
 P = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.5, 0.3, 0.2]])
@@ -206,3 +206,11 @@ def test_the_top_label_is_the_first_of_equals():
     confidence, correct, _ = rows.top_label()
     assert confidence.tolist() == [0.4, 0.5, 0.7]
     assert correct.tolist() == [False, True, True]
+
+
+def test_example_of_named_by_columns():
+    assert (named_by_columns(["cat", "dog"]), named_by_columns(["prob_0", "prob_1"]), named_by_columns(["0", "1"])) == (
+        ("cat", "dog"),
+        (),
+        (),
+    )

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from bayescal.data.times import Window, in_words, read_column, read_moment
+from bayescal.data.times import Window, in_code, in_words, read_column, read_moment
 
 BERLIN_WINTER = timezone(timedelta(hours=1))
 
@@ -289,3 +289,12 @@ def test_dates_fall_into_the_window_that_begins_at_the_origin():
     with pytest.raises(ValueError, match="begins in the year 1"):
         six.index(read_moment("time", "0001-01-01T05:59")[1])
     assert six.start(int(six.index(read_moment("time", "0001-01-01T06:00")[1])[0]), kind) == datetime(1, 1, 1, 6)
+
+
+def test_times_as_code():
+    zoned = datetime(2026, 3, 1, 6, tzinfo=UTC)
+    assert [in_code(each) for each in (7, datetime(2026, 3, 1), zoned)] == [
+        "7",
+        "'2026-03-01'",
+        "'2026-03-01T06:00+00:00'",
+    ]

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from exact_moments import difference_mean_and_sd
 
 import bayescal as bc
 from bayescal.data.predictions import Predictions
@@ -83,7 +84,7 @@ def test_clusters_of_one_row_have_the_posterior_of_independent_rows(close_to, mc
     ):
         close_to(drawn.mean(axis=0), mean, mcse.mean(drawn))
         close_to(drawn.std(axis=0, ddof=1), sd, mcse.sd(drawn))
-    mean, sd = alone.posterior.difference_mean_and_sd(0, 1, alone._gain)
+    mean, sd = difference_mean_and_sd(alone.posterior, 0, 1, alone._gain)
     drawn = own.difference().values
     close_to(drawn.mean(axis=0), mean, mcse.mean(drawn))
     close_to(drawn.std(axis=0, ddof=1), sd, mcse.sd(drawn))

@@ -23,3 +23,7 @@ def test_net_benefit_by_hand():
     np.testing.assert_allclose(treated, [[0.2], [0.3]])
     np.testing.assert_allclose(net_benefit_of(treated, gain_of_treating(t)), [0.25])
     np.testing.assert_allclose(net_benefit_of(treated, gain_of_treating(t, 0.1)), [0.1 * 0.3 - 0.9 * 0.2 / 4])
+
+
+def test_example_of_gain_of_treating():
+    assert gain_of_treating(np.array([0.2, 0.5])).tolist() == [[-0.25, -1.0], [1.0, 1.0]]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal.datasets.simulate import simulate
-from bayescal.decisions.plot import decision_curve_points, plot_decision_curve
+from bayescal.decisions.plot import chosen_points, decision_curve_points, plot_decision_curve
 
 ROWS = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=2)
 Y, P = ROWS.outcome, ROWS.confidence
@@ -208,3 +208,9 @@ def test_a_loss_ratio_lies_within_the_figure(size):
     assert min(box.x0, box.y0) >= -1
     assert box.x1 <= figure.bbox.x1 + 1
     assert box.y1 <= figure.bbox.y1 + 1
+
+
+def test_example_of_chosen_points():
+    dc = bc.decisions.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
+    points = chosen_points(dc, 0.5)
+    assert [each.tolist() for each in (points.mean["model"].round(2), points.p_useful["model"])] == [[0.49], [1.0]]

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from exact_moments import difference_mean_and_sd
 from scipy import stats
 
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.from_draws import gain_of_treating, net_benefit_of, share_treated
-from bayescal.decisions.posterior import ScoreCellsPosterior
+from bayescal.decisions.posterior import ScoreCellsPosterior, base_shares
 
 T = np.array([0.05, 0.1, 0.2, 0.5, 0.8])
 
@@ -51,7 +52,7 @@ def test_draws_have_the_exact_moments(names, weights, given_outcome, close_to, m
     close_to(drawn.std(axis=0, ddof=1), sd, mcse.sd(drawn))
     if len(names) > 1:
         gap = drawn[:, 0] - drawn[:, 1]
-        mean, sd = posterior.difference_mean_and_sd(0, 1, gain)
+        mean, sd = difference_mean_and_sd(posterior, 0, 1, gain)
         close_to(gap.mean(axis=0), mean, mcse.mean(gap))
         close_to(gap.std(axis=0, ddof=1), sd, mcse.sd(gap))
 
@@ -147,3 +148,7 @@ def test_atoms_hold_the_mass_of_the_prior(pseudo_rows, close_to, mcse):
 def test_pseudo_rows_out_of_range(pseudo_rows):
     with pytest.raises(ValueError, match=r"`pseudo_rows` must give numbers of rows in \[0.1, 100\]"):
         ScoreCellsPosterior(counts(), pseudo_rows, given_outcome=False)
+
+
+def test_example_of_base_shares():
+    np.testing.assert_allclose(base_shares(np.array([0.2, 0.7])), [0.47, 0.05, 0.48], rtol=1e-12)

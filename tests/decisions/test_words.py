@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.decisions.words import few_rows, few_treated, of_draws, ranges, remarks_of, shown, thresholds_and_rows
 
 T = np.array([0.1, 0.2, 0.5])
 
@@ -166,3 +168,40 @@ def test_few_treated_rows_of_case_control_data():
     # at a prevalence of 0.01 the first is a hundred times smaller
     found = bc.decisions.net_benefit(y, p, 0.5, prevalence=0.01, draws=10, rng=1).few_treated["model"]
     assert found[:, 0].tolist() == [True, False]
+
+
+def test_example_of_shown():
+    t = np.arange(1, 100) / 100
+    assert t[shown(t)].tolist() == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+
+
+def test_example_of_few_rows():
+    counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
+    assert few_rows(counts)["model"].tolist() == [[False, False, True], [True, False, False]]
+
+
+def test_example_of_few_treated():
+    """At 0.9 a false positive counts as much as nine true positives; at 0.5 they count the same, so that 40 decide."""
+    counts = ThresholdCounts.from_arrays([0] * 50 + [1] * 40, [0.1] * 48 + [0.95] * 42, [0.5, 0.9])
+    assert few_treated(counts)["model"].tolist() == [[False, True], [False, False]]
+
+
+def test_example_of_draws():
+    assert (of_draws(1.0), of_draws(0.75), of_draws(0.0)) == ("> 0.99", "0.75", "< 0.01")
+
+
+def test_example_of_ranges():
+    assert ranges(np.array([0.1, 0.2, 0.3, 0.5]), np.array([True, True, False, True])) == "0.1 to 0.2 and 0.5"
+
+
+def test_example_of_thresholds_and_rows():
+    assert (
+        thresholds_and_rows(ThresholdCounts.from_arrays([0, 1], [0.2, 0.7], [0.1, 0.5]))
+        == "2 thresholds from 0.1 to 0.5, N = 2"
+    )
+
+
+def test_remarks_name_thresholds_with_few_rows():
+    few, below = remarks_of(ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9]))
+    assert few.startswith("Too few rows reach the threshold at 0.9 (model): fewer than 5, or fewer tha")
+    assert below.startswith("Too few rows lie below the threshold at 0.1 (model): fewer than 5, or fewer")

@@ -5,7 +5,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import Draws
-from bayescal.estimands.classwise import classwise_mean, jointly_exact, marginal_mean
+from bayescal.estimands.classwise import classwise_mean, jointly_exact, marginal_mean, root_mean_square
 
 
 @pytest.fixture
@@ -197,3 +197,7 @@ def test_draws_of_means_over_classes_are_named_after_their_quantity(three_classe
         ]
     assert (found.ece.name, found.marginal_error.name) == ("classwise_ece", "marginal_error")
     assert found.rms_error.name == "rms_error"
+
+
+def test_the_root_mean_square_of_two_classes():
+    np.testing.assert_allclose(root_mean_square(Draws(np.array([[0.1, 0.7], [0.2, 0.2]]))).values, [0.5, 0.2])

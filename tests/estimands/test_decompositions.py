@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.estimands.decompositions import isotonic_fit
+from bayescal.estimands.decompositions import corp_parts, isotonic_fit, mean_squared_error, murphy_parts
 from bayescal.estimands.registry import registered
 from bayescal.results.decomposition import MURPHY
+from bayescal.stats.binned import BinnedCounts
 
 
 def test_murphy_parts_in_exact_arithmetic():
@@ -62,3 +63,23 @@ def test_squared_l2_error_is_the_square_and_the_reliability():
     assert ev.plug_in_of("squared_l2_error") == pytest.approx(observed, rel=1e-12)
     assert not registered()["squared_l2_error"].reported
     assert "squared l_2 error" not in str(ev)
+
+
+def test_example_of_murphy_parts():
+    parts = murphy_parts(BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    assert [round(parts[name], 4) for name in ("reliability", "resolution", "uncertainty")] == [0.04, 0.0625, 0.1875]
+    assert [round(parts[name], 4) for name in ("within_bin_variance", "within_bin_covariance", "score")] == [
+        0.01,
+        0.05,
+        0.125,
+    ]
+
+
+def test_example_of_corp_parts():
+    fit = isotonic_fit(np.array([0.2, 0.4, 0.7, 0.9]), np.array([0, 1, 1, 1]), None)
+    assert {name: round(value, 4) for name, value in corp_parts(fit, mean_squared_error).items()} == {
+        "miscalibration": 0.125,
+        "discrimination": 0.1875,
+        "uncertainty": 0.1875,
+        "score": 0.125,
+    }

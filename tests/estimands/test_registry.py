@@ -167,3 +167,12 @@ def test_a_table_of_chosen_estimands(rows):
         ev.table(estimands="auc")
     with pytest.raises(ValueError, match="`estimands` is empty"):
         ev.table(estimands=[])
+
+
+def test_example_of_estimand_called():
+    assert [estimand_called(name).name for name in ("roc_auc_score", "LogLoss", "brier", "RMSCE")] == [
+        "auc",
+        "log_score",
+        "brier_score",
+        "l2_error",
+    ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinDraws, PairedCounts, ece, signed_error
-from bayescal.posterior.joint import correlation, reorder, with_common_cause
+from bayescal.posterior.joint import correlation, reorder, symmetric_root, with_common_cause, with_ranks_of
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 
 N_BINS = 6
@@ -303,3 +303,11 @@ def test_a_common_cause_correlates_what_was_independent():
     np.testing.assert_allclose(ranks[~np.eye(3, dtype=bool)], 6 / np.pi * np.arcsin(0.15), atol=0.02)
     correlation = np.array([[1.0, -0.5], [-0.5, 1.0]])
     np.testing.assert_allclose(with_common_cause(correlation), [[1, -0.05], [-0.05, 1]])
+
+
+def test_example_of_symmetric_root():
+    assert symmetric_root(np.array([[2.0, 0.0], [0.0, 9.0]])).round(3).tolist() == [[1.414, 0.0], [0.0, 3.0]]
+
+
+def test_example_of_with_ranks_of():
+    assert with_ranks_of(np.array([0.3, 0.1, 0.2]), np.array([10.0, 20.0, 30.0])).tolist() == [30.0, 10.0, 20.0]

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bayescal.read.fields import STATED, graded, json_records, log_files, stated, value_at
+from bayescal.read.fields import STATED, graded, json_records, log_files, stated, value_at, within
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,7 @@ def test_lines_that_are_no_objects(tmp_path):
     path.write_text("")
     with pytest.raises(ValueError, match="is empty"):
         json_records(path)
+
+
+def test_example_of_within():
+    assert (within("law", 1), within("law", "1"), within("law", "q1")) == ("law/1", 'law/"1"', "law/q1")

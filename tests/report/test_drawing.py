@@ -11,7 +11,7 @@ from sbc.ranks import Ranks
 from three_evaluations import FIRST, SECOND, N, P, Y, axes, of
 
 import bayescal as bc
-from bayescal.report.drawing import DARK, LIGHT, background, is_dark, luminance, palette, text_on
+from bayescal.report.drawing import DARK, LIGHT, _columns, background, is_dark, luminance, palette, text_on
 
 BY = np.arange(N) % 3
 COMPARISON = bc.compare(Y, {"a": P, "b": P**2}, rng=1, draws=100)
@@ -138,3 +138,10 @@ def test_the_palette_follows_the_paper_not_the_style():
         assert palette(ax) is DARK
         assert is_dark(background(ax))
     assert palette(ax) is LIGHT
+
+
+def test_example_of_columns():
+    assert (
+        _columns(["treat all", "treat none", "useful"], 40),
+        _columns(["treat all", "treat none", "useful"], 32),
+    ) == (3, 2)

@@ -11,8 +11,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 import bayescal as bc
+from bayescal.report.diagram import reliability_points
 from bayescal.report.posterior import plot_posterior
-from bayescal.report.reliability import plot_reliability, reliability_points
+from bayescal.report.reliability import plot_reliability
 
 # --- reliability ---------------------------------------------------------------------------------------------------
 

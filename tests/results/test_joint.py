@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayescal.estimands.registry import registered
-from bayescal.results.joint import checked_rope, listed
+from bayescal.results.joint import checked_rope, listed, mean_ranks, p_smallest, rank_shares, ranks_of
 
 
 def test_decisions_by_hand(comparison_of, eight_draws):
@@ -110,3 +110,19 @@ def test_a_rope_may_be_nothing():
 def test_the_order_of_pairs():
     assert listed(("b", "a"), ("a", "b")) == ("b", "a")
     assert listed(("c", "b", "a"), ("b", "a", "c")) == ("b", "a", "c")
+
+
+def test_example_of_p_smallest():
+    assert p_smallest(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]])).tolist() == [0.75, 0.25, 0.0]
+
+
+def test_example_of_ranks_of():
+    assert ranks_of(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]])).tolist() == [[1.0, 2.0, 3.0], [1.5, 1.5, 3.0]]
+
+
+def test_example_of_mean_ranks():
+    assert mean_ranks(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]])).tolist() == [1.25, 1.75, 3.0]
+
+
+def test_example_of_rank_shares():
+    assert rank_shares(np.array([[0.0, 0.1], [0.3, 0.3]])).tolist() == [[0.75, 0.25], [0.25, 0.75]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayescal import net_benefit, recalibration
-from bayescal.results.of_groups import in_order, usual_order
+from bayescal.results.of_groups import in_order, of_each_group, usual_order
 
 
 def test_groups_of_recalibrations_and_decision_curves_are_ordered_too():
@@ -38,3 +38,14 @@ def test_windows_of_time_are_in_the_order_of_time():
     assert usual_order(days) == "given"
     assert usual_order([*days, "later"]) == "worst first"
     assert in_order(dict(zip(days, (1, 2), strict=True)), float, None) == days
+
+
+def test_example_of_in_order():
+    assert (in_order({"a": 1, "b": 3, "c": 1}, float, None), in_order({"a": 1, "b": 3}, float, "given")) == (
+        ["b", "a", "c"],
+        ["a", "b"],
+    )
+
+
+def test_example_of_each_group():
+    assert of_each_group(max, ["a", "b"], [1, 4], [2, 3]) == {"a": 2, "b": 4}

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.results.remarks import grid_remarks, hidden_errors, of_several, remarks_of
+from bayescal import ClasswiseCounts
+from bayescal.results.remarks import (
+    grid_remarks,
+    hidden_errors,
+    mistake_remarks,
+    of_several,
+    reading_remarks,
+    remarks_of,
+    rows_in_clusters,
+)
 from bayescal.stats.binned import BinnedCounts
 
 SAID = "At least 90 % of the rows are in bins whose mean confidence is within 0.002 of 0 or 1"
@@ -236,3 +245,24 @@ def test_spread_and_covariance_inside_bins_are_those_of_numpy():
         cov = np.cov(np.stack([c, y])[:, inside], aweights=w[inside], ddof=0)
         assert counts.within_variance[b] == pytest.approx(cov[0, 0])
         assert counts.within_covariance[b] == pytest.approx(cov[0, 1])
+
+
+def test_example_of_reading_remarks():
+    counts = ClasswiseCounts.from_arrays([1, 0], [[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]])
+    assert reading_remarks(counts[0].reading, 2) == (
+        "1 of 2 rows sum to 1 only up to rounding (largest deviation 0.01); the rows were divided by their sums.",
+    )
+
+
+def test_example_of_mistake_remarks():
+    assert mistake_remarks(BinnedCounts.from_arrays([0, 1, 1] * 20, [0.0, 1.0, 1.0] * 20)) == (
+        "The probabilities equal the outcomes in 60 of 60 rows. Were outcomes passed as probabilities?",
+    )
+
+
+def test_example_of_rows_in_clusters():
+    assert rows_in_clusters(1000, 200, weighted=False) == "The rows are in 200 clusters (5 rows on average)"
+
+
+def test_example_of_several():
+    assert of_several({"north": ("Few rows.",), "south": (), "west": ("Few rows.",)}) == ["north, west: Few rows."]

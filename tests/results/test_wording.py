@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal import _render
-from bayescal.results.wording import calibration, sub_models
+from bayescal import BinnedCounts, _render
+from bayescal.results.wording import calibration, direction_words, row_numbers, sub_models
 
 QUANTITIES = ["ece", "l2_error", "e90_bins", "signed_error", "overconfidence", "underconfidence"]
 
@@ -102,3 +102,15 @@ def test_what_rounds_to_zero_has_no_sign():
     # five rows in one bin whose mean confidence is 1e-9 above the accuracy
     counts = bc.BinnedCounts.from_arrays([0, 1, 0, 1], [0.5 + 1e-9] * 4, bins=1, target="event")
     assert "-0.0000" not in str(bc.evaluate_counts(counts, rng=1, draws=50))
+
+
+def test_example_of_direction_words():
+    assert direction_words("event") == ("stated too high", "stated too low")
+    assert direction_words("top-label") == ("over-confident", "under-confident")
+
+
+def test_example_of_row_numbers():
+    assert row_numbers(BinnedCounts.from_arrays([0, 1], [0.2, 0.7], weights=[1, 3])) == {
+        "rows": 2,
+        "effective rows": "2",
+    }

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal.app import app
-from bayescal.report.reliability import reliability_points
+from bayescal.report.diagram import reliability_points
 from bayescal.report.tables import bins as bins_table
 from bayescal.stats.bins import MOST_VALUES
 from bayescal.stats.stored import load_counts, save_counts

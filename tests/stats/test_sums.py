@@ -215,3 +215,7 @@ def test_the_cosine_of_squares_that_underflow():
     """The product of 1e-200 and 1e-200 is 0 in float64; the cosine of parallel vectors is 1."""
     assert cosine(1e-200, 1e-200, 1e-200, same=False) == pytest.approx(1, rel=1e-12)
     assert cosine(0.0, 1.0, 0.0, same=False) == 0
+
+
+def test_example_of_cosine():
+    assert (cosine(4.0, 9.0, 3.0, same=False), cosine(0.0, 9.0, 0.0, same=True)) == (0.5, 1.0)

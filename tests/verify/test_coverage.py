@@ -29,6 +29,7 @@ from bayescal.verify.coverage import (
     run_cell,
     score,
     stacked,
+    standard_error,
 )
 from bayescal.verify.methods import (
     TOLERANCE,
@@ -499,3 +500,7 @@ def test_arguments_that_no_study_can_use_are_refused(wrong, error, message):
     right = {"available": KNOWN, "methods": None, "sizes": [10], "repeats": 1, "prob": 0.95, "draws": 5}
     with pytest.raises(error, match=message):
         checked_setup(**{**right, **wrong})
+
+
+def test_example_of_standard_error():
+    assert standard_error(0.95, 100) == pytest.approx(0.0218, abs=1e-4)

@@ -5,10 +5,18 @@ import pytest
 from scipy import integrate, stats
 
 from bayescal.datasets.simulate import simulate
+from bayescal.draws import Draws
 from bayescal.estimands.plug_in import debiased_squared_l2_error
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.coverage import coverage_study
-from bayescal.verify.methods import _calibrated_variance, _Sums, l2_interval, squared_l2_interval
+from bayescal.verify.methods import (
+    _calibrated_variance,
+    _Sums,
+    basic_interval,
+    l2_interval,
+    percentile_interval,
+    squared_l2_interval,
+)
 
 
 def by_rows(z, c, n_bins, alpha, lowest):
@@ -99,3 +107,13 @@ def test_the_variance_at_calibration_is_an_integral_over_the_range_of_confidence
     assert _Sums.of(BinnedCounts.from_arrays(rows.outcome, rows.confidence)).lowest == lowest
     integral = integrate.quad(lambda v: 2 * (v * (1 - v)) ** 2, lowest, 1)[0]
     assert _calibrated_variance(lowest) == pytest.approx(integral, rel=1e-12)
+
+
+def test_example_of_percentile_interval():
+    assert percentile_interval(0.2, Draws(np.array([0.1, 0.2, 0.3, 0.4, 0.5])), 0.5) == (0.2, 0.4, 0.2)
+
+
+def test_example_of_basic_interval():
+    assert basic_interval(0.2, Draws(np.array([0.1, 0.2, 0.3, 0.4, 0.5])), 0.5) == pytest.approx(
+        (0.0, 0.2, 0.1), abs=1e-6
+    )

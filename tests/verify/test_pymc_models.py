@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from bayescal import BinnedCounts, dirichlet_posterior
-from bayescal.verify.pymc_models import dirichlet_model, shrinkage_model
+from bayescal.decisions.counts import ThresholdCounts
+from bayescal.verify.pymc_models import dirichlet_model, score_cells_model, shrinkage_model
 
 pytestmark = pytest.mark.slow
 
@@ -134,3 +135,8 @@ def test_dims_are_named_and_a_prior_can_be_changed(counts):
 def test_what_is_wrong_is_said(counts, call, message):
     with pytest.raises(ValueError, match=message):
         call(counts)
+
+
+def test_example_of_score_cells_model():
+    model = score_cells_model(ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5]))
+    assert [v.name for v in model.free_RVs] == ["rate"]

@@ -1,15 +1,7 @@
 """``bayescal compare``: compares classifiers on the same rows."""
 
+from bayescal.cli import options
 from bayescal.cli.command import Command, Job, Result
-from bayescal.cli.options import (
-    ColumnOptionsPerClassifier,
-    CompareFiles,
-    CompareGateOptions,
-    CompareOutputOptions,
-    CompareQuestionOptions,
-    LogOptions,
-    ModelOptions,
-)
 
 EXAMPLES = """\b
 [bold]Examples[/]
@@ -37,13 +29,13 @@ EXAMPLES = """\b
 
 
 def compare(
-    files: CompareFiles,
-    columns: ColumnOptionsPerClassifier,
-    question: CompareQuestionOptions,
-    model: ModelOptions,
-    logs: LogOptions,
-    gate: CompareGateOptions,
-    outputs: CompareOutputOptions,
+    files: options.CompareFiles,
+    columns: options.ColumnOptionsPerClassifier,
+    question: options.CompareQuestionOptions,
+    model: options.ModelOptions,
+    logs: options.LogOptions,
+    gate: options.CompareGateOptions,
+    outputs: options.CompareOutputOptions,
 ) -> Job:
     """Compare classifiers on the same rows: which is better calibrated, by how much, and how certain is that?
 

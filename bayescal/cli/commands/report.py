@@ -2,17 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from bayescal.cli import options
 from bayescal.cli.command import Command, Job
-from bayescal.cli.options import (
-    ColumnOptions,
-    GateOptions,
-    GroupOptions,
-    LogOptions,
-    ModelOptions,
-    OutputOptions,
-    QuestionOptions,
-    ReportFiles,
-)
 
 if TYPE_CHECKING:
     from bayescal.cli.evaluation import EvaluatedFile
@@ -53,14 +44,14 @@ EXAMPLES = """\b
 
 
 def report(
-    files: ReportFiles,
-    columns: ColumnOptions,
-    groups: GroupOptions,
-    question: QuestionOptions,
-    model: ModelOptions,
-    logs: LogOptions,
-    gate: GateOptions,
-    outputs: OutputOptions,
+    files: options.ReportFiles,
+    columns: options.ColumnOptions,
+    groups: options.GroupOptions,
+    question: options.QuestionOptions,
+    model: options.ModelOptions,
+    logs: options.LogOptions,
+    gate: options.GateOptions,
+    outputs: options.OutputOptions,
 ) -> Job:
     """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
 
@@ -75,7 +66,7 @@ def report(
     from bayescal.cli.gate import require_of_report
     from bayescal.cli.logs import report_files
 
-    def evaluate(about: QuestionOptions) -> "EvaluatedFile":
+    def evaluate(about: options.QuestionOptions) -> "EvaluatedFile":
         return report_files(files, columns, logs, groups, about, model)
 
     return Job(lambda: require_of_report(gate, question, evaluate), outputs.given(), files, outputs.details)

@@ -24,7 +24,7 @@ def calibration_curve(
     draws: int = 4000,
     rng: Any = None,
 ) -> CalibrationCurve:
-    r"""Estimate a calibration curve, and its mean, median, 90th percentile and maximum error.
+    """Estimate a calibration curve, and its mean, median, 90th percentile and maximum error.
 
     The curve is m(c), the rate of outcome 1 among rows with score c. The integrated calibration index (ICI, also Eavg)
     is :math:`E|m(c) - c|`; E50, E90 and Emax are the median, the 90th percentile and the maximum of
@@ -41,10 +41,8 @@ def calibration_curve(
     prior_exact : float, default 0.1
         Prior probability of exact calibration in the draws, in [0, 1). With 0, few intervals of the ICI contain 0, even
         if the classifier is calibrated.
-    draws : int, default 4000
-        Number of draws, at least 2.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
+    draws, rng
+        As for `bayescal.evaluate`.
 
     Returns
     -------

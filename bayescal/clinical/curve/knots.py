@@ -1,15 +1,12 @@
 """Knots of a calibration curve, bins of nearly equal weight, divided where scores are sparse; rates between knots."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import logit
 from bayescal.stats.ordered import MergedCounts, Steps, ends_of_equal_weight, merge_between
 from bayescal.stats.sums import effective_number
-
-Indices = NDArray[np.intp]
 
 #: A bin is divided if its scores span more than WIDEST_LOGIT on the logit scale and more than WIDEST; scores closer to
 #: 0 or 1 than LOGIT_FLOOR count as this far away.
@@ -30,16 +27,6 @@ def merge_to_knots(steps: Steps, n_bins: int) -> MergedCounts:
     the logit scale and more than 0.05 is divided from its lower end into parts that span 0.5 and have at least 5
     (effective) rows; fewer rows at its upper end stay with the last part. Scores within 1e-9 of 0 with at least 5
     (effective) rows have one knot of their own, and so do those of 1.
-
-    The second of two bins holds scores from 0.05 to 0.9 and is divided.
-
-    >>> from bayescal.data.predictions import Predictions
-    >>> from bayescal.stats.ordered import OrderedSums
-    >>> score = np.concatenate([np.full(20, 0.04), np.linspace(0.05, 0.9, 20)])
-    >>> steps = OrderedSums.from_rows(Predictions.from_outcomes(np.arange(40) % 2, score))
-    >>> counts = merge_to_knots(steps, 2)
-    >>> counts.n, counts.upper.round(2)
-    (array([20,  5,  5,  5,  5]), array([0.04, 0.23, 0.45, 0.68, 0.9 ]))
     """
     ends = ends_of_equal_weight(steps, n_bins)
     score = steps.score.astype(np.float64, copy=False)
@@ -81,17 +68,13 @@ def _rows(steps: Steps, part: slice) -> float:
     return effective_number(steps.weight[part], steps.weight_sq[part])
 
 
-def rates_at(knots: BinDraws, score: Floats, apart: NDArray[np.bool_]) -> Floats:
+def rates_at(knots: BinDraws, score: Floats, apart: Bools) -> Floats:
     r"""Interpolate draws of a calibration curve, at scores in [0, 1], between its knots; shape (n_draws, n_scores).
 
     The error of a knot with score c and rate m is measured in angles, :math:`e = \arcsin\sqrt m - \arcsin\sqrt c`. It
     is linear in :math:`\arcsin\sqrt c` between knots, and constant below the first and above the last one. In logits
     the error of a score near 0 or 1 would have no bound; in rates, a shift of rare events would not be smooth. Rates of
     knots `apart`, at exactly 0 or 1, concern this score alone; if all knots are apart, they are interpolated.
-
-    >>> knots = BinDraws(np.ones((1, 2)), np.array([[0.25, 0.5]]), np.array([[0.25, 0.75]]), np.ones(2, bool), 1)
-    >>> rates_at(knots, np.array([0.1, 0.25, 0.5, 0.75, 1.0]), np.zeros(2, bool)).round(3)
-    array([[0.1  , 0.25 , 0.371, 0.5  , 0.933]])
     """
     used = np.ones_like(apart) if apart.all() else ~apart
     knot_angle, angle = _angle(knots.confidence[0, used]), _angle(score)

@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.clinical.curve.knots import AT_END
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
@@ -71,10 +70,7 @@ class Covariances:
 
 
 def covariances(confidence: Floats, rank: Floats) -> Covariances:
-    """Compute the covariances of all sub-models with deviations, from mean confidences and ranks (0 to 1) of bins.
-
-    The drift has one for each standard deviation, the curve for each pair of (sigma, range), both for each combination.
-    """
+    """Compute the covariances of all sub-models with deviations, from mean confidences and ranks (0 to 1) of bins."""
     x, ranges = logit(confidence, LEVERAGE_FLOOR), len(RANGES)
     distance_sq = (rank[:, None] - rank) ** 2 + ((x[:, None] - x) / LOGIT_UNITS) ** 2
     drifts = np.array([sd**2 * (1 + np.outer(x, x)) for sd in DRIFT_SDS])
@@ -115,13 +111,6 @@ def laplace(x: Floats, n: Floats, k: Floats, covariance: Floats) -> Laplace:
     (2006), algorithms 3.1 and 5.1, equations 3.21 and 3.32. The mean differs from the mode where the likelihood is
     skew; the first-order difference is that of Tierney and Kadane (1986), Journal of the American Statistical
     Association 81, 82-86.
-
-    Two rows, one of them with outcome 1. The mode is 0, where the likelihood is 0.25 and the weight W is 0.5. With
-    prior variance 2, the evidence is 0.25 / sqrt(1 + 0.5 x 2), and the posterior variance is 1 / (1 / 2 + 0.5).
-
-    >>> fit = laplace(np.zeros(1), np.array([2.0]), np.array([1.0]), np.array([[[2.0]]]))
-    >>> fit.mode, np.exp(fit.log_evidence), fit.covariance
-    (array([[0.]]), array([0.1768]), array([[[1.]]]))
     """
     dual = np.zeros(covariance.shape[:2])  # f = K dual
     f, height = np.zeros_like(dual), _log_likelihood(x, n, k, np.zeros_like(dual))
@@ -259,7 +248,7 @@ class SmoothCurvePosterior:
         return accuracy[order]
 
 
-def _spread(values: Floats, used: NDArray[np.bool_], empty: float) -> Floats:
+def _spread(values: Floats, used: Bools, empty: float) -> Floats:
     """Return columns for all bins, with a constant where a bin is empty."""
     if used.all():
         return values
@@ -295,12 +284,6 @@ def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) 
 
     .. [1] C. E. Rasmussen and C. K. I. Williams (2006), Gaussian Processes for Machine Learning, MIT Press, sections
        3.4 and 5.5.1.
-
-    >>> from bayescal import BinnedCounts
-    >>> p = np.linspace(0.05, 0.95, 400)
-    >>> counts = BinnedCounts.from_arrays(np.arange(400) % 2, p, bins=10)  # half of the outcomes are 1, whatever p is
-    >>> {key: round(value, 3) for key, value in smooth_curve_posterior(counts).probabilities.items()}
-    {'exact': 0.0, 'drift': 0.69, 'curve': 0.0, 'both': 0.31}
     """
     return SmoothCurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True))
 
@@ -320,7 +303,7 @@ class CurvePosterior:
         return "" if self.prior_exact == PRIOR_EXACT else f"prior probability of exact calibration {self.prior_exact:g}"
 
     @cached_property
-    def apart(self) -> NDArray[np.bool_]:
+    def apart(self) -> Bools:
         """Knots at exactly 0 or 1, shape (n_knots,); they have a model of their own."""
         c = self.counts.mean_confidence
         return np.asarray(np.minimum(c, 1 - c) <= AT_END)
@@ -412,10 +395,7 @@ class CurvePosterior:
         return {key: p for inside in self.families.values() for key, p in inside.items()}
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Draw all knots: event rates from the pool, masses from a Dirichlet distribution.
-
-        Mass and accuracy have shape (n_draws, n_knots), confidence (1, n_knots).
-        """
+        """Draw rates of all knots from the pool and Dirichlet masses, (n_draws, n_knots); confidences are fixed."""
         rng = _checks.generator(rng)
         counts, apart = self.counts, self.apart
         everything, others = self._exact
@@ -482,18 +462,5 @@ def curve_posterior(
 
     .. [1] N. Friel and A. N. Pettitt (2008), "Marginal likelihood estimation via power posteriors", Journal of the
        Royal Statistical Society B 70, 589-607.
-
-    Scores are right but for those of 0.9 and above, which are too high by 0.2.
-
-    >>> from bayescal.data.predictions import Predictions
-    >>> from bayescal.clinical.curve.knots import merge_to_knots
-    >>> from bayescal.stats.ordered import OrderedSums
-    >>> generator = np.random.default_rng(1)
-    >>> score = generator.random(3000)
-    >>> outcome = (generator.random(3000) < np.where(score > 0.9, score - 0.2, score)).astype(int)
-    >>> steps = OrderedSums.from_rows(Predictions.from_outcomes(outcome, score))
-    >>> posterior = curve_posterior(merge_to_knots(steps, 30))
-    >>> {family: round(sum(inside.values()), 2) for family, inside in posterior.families.items()}
-    {'exact': 0.0, 'smooth': 0.23, 'independent': 0.19, 'shared': 0.49, 'noise': 0.09}
     """
     return CurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True), contradicted, within)

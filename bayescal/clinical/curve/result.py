@@ -529,11 +529,7 @@ def _about_bins(counts: MergedCounts, wanted: int, *, counted: bool) -> list[str
 
 
 def _about_gaps(score: Floats) -> list[str]:
-    """Name the widest range without rows between knots, where the curve is interpolated.
-
-    >>> _about_gaps(np.array([0.0, 0.1, 1.0]))
-    ['No row has a score between 0.1 and 1: the curve is interpolated there.']
-    """
+    """Name the widest range without rows between knots, where the curve is interpolated."""
     if len(score) < 2 or np.diff(score).max() <= WIDE_GAP:
         return []
     widest = int(np.diff(score).argmax())
@@ -542,12 +538,7 @@ def _about_gaps(score: Floats) -> list[str]:
 
 
 def _about_quantiles(mean_error: Floats, share: Floats, quantiles: dict[str, tuple[Draws, float]]) -> list[str]:
-    """Name quantiles of the errors that intervals often miss: of flat errors, and where the errors jump.
-
-    `mean_error` has the absolute differences between the posterior mean of the curve and the scores, and `share` the
-    shares of the rows, by knot. `quantiles` has draws, and the share of the population with at least such an error, by
-    symbol.
-    """
+    """Name quantiles of the errors that intervals often miss: of flat errors, and where the errors jump."""
     order = np.argsort(-mean_error, kind="stable")
     held, ordered = np.cumsum(share[order]), mean_error[order]
 

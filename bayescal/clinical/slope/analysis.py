@@ -52,15 +52,11 @@ def recalibration(
         Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.
     by : array-like, shape (n_rows,), optional
         Group of each row. Each group has a result of its own.
-    draws : int, default 4000
-        Number of independent posterior draws, at least 2.
+    draws, classes, logits
+        As for `bayescal.evaluate`.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`. Intervals of intercept and slope in tables come from a
         grid and do not depend on it.
-    classes : sequence of two labels, optional
-        The label of 0 and the label of 1.
-    logits : bool, default False
-        Whether `y_prob` holds log odds.
 
     Returns
     -------

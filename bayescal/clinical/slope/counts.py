@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal._meant import public
 from bayescal.data.columns import own_hints
 from bayescal.data.predictions import Columns, Predictions
@@ -39,7 +38,7 @@ class LogitBins(Bins):
         if self.closed != "left":
             raise ValueError("`closed` must be 'left' for bins of logits.")
 
-    def starts_as(self, dtype: Any) -> NDArray[Any]:
+    def starts_as(self, dtype: Any) -> Array:
         """First value of each bin in the dtype of the confidences, and 1; see `Bins`."""
         starts = self.edges.astype(dtype)
         zero = starts.dtype.type(0)
@@ -200,16 +199,12 @@ class LogitCounts(Sums):
 
         Parameters
         ----------
-        frame : data frame
-            A pandas, polars (eager or lazy), dask or pyspark data frame, a pyarrow Table or a duckdb relation.
+        frame, weights, by
+            As for `BinnedCounts.from_frame`.
         y_true : str, default "y_true"
             Column of outcomes: 0 and 1, or booleans.
         y_prob : str, default "y_prob"
             Column of probabilities of the event, in [0, 1].
-        weights : str, optional
-            Column of importance weights >= 0.
-        by : str or sequence of str, optional
-            Columns of group labels.
         step : float, default 0.05
             Width of the cells on the logit scale.
 
@@ -279,7 +274,7 @@ class LogitCounts(Sums):
         return np.where(self.binned.weight[:, ends] > 0, self.binned.cells[:, ends], 0)
 
     @property
-    def _inside(self) -> NDArray[np.bool_]:
+    def _inside(self) -> Bools:
         """Whether each bin is a cell of logits with rows of positive weight."""
         inside = self.binned.weight.sum(axis=0) > 0
         inside[[0, -1]] = False
@@ -357,7 +352,7 @@ class LogitCounts(Sums):
         low, high = np.searchsorted(bins.edges[:-1], ends, side="right") - 1
         to = np.clip(place, low, min(high, len(bins) - 2))
 
-        def moved(values: NDArray[Any]) -> NDArray[Any]:
+        def moved(values: Array) -> Array:
             sums = np.zeros_like(values)
             np.add.at(sums.T, to, values.T)
             return sums

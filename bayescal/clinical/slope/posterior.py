@@ -88,11 +88,7 @@ def in_the_large(counts: LogitCounts, lines: Floats, *, rng: np.random.Generator
 
     For each draw of intercept a and slope b, shape (n_draws, 2), and of the distribution q of the logits x (a Bayesian
     bootstrap of the cells), it is the shift s with :math:`\sum q\,\mathrm{expit}(x + s) = \sum q\,\mathrm{expit}(a + b
-    x)`. It does not assume that the slope is 1. With slope 1, it is the intercept:
-
-    >>> counts = LogitCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9])
-    >>> in_the_large(counts, np.array([[0.3, 1.0]]), rng=np.random.default_rng(1))
-    array([0.3])
+    x)`. It does not assume that the slope is 1. With slope 1, it is the intercept.
     """
     x, n = _merged(counts.logit, counts.n)
     q = _masses(n, len(lines), rng)
@@ -123,13 +119,6 @@ def observed_expected(counts: LogitCounts, lines: Floats, *, rng: np.random.Gene
     2), and of the distribution q of the logits x, which is that of `in_the_large` with the same seed; above 1 if and
     only if the calibration in the large is above 0. Rows of outcome 1 with a probability of exactly 1 count as one
     observed and one expected event.
-
-    All rows have a probability of 0.2, and the draw has an event rate of 0.3:
-
-    >>> counts = LogitCounts.from_arrays([0, 1, 0], [0.2, 0.2, 0.2])
-    >>> shift = np.log(0.3 / 0.7) - np.log(0.2 / 0.8)
-    >>> observed_expected(counts, np.array([[shift, 1.0]]), rng=np.random.default_rng(1)).round(6)
-    array([1.5])
     """
     x, n = _merged(counts.logit, counts.n)
     q = _masses(n, len(lines), rng)
@@ -175,10 +164,7 @@ class RecalibrationPosterior:
         return float(k @ x - n @ np.logaddexp(0.0, x)) - self.log_evidence
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
-        """Draw intercept and slope jointly and independently, shape (n_draws, 2).
-
-        Draws are uniform within cells of the grid of about 0.05 standard deviations.
-        """
+        """Draw intercept and slope jointly, (n_draws, 2), uniformly within cells of about 0.05 standard deviations."""
         rng = _checks.generator(rng)
         cell = np.searchsorted(self._cumulative, rng.random(n_draws), side="right")
         i, j = np.unravel_index(np.minimum(cell, self.log_mass.size - 1), self.log_mass.shape)
@@ -187,10 +173,7 @@ class RecalibrationPosterior:
         return np.stack([t - b * self.lever, b], axis=1)
 
     def quantile(self, name: str, p: ArrayLike) -> Floats:
-        """Quantiles of "intercept" or "slope" at probabilities p, from the marginal density.
-
-        They are exact but for interpolation, about 1e-4 standard deviations.
-        """
+        """Quantiles of "intercept" or "slope" at probabilities p, exact to about 1e-4 standard deviations."""
         _checks.one_of("name", name, NAMES)
         nodes, cdf = self._slope_cdf if name == "slope" else self._intercept_cdf
         return np.interp(np.asarray(p, dtype=np.float64), cdf, nodes)
@@ -258,11 +241,6 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     Refused are rows that contradict a probability of 0 or 1; no rows with a probability between 0 and 1, or equal ones;
     a flat prior if the posterior is improper, because outcomes are separated; rows at 0 or 1 that agree with their
     outcome, if the slope of the others is more probably negative than positive.
-
-    >>> counts = LogitCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
-    >>> posterior = recalibration_posterior(counts)
-    >>> posterior.quantile("slope", [0.025, 0.5, 0.975]).round(2)
-    array([0.06, 1.25, 2.72])
     """
     prior = RecalibrationPrior.read(prior)
     _require_logits(counts)
@@ -369,10 +347,7 @@ def _log_normal(z: Floats, sd: float) -> Floats:
 def _mode(
     x: Floats, n: Floats, k: Floats, prior: RecalibrationPrior, prior_lever: float
 ) -> tuple[float, tuple[float, float], tuple[float, float]]:
-    """Newton's method for the penalised likelihood: lever, mode (t, b) and standard deviations, to place the grid.
-
-    Under priors other than the Normal one, a penalty of half a row keeps the mode finite.
-    """
+    """Newton's method for the penalised likelihood: lever, mode (t, b) and standard deviations, to place the grid."""
     if prior.kind == "normal":
         penalty = np.array([prior.shift_sd**-2.0, prior.slope_sd**-2.0])
     else:

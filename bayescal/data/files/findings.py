@@ -4,16 +4,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
-from numpy.typing import NDArray
-
+from bayescal._arrays import Array
 from bayescal._checks import PACKAGE
 from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
 from bayescal.data.files.source import Source
 from bayescal.data.reading import RowSums, is_about_sums, sums_of_blocks
-
-Array = NDArray[Any]
 
 
 class Named(Protocol):

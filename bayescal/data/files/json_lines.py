@@ -174,10 +174,7 @@ class JsonLines(Text):
         return f"read_ndjson_objects({self._file}, hive_partitioning=false)"
 
     def _table(self, columns: Sequence[str]) -> str:
-        """Return SQL that finds all members in one pass per object, unless names differ only in case.
-
-        With nested fields, each member is found on its own.
-        """
+        """Return SQL that finds all members in one pass per object, unless names differ only in case."""
         if not self._as_table:
             return self._scan
         if any(column not in self.columns for column in columns):

@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
+from bayescal._arrays import Array
 from bayescal._invalid import prefixed, quoted
 from bayescal.data.files.predictions import ModelColumns, Places, Rows, places_of, rows_of
 from bayescal.data.files.source import FileError, Kind, Source
-
-Array = NDArray[Any]
 
 
 def read_models(
@@ -63,10 +61,7 @@ def read_models(
 def _places(
     models: Mapping[str, ModelColumns], row_columns: tuple[str | None, ...], classes: Sequence[str] | None
 ) -> dict[str, Places]:
-    """Return the columns to read for each classifier; classes from column names are those of the first.
-
-    `row_columns` are the columns of weights, of clusters, of keys and of groups.
-    """
+    """Return the columns to read for each classifier; classes from column names are those of the first."""
     places: dict[str, Places] = {}
     for name, classifier in models.items():
         place = places_of(classifier, row_columns, classes)

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._arrays import Array
 from bayescal._checks import quoted
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.source import FileError, Kind, Source, listed
 from bayescal.data.matrix import as_integers
 from bayescal.data.reading import Reading, RowSums, divided
-
-Array = NDArray[Any]
 
 #: Minimum number of characters that are kept of a label, so that a message can show one that is not a class.
 LABEL_SHOWN = 80
@@ -29,11 +27,7 @@ def class_columns(
     besides: Sequence[str | None] = (),
     classes: Sequence[str] | None = None,
 ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Find the columns of a probability matrix by the beginning of their names, and the class of each.
-
-    Columns in `besides` are left out. Classes are integers if all endings are integers, otherwise strings. Fewer than
-    two columns, and endings that do not name classes, are refused.
-    """
+    """Find the columns of a probability matrix by the beginning of their names, and the class of each."""
     columns = [c for c in source.beginning_with(prefix) if c not in besides]
     if len(columns) < 2:
         matches = (

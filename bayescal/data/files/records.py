@@ -8,8 +8,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._arrays import Bools, Indices
+
 Bytes = NDArray[np.uint8]
-Flags = NDArray[np.bool_]
+Flags = Bools
 
 #: Number of bytes per read; arrays of this size fit in the processor cache.
 CHUNK = 2**19
@@ -142,7 +144,7 @@ def _line_ends(codes: Bytes, chunk: bytes) -> Flags:
     return ends
 
 
-def _outside(length: int, turns: NDArray[np.intp], quoted: bool) -> Flags:
+def _outside(length: int, turns: Indices, quoted: bool) -> Flags:
     """Flag bytes outside quotes, given the positions of opening and closing quotes."""
     outside = np.arange(quoted, len(turns) + 1 + quoted) % 2 == 0
     return np.repeat(outside, np.diff(turns, prepend=0, append=length))
@@ -158,12 +160,8 @@ class _Quotes:
         padded = np.frombuffer(chunk + b"\n", np.uint8)  # a chunk is preceded and followed by a line end
         self.before, self.after = padded[self.at - 1], padded[self.at + 1]
 
-    def turns(self, quoted: bool) -> NDArray[np.intp]:
-        """Return the positions of quotes that open or close a field; a doubled quote closes and reopens it.
-
-        If every quote does so, opening and closing quotes alternate, and one vectorised check of their neighbours
-        suffices. Otherwise the quotes are processed one by one.
-        """
+    def turns(self, quoted: bool) -> Indices:
+        """Return the positions of quotes that open or close a field; a doubled quote closes and reopens it."""
         beside = self.after.copy()
         beside[int(quoted) :: 2] = self.before[int(quoted) :: 2]
         if (self.edge[beside] | (beside == QUOTE)).all():

@@ -135,10 +135,7 @@ def _form_of_json(value: Any) -> tuple[str, str]:
 
 
 def shape_of_text(path: Path, lines: Sequence[str], delimiter_of: Callable[[str], str]) -> str:
-    """Return a sentence on text with a line for Excel, comments or blanks between its fields; empty if it has none.
-
-    `lines` are the first ones; `delimiter_of` chooses the delimiter of text that has one.
-    """
+    """Return a sentence on text with a line for Excel, comments or blanks between its fields; empty if it has none."""
     declared = re.fullmatch(r"sep=(.)", lines[0], re.IGNORECASE) if lines else None
     comments = next((i for i, line in enumerate(lines) if not line.startswith(COMMENTS)), 0)
     skipped = 1 if declared else comments

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _packages
+from bayescal._arrays import Array
 from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
 from bayescal._rules import COMPLETE, OVERSHOOT
-
-Array = NDArray[Any]
 
 #: Kinds of columns: numbers; logarithms of probabilities, which become probabilities; class numbers or true/false;
 #: unchanged text in an array of objects. Labels and texts of the last two may be missing: NaN, or None.
@@ -43,10 +41,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def require_column_names(columns: Mapping[str, Any]) -> None:
-    """Require that arguments are names of columns, and that labels and probabilities are different columns.
-
-    Any argument except `label` may be None.
-    """
+    """Require that arguments are names of columns, and that labels and probabilities are different columns."""
     for name, column in columns.items():
         if not isinstance(column, str) and (column is not None or name == "label"):
             raise TypeError(f"`{name}` must be the name of a column of the file, not {type(column).__name__}.")

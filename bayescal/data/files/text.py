@@ -137,10 +137,7 @@ def _fit(text: str, delimiter: str, whole: bool) -> tuple[float, int]:
 
 
 def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line (from 1) and the fields of each record, by the rules of RFC 4180 and not by the engine.
-
-    Lines have their line ends. Blank lines are skipped.
-    """
+    """Yield the first line (from 1) and the fields of each record, by RFC 4180; blank lines are skipped."""
     records = csv.reader(lines, delimiter=delimiter, quotechar='"', doublequote=True)
     begins = 1
     with _LONG_FIELDS:

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal.posterior.beta_binomial import DIRECT, log_beta_binomial, ratio_by_stirling
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR
 from bayescal.stats.contract import Counts
@@ -76,7 +75,7 @@ class GroupBins:
         information = self.n * c * (1 - c) + 1e-9
         return x - ((information * x).sum(axis=1) / information.sum(axis=1))[:, None]
 
-    def take(self, groups: NDArray[np.intp]) -> "GroupBins":
+    def take(self, groups: Indices) -> "GroupBins":
         """Return some groups, or groups several times."""
         by_group = {name: getattr(self, name)[groups] for name in ("n", "k", "rows", "confidence")}
         return replace(self, **by_group)

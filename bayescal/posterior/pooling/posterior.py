@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, softmax
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Indices
 from bayescal.draws import BinDraws
 from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.posterior.pooling.evidence import Deviations, GroupBins, Rows, deviations
@@ -23,8 +22,6 @@ from bayescal.posterior.pooling.sampling import Approximations, Chosen, draw_acc
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import logit
-
-Ints = NDArray[np.intp]
 
 #: Steps of the variational approximation, and the change of expected groups below which they end.
 STEPS, TOLERANCE = 200, 1e-4
@@ -63,7 +60,7 @@ class Mixture:
         pooled = self.together * self.same + (1 - self.together) * separate
         return (1 - self.apart) * pooled + self.apart * (np.arange(len(self.same)) == len(self.same) - 1)
 
-    def draw(self, n_draws: int, rng: np.random.Generator) -> Ints:
+    def draw(self, n_draws: int, rng: np.random.Generator) -> Indices:
         """Draw the component of every group, jointly over groups: shape (n_groups, n_draws)."""
         apart = np.arange(n_draws) >= n_draws - _stratified(self.apart * n_draws, rng)
         together = np.arange(n_draws) < _stratified(self.together * float((~apart).sum()), rng)
@@ -138,7 +135,7 @@ def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
     return groups
 
 
-def assigned(evidence: Floats, weights: Floats, of: Ints, rng: np.random.Generator) -> Ints:
+def assigned(evidence: Floats, weights: Floats, of: Indices, rng: np.random.Generator) -> Indices:
     """Draw a component of every group given weights number ``of[i]``, shape (n_groups, len(of))."""
     cumulated = (evidence[:, None] * weights).cumsum(axis=2)  # (n_groups, n_kept, n_components)
     level = rng.random((len(evidence), len(of))) * cumulated[:, of, -1]
@@ -188,7 +185,7 @@ class Alone:
     #: Posterior of each group, given its counts.
     posteriors: Sequence[AveragesModels]
     #: Bins with rows in some group, shape (n_bins,).
-    used: NDArray[np.bool_]
+    used: Bools
     #: Mean confidences from which the pooled posterior measures gaps, shape (n_groups, n_used).
     confidence: Floats
 
@@ -342,10 +339,8 @@ class PooledPosterior:
 
         Parameters
         ----------
-        n_draws : int, default 4000
-            Number of draws, at least 1.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        n_draws, rng
+            As for `DirichletPosterior.sample`.
 
         Returns
         -------
@@ -409,7 +404,7 @@ class GroupPosterior:
     counts: Counts
     pooled: PooledPosterior
     place: int
-    used: NDArray[np.bool_]
+    used: Bools
     pooling: str = "partial"
     prior: str = ""
 
@@ -421,10 +416,8 @@ class GroupPosterior:
 
         Parameters
         ----------
-        n_draws : int, default 4000
-            Number of draws, at least 1.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        n_draws, rng
+            As for `DirichletPosterior.sample`.
 
         Returns
         -------

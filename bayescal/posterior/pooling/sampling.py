@@ -6,24 +6,12 @@ Masses of each group are Dirichlet around draws of the shares of all rows, with 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, gammaln, softmax
 
-from bayescal._arrays import Floats
-from bayescal.posterior.pooling.evidence import (
-    Deviations,
-    GroupBins,
-    kappa_of,
-    log_likelihood,
-    log_prior,
-    log_proposal,
-    parts,
-    placed,
-)
+from bayescal._arrays import Floats, Indices
+from bayescal.posterior.pooling import evidence
 from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
-
-Ints = NDArray[np.intp]
 
 #: Steps of the independence sampler that corrects the Laplace approximation.
 STEPS = 2
@@ -36,9 +24,9 @@ class Chosen:
     """Component and centre of every draw."""
 
     #: Index into the components of the prior, shape (n_groups, n_draws).
-    component: Ints
+    component: Indices
     #: Index of the draw of the common curve, shape (n_draws,).
-    centre: Ints
+    centre: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +37,7 @@ class Approximations:
     chol: Floats
 
     @classmethod
-    def of(cls, fits: list[Deviations], n_centres: int, n_groups: int) -> "Approximations":
+    def of(cls, fits: list[evidence.Deviations], n_centres: int, n_groups: int) -> "Approximations":
         """Stack approximations; those around the diagonal are the same for every centre."""
         mode, chol = (
             np.stack([
@@ -74,14 +62,14 @@ class _Target:
 
     def proposed(self, mode: Floats, chol: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Place standard Normal numbers, and return the log ratio of the density to that of the proposal, too."""
-        at = placed(mode, chol, z)
+        at = evidence.placed(mode, chol, z)
         eta = self.offset + at[:, :1] + at[:, 1:] * self.lever
-        ratio = log_likelihood(self.n, self.k, eta, self.tau)
-        return at, ratio + log_prior(at, self.sd) - log_proposal(z, chol)
+        ratio = evidence.log_likelihood(self.n, self.k, eta, self.tau)
+        return at, ratio + evidence.log_prior(at, self.sd) - evidence.log_proposal(z, chol)
 
 
 def draw_deviations(
-    bins: GroupBins,
+    bins: evidence.GroupBins,
     shifts: Floats,
     prior: PoolingPrior,
     fits: Approximations,
@@ -102,7 +90,7 @@ def draw_deviations(
     live = sds.any(axis=1)
     for tau in prior.taus:
         groups, draws = np.nonzero(live[chosen.component] & (taus[chosen.component] == tau))
-        for part in parts(len(groups), bins.n.shape[1]):
+        for part in evidence.parts(len(groups), bins.n.shape[1]):
             g, i = groups[part], draws[part]
             of, centre = chosen.component[g, i], chosen.centre[i]
             offset = bins.start[g] + shifts[centre, g] * around[of][:, None]
@@ -119,21 +107,18 @@ def draw_deviations(
 
 
 def draw_accuracies(
-    bins: GroupBins,
+    bins: evidence.GroupBins,
     shifts: Floats,
     prior: PoolingPrior,
     chosen: Chosen,
     deviation: Floats,
     rng: np.random.Generator,
 ) -> Floats:
-    """Draw accuracies given the deviations, shape (n_groups, n_draws, n_used).
-
-    Without a residual the accuracy is the curve itself, and exactly the mean confidence if nothing deviates.
-    """
+    """Draw accuracies given the deviations, shape (n_groups, n_draws, n_used)."""
     taus = np.array([c.tau for c in prior.components])
     around = np.array([c.centre == COMMON for c in prior.components])
     accuracy = np.empty((*chosen.component.shape, bins.n.shape[1]))
-    for part in parts(len(bins), chosen.component.shape[1], bins.n.shape[1]):
+    for part in evidence.parts(len(bins), chosen.component.shape[1], bins.n.shape[1]):
         of = chosen.component[part]
         common = shifts[:, part][chosen.centre].swapaxes(0, 1)
         shift = np.where(around[of][..., None], common, 0.0)
@@ -141,7 +126,7 @@ def draw_accuracies(
         confidence = bins.confidence[part, None]
         curve = np.where(shift == 0, confidence, expit(logit(confidence) + shift))
         g, i = np.nonzero(taus[of] > 0)
-        kappa = kappa_of(taus[of[g, i]])[:, None]
+        kappa = evidence.kappa_of(taus[of[g, i]])[:, None]
         h = np.clip(curve[g, i], VALUE_FLOOR, 1 - VALUE_FLOOR)
         n, k = bins.n[part][g], bins.k[part][g]
         curve[g, i] = rng.beta(kappa * h + k, kappa * (1 - h) + n - k)
@@ -149,7 +134,7 @@ def draw_accuracies(
     return accuracy
 
 
-def precision_probabilities(bins: GroupBins, precisions: Floats) -> Floats:
+def precision_probabilities(bins: evidence.GroupBins, precisions: Floats) -> Floats:
     """Posterior probability of each precision by the Dirichlet-multinomial likelihood; equally probable before."""
     alpha = precisions[:, None] * bins.share
     by_bin = gammaln(alpha + bins.rows[:, None]) - gammaln(alpha)
@@ -157,18 +142,18 @@ def precision_probabilities(bins: GroupBins, precisions: Floats) -> Floats:
     return softmax(by_bin.sum(axis=(0, 2)) + by_group.sum(axis=0))
 
 
-def draw_masses(bins: GroupBins, precisions: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+def draw_masses(bins: evidence.GroupBins, precisions: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
     """Draw masses, shape (n_groups, n_draws, n_used); the groups of one draw share its precision and its shares."""
     chosen = precisions[rng.choice(len(precisions), n_draws, p=precision_probabilities(bins, precisions))]
     alpha = chosen[:, None] * _draw_shares(bins, n_draws, rng)
     mass = np.empty((len(bins), *alpha.shape))
-    for part in parts(len(bins), *alpha.shape):
+    for part in evidence.parts(len(bins), *alpha.shape):
         gamma = rng.standard_gamma(np.maximum(alpha + bins.rows[part, None], LEAST), out=mass[part])
         gamma /= gamma.sum(axis=2, keepdims=True)
     return mass
 
 
-def _draw_shares(bins: GroupBins, n_draws: int, rng: np.random.Generator) -> Floats:
+def _draw_shares(bins: evidence.GroupBins, n_draws: int, rng: np.random.Generator) -> Floats:
     """Draw the shares of all rows, shape (n_draws, n_used): groups that are alike are as uncertain as all rows."""
     if np.isinf(bins.share_rows):
         return np.broadcast_to(bins.share, (n_draws, len(bins.share)))

@@ -10,24 +10,14 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erf, xlog1py, xlogy
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Indices
+from bayescal.posterior.shrinkage.compiled import problem
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
 from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem, dirichlet
 from bayescal.posterior.shrinkage.compiled.offsets import Offsets
-from bayescal.posterior.shrinkage.compiled.problem import (
-    ORDER,
-    Dense,
-    Drift,
-    Integration,
-    Noise,
-    Out,
-    Scratch,
-    draw,
-    integrate,
-)
+from bayescal.posterior.shrinkage.compiled.problem import draw
 from bayescal.posterior.shrinkage.compiled.segments import Runs
 from bayescal.posterior.shrinkage.compiled.sparse import Slab
 from bayescal.posterior.shrinkage.independent.drift import PRIOR_REACH, DriftingBins
@@ -96,15 +86,13 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
         dirichlet(rng, alpha, mass)
         return mass
 
-    def _draw_described(
-        self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
-    ) -> SubModelDraws:
+    def _draw_described(self, chosen: Indices, rows: Indices, rng: np.random.Generator) -> SubModelDraws:
         if self._compiled is None:
             return super()._draw_described(chosen, rows, rng)
         names = list(self.probabilities)
         number = np.bincount(chosen, minlength=len(names))
         # the loops take the sub-models in their own order
-        places = sorted(range(len(names)), key=lambda i: ORDER.index(names[i]))
+        places = sorted(range(len(names)), key=lambda i: problem.ORDER.index(names[i]))
         order = rows[np.concatenate([np.flatnonzero(chosen == i) for i in places])]
         result, effective = self._compiled.draw(dict(zip(names, number.tolist(), strict=True)), order, rng)
         for i, name in enumerate(names):
@@ -126,9 +114,7 @@ class CompiledProblem:
     table or a list of nodes does not fit.
     """
 
-    def __init__(
-        self, n: Floats, k: Floats, confidence: Floats, crowded: NDArray[np.bool_], prior: ShrinkagePrior
-    ) -> None:
+    def __init__(self, n: Floats, k: Floats, confidence: Floats, crowded: Bools, prior: ShrinkagePrior) -> None:
         smallest = min(min(rho, 1 - rho) for rho in prior.rho)
         if len(n) > MOST_BINS or len(n) * np.log10(smallest) < LEAST_EXPONENT:
             raise NoRoomError
@@ -139,23 +125,23 @@ class CompiledProblem:
         self.problem = Problem(n, k, confidence, bins.logit, bins.x, best, bins.best_logit, crowded)
         self.bucket = int(np.ceil(2 * np.log2(max(float(n.max()), 4.0))))
         log_evidence, self.integrated = self._integrate(_room(len(n)))
-        self.log_evidence: dict[str, float] = dict(zip(ORDER, log_evidence.tolist(), strict=True))
+        self.log_evidence: dict[str, float] = dict(zip(problem.ORDER, log_evidence.tolist(), strict=True))
 
-    def _integrate(self, room: "_Room") -> tuple[Floats, Integration]:
+    def _integrate(self, room: "_Room") -> tuple[Floats, problem.Integration]:
         """Integrate all sub-models; the tables then belong to this problem, until another one uses them."""
         room.owner = None
         tables = room.tables(self.problem, self.prior, self.bucket)
-        log_evidence, integrated = integrate(self.problem, *tables)
+        log_evidence, integrated = problem.integrate(self.problem, *tables)
         if min(integrated.smooth, integrated.dense, integrated.sparse, integrated.small, integrated.cells) < 0:
             raise NoRoomError
         room.owner = self
         return log_evidence, integrated
 
     def draw(
-        self, number: dict[str, int], rows: NDArray[np.intp], rng: np.random.Generator
+        self, number: dict[str, int], rows: Indices, rng: np.random.Generator
     ) -> tuple[SubModelDraws, dict[str, float]]:
         """Draw ``number[name]`` times from each sub-model into successive `rows`; also return effective sizes."""
-        if sum(number.values()) != len(rows) or not number.keys() <= set(ORDER):
+        if sum(number.values()) != len(rows) or not number.keys() <= set(problem.ORDER):
             raise ValueError("`number` must have keys from `ORDER` and values that sum to the length of `rows`.")
         room = _room(len(self.problem.n))
         if room.owner is not self:  # another problem has used the tables since
@@ -163,22 +149,19 @@ class CompiledProblem:
         shape = (len(rows), len(self.problem.n))
         parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
         arrays = {name: values for name, values in parameters.items() if name != "slope"}
-        out = Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
-        each = np.array([number.get(name, 0) for name in ORDER])
+        out = problem.Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
+        each = np.array([number.get(name, 0) for name in problem.ORDER])
         tables = room.tables(self.problem, self.prior, self.bucket)
         scratch = room.scratch(int(each.max()), len(self.prior.rho))
         effective = draw(rng, each, rows, self.problem, *tables, self.integrated, scratch, out)
         parameters["slope"] = np.exp(out.log_slope)
         result = SubModelDraws(out.accuracy, out.off, parameters, float(effective.sum()))
-        return result, dict(zip(ORDER, effective.tolist(), strict=True))
+        return result, dict(zip(problem.ORDER, effective.tolist(), strict=True))
 
 
 @lru_cache(maxsize=256)
 def _sparse_rule(bucket: int, shape: float) -> tuple[Floats, Floats]:
-    """Return kappa and log weight of the rule over the tau of bins that are off under a sparse residual.
-
-    The largest bin has about 2^(bucket / 2) rows; problems with equal buckets share their rules.
-    """
+    """Return kappa and log weight of the rule over the tau of bins that are off under a sparse residual."""
     rule = tau_rule(2.0 ** (bucket / 2), SPARSE_TAU, shape)
     return rule.kappa, rule.log_weight
 
@@ -224,7 +207,7 @@ class _Room:
             np.empty(amounts), np.empty((AMOUNTS, ratios)), np.empty(AMOUNTS * ratios),
         )  # fmt: skip
         grids = [np.empty((GRID, 3)) for _ in range(4)]
-        self.noise = Noise(grids[0], grids[1], grids[2], grids[3], np.empty((GRID, 2)))
+        self.noise = problem.Noise(grids[0], grids[1], grids[2], grids[3], np.empty((GRID, 2)))
         self.by_bin = np.empty((3, bins))
         self.of_slab: dict[int, tuple[Floats, ...]] = {}
         self.of_dense: dict[tuple[bool, int], tuple[Floats, Floats]] = {}
@@ -244,7 +227,7 @@ class _Room:
         half = int(np.arcsinh(np.max((min(farthest, FARTHEST) + np.abs(peak)) / scale)) / TABLE) + 4
         if half > HALF:
             raise NoRoomError
-        drift = Drift(
+        drift = problem.Drift(
             (prior.intercept_sd, prior.log_slope_sd), self._dense(prior, bucket, small=False),
             self._dense(prior.of_small_errors, bucket, small=True), self.smooth, self.sparse, _cell_rule(),
         )  # fmt: skip
@@ -254,22 +237,22 @@ class _Room:
         )  # fmt: skip
         return drift, slab, self.runs, self.amounts, self.noise
 
-    def _dense(self, prior: ShrinkagePrior, bucket: int, *, small: bool) -> Dense:
+    def _dense(self, prior: ShrinkagePrior, bucket: int, *, small: bool) -> problem.Dense:
         """Prepare the tables of a drift with a dense residual."""
         kappa, log_weight = _dense_rule(bucket, prior.dense_scale)
         key = (small, len(kappa))
         if key not in self.of_dense:
             self.of_dense[key] = np.empty((len(kappa), self.bins)), np.empty((len(kappa), 6))
         sds = (prior.intercept_sd, prior.log_slope_sd)
-        return Dense(sds, kappa, log_weight, *self.of_dense[key], self.nodes[small])
+        return problem.Dense(sds, kappa, log_weight, *self.of_dense[key], self.nodes[small])
 
-    def scratch(self, count: int, ratios: int) -> Scratch:
+    def scratch(self, count: int, ratios: int) -> problem.Scratch:
         """Allocate working arrays for draws."""
         room = max(count, SPARSE)
         one, two, three = np.empty((3, count))
         eta, odds = np.empty((2, count, self.bins))
         index, product = np.empty(count, np.intp), np.empty((count, ratios))
-        return Scratch(np.empty(room), index, one, two, three, self.by_bin[2], eta, odds, product)
+        return problem.Scratch(np.empty(room), index, one, two, three, self.by_bin[2], eta, odds, product)
 
 
 _rooms = threading.local()

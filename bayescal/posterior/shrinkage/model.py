@@ -200,8 +200,5 @@ def compiled_form(posterior: Posterior) -> Posterior:
 
 
 def compiled_form_pays(problems: int) -> bool:
-    """Return whether so many problems are solved in compiled form: from `MANY_PROBLEMS` on, if numba can be imported.
-
-    With BAYESCAL_COMPILE=never they are not, with ``always`` from 2 on.
-    """
+    """Return whether so many problems are solved in compiled form: from `MANY_PROBLEMS` on, if numba is installed."""
     return _loops.compiles(problems > 1, problems >= MANY_PROBLEMS)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.posterior.shrinkage.independent.sampling import systematic
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
@@ -138,7 +137,7 @@ class NoiseAtEnds:
     n: Floats
     k: Floats
     confidence: Floats
-    crowded: NDArray[np.bool_]
+    crowded: Bools
 
     @cached_property
     def log_evidence(self) -> float:
@@ -210,7 +209,7 @@ class NoiseAtEnds:
         return prior + ratio
 
 
-def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
+def crowded_ends(edges: Floats, confidence: Floats) -> Bools:
     """Mark the first and last bin if crowded: their mean confidence is within a tenth of the bin width of 0 or 1."""
     crowded = np.zeros(len(confidence), bool)
     crowded[0] = confidence[0] - edges[0] < CROWDED * (edges[1] - edges[0])

@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
 from bayescal.stats.log_odds import VALUE_FLOOR
 
@@ -170,7 +169,7 @@ class EqualOffsets:
         width = self._step / np.log(self.prior.largest / self.prior.least)
         return self._log_by_rho(self._log_off) + np.log(width / len(self.prior.rho))
 
-    def _off(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+    def _off(self, i: Indices, j: Indices) -> Floats:
         """Return the probability that each bin is off, given the indices of amounts and of rho; shape (n, n_bins)."""
         rho = np.array(self.prior.rho)[j]
         with np.errstate(divide="ignore"):

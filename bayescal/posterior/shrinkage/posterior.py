@@ -12,44 +12,22 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, xlog1py, xlogy
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Array, Bools, Floats, Indices
 from bayescal.draws import BinDraws
+from bayescal.posterior.shrinkage import prior as priors
+from bayescal.posterior.shrinkage import sub_model as sub_models
 from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds, crowded_ends
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
-from bayescal.posterior.shrinkage.prior import (
-    ENDS,
-    EXACT,
-    FAMILIES,
-    SATURATED,
-    SMALL,
-    SUB_MODELS,
-    ShrinkagePrior,
-    allot,
-    alternatives,
-    log_average,
-    posterior_probabilities,
-)
 from bayescal.posterior.shrinkage.saturated import SaturatedBins, is_saturated
 from bayescal.posterior.shrinkage.segments import Segments
-from bayescal.posterior.shrinkage.sub_model import (
-    PARAMETERS,
-    Exact,
-    ShrinkageDraws,
-    SubModel,
-    SubModelDraws,
-    ece_moments,
-)
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
 from bayescal.stats.contract import Counts
 from bayescal.stats.log_odds import VALUE_FLOOR, logit
-
-Bools = NDArray[np.bool_]
 
 #: Sub-models with a smaller probability are left out of moments.
 LEAST_OF_MOMENTS = 1e-8
@@ -116,7 +94,7 @@ class ShrinkagePosterior:
     """
 
     counts: Counts
-    prior_options: ShrinkagePrior
+    prior_options: priors.ShrinkagePrior
 
     def __repr__(self) -> str:
         return f"ShrinkagePosterior({', '.join(filter(None, (repr(self.counts), self.prior)))})"
@@ -127,7 +105,7 @@ class ShrinkagePosterior:
         return str(self.prior_options)
 
     @cached_property
-    def taking_part(self) -> ShrinkagePrior:
+    def taking_part(self) -> priors.ShrinkagePrior:
         """The prior with the sub-models that apply to these counts: `label_noise_ends` needs a crowded bin."""
         return self.prior_options if self.crowded.any() else self.prior_options.without_ends()
 
@@ -144,7 +122,7 @@ class ShrinkagePosterior:
         return self._bins.confidence
 
     @property
-    def crowded(self) -> NDArray[np.bool_]:
+    def crowded(self) -> Bools:
         """Whether each bin has a share of noise of its own under "label_noise_ends", shape (n_bins,)."""
         return self._bins.crowded
 
@@ -156,7 +134,7 @@ class ShrinkagePosterior:
     @cached_property
     def probabilities(self) -> dict[str, float]:
         """Posterior probabilities of the sub-models, given the counts of bins that are not saturated; they sum to 1."""
-        probability = posterior_probabilities(self.taking_part.families, self._evidence, self.taking_part.pooled)
+        probability = priors.posterior_probabilities(self.taking_part.families, self._evidence, self.taking_part.pooled)
         return {name: probability.get(name, 0.0) for name in self._evidence}
 
     @property
@@ -175,7 +153,7 @@ class ShrinkagePosterior:
 
         Under ``"exact"``, all bins are calibrated; the other sub-models give saturated bins their own prior.
         """
-        return self._evidence_drawn | {EXACT: self._log_exact + self._saturated.log_exact}
+        return self._evidence_drawn | {priors.EXACT: self._log_exact + self._saturated.log_exact}
 
     @property
     def _log_exact(self) -> float:
@@ -196,7 +174,7 @@ class ShrinkagePosterior:
 
         That of the linear pool is the average over its families, weighted by their shares; `prior_odds` have no effect.
         """
-        return log_average(self.taking_part.families, self._evidence_drawn, self.taking_part.pooled)
+        return priors.log_average(self.taking_part.families, self._evidence_drawn, self.taking_part.pooled)
 
     def log_left_out(self) -> Floats:
         r"""Log probability of the outcome of one row given all other rows, for each cell of outcome and bin.
@@ -225,18 +203,18 @@ class ShrinkagePosterior:
         result = np.full((2, len(n)), np.nan)
         for cell in zip(*np.nonzero(np.stack([n - k, k]) > 0), strict=True):
             without = {name: evidence + np.log(inverse[name][cell]) for name, evidence in self._evidence.items()}
-            shares = posterior_probabilities(prior.families, without, prior.pooled)
+            shares = priors.posterior_probabilities(prior.families, without, prior.pooled)
             result[cell] = np.log(sum(share / inverse[name][cell] for name, share in shares.items()))
         return result
 
     @property
     def log_bayes_factor(self) -> float:
         """Natural logarithm of `bayes_factor`, not limited to 700."""
-        evidence, weights = self.log_evidence, alternatives(self.taking_part.families, self.taking_part.pooled)
+        evidence, weights = self.log_evidence, priors.alternatives(self.taking_part.families, self.taking_part.pooled)
         if not weights:
             return self._saturated.log_exact - self._saturated.log_evidence
         each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
-        return evidence[EXACT] - float(np.logaddexp.reduce(each))
+        return evidence[priors.EXACT] - float(np.logaddexp.reduce(each))
 
     @property
     def bayes_factor(self) -> float:
@@ -269,10 +247,8 @@ class ShrinkagePosterior:
 
         Parameters
         ----------
-        n_draws : int, default 4000
-            Number of draws, at least 1.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
+        n_draws, rng
+            As for `DirichletPosterior.sample`.
 
         Returns
         -------
@@ -287,7 +263,7 @@ class ShrinkagePosterior:
         """
         return self.sample_all(n_draws, rng=rng).bin_draws
 
-    def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> ShrinkageDraws:
+    def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> sub_models.ShrinkageDraws:
         """Draw the bins and the parameters of the sub-models; the bins are those of `sample` with the same `rng`.
 
         Parameters
@@ -302,7 +278,7 @@ class ShrinkagePosterior:
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
-        chosen = allot(np.array(list(self.probabilities.values())), n_draws, rng)
+        chosen = priors.allot(np.array(list(self.probabilities.values())), n_draws, rng)
         order = rng.permutation(n_draws)
         rows = np.empty(n_draws, np.intp)
         rows[order] = np.arange(n_draws)
@@ -313,19 +289,17 @@ class ShrinkagePosterior:
         if saturated.any():
             accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
         bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
-        return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **draws.parameters)
+        return sub_models.ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **draws.parameters)
 
     def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw the masses of the bins in use."""
         return rng.dirichlet(alpha, n_draws)
 
-    def _draw_described(
-        self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
-    ) -> SubModelDraws:
+    def _draw_described(self, chosen: Indices, rows: Indices, rng: np.random.Generator) -> sub_models.SubModelDraws:
         """Draw the described bins: row ``rows[i]`` of the result is a draw from sub-model number ``chosen[i]``."""
         shape = (len(rows), len(self._rows[0]))
         accuracy, off = np.empty(shape), np.zeros(shape, bool)
-        parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
+        parameters = {name: np.full(len(rows), value) for name, value in sub_models.PARAMETERS.items()}
         for i, name in enumerate(self.probabilities):
             of_sub_model = rows[np.flatnonzero(chosen == i)]
             if not len(of_sub_model):
@@ -335,13 +309,10 @@ class ShrinkagePosterior:
             accuracy[of_sub_model], off[of_sub_model] = draws.accuracy, draws.off
             for parameter, values in draws.parameters.items():
                 parameters[parameter][of_sub_model] = values
-        return SubModelDraws(accuracy, off, parameters, len(rows))
+        return sub_models.SubModelDraws(accuracy, off, parameters, len(rows))
 
     def draw_accuracy(self, sub_model: str, count: int, probability: float, rng: np.random.Generator) -> Floats:
-        """Draw the accuracies of the described bins from one sub-model, shape (count, n_described).
-
-        `probability` is that of the sub-model in the average to which the draws belong, for warnings.
-        """
+        """Draw the accuracies of the described bins from one sub-model, shape (count, n_described)."""
         draws = self._sub_models[sub_model].draw(count, rng)
         draws.warn_if_poor(sub_model, probability)
         return draws.accuracy
@@ -390,7 +361,7 @@ class ShrinkagePosterior:
 
         A sub-model without drift has intercept 0 and slope 1; other parameters that it lacks are NaN.
         """
-        return {name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()}
+        return {name: sub_models.PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()}
 
     def effective_sample_size(self) -> dict[str, float]:
         """Kish's effective sample size of 1000 importance draws (with a fixed seed), for each sub-model with drift."""
@@ -422,16 +393,16 @@ class ShrinkagePosterior:
     def _families(self) -> dict[str, list[str]]:
         """Names of the sub-models that take part, by family."""
         names = self.taking_part.names
-        return {f: [n for n in FAMILIES[f] if n in names] for f in self.taking_part.families}
+        return {f: [n for n in priors.FAMILIES[f] if n in names] for f in self.taking_part.families}
 
     def _within(self, family: str) -> dict[str, float]:
         """Posterior probabilities of the sub-models of one family, given that family."""
         only = {family: self.taking_part.families[family]}
-        return posterior_probabilities(only, self._evidence)
+        return priors.posterior_probabilities(only, self._evidence)
 
     @cached_property
     def _bins(self) -> BinsInUse:
-        return BinsInUse(self.counts, SATURATED in self.prior_options.sub_models)
+        return BinsInUse(self.counts, priors.SATURATED in self.prior_options.sub_models)
 
     @property
     def _rows(self) -> tuple[Floats, Floats, Floats]:
@@ -447,23 +418,23 @@ class ShrinkagePosterior:
         return IndependentBins(*self._rows, self.prior_options)
 
     @cached_property
-    def _sub_models(self) -> dict[str, SubModel]:
+    def _sub_models(self) -> dict[str, sub_models.SubModel]:
         """The sub-models that take part, fitted to the bins that are not saturated."""
         n, k, confidence = self._rows
         names = self.taking_part.names
         if not len(n):
-            return {name: Exact(confidence) for name in names}
-        makers: dict[str, Callable[[], SubModel]] = {
-            **{name: partial(IndependentSubModel, self._independent, name) for name in SUB_MODELS},
-            SMALL: lambda: IndependentSubModel(
+            return {name: sub_models.Exact(confidence) for name in names}
+        makers: dict[str, Callable[[], sub_models.SubModel]] = {
+            **{name: partial(IndependentSubModel, self._independent, name) for name in priors.SUB_MODELS},
+            priors.SMALL: lambda: IndependentSubModel(
                 IndependentBins(n, k, confidence, self.prior_options.of_small_errors), "logistic_dense"
             ),
             "runs": lambda: Segments(n, k, logit(confidence), confidence),
             "offset": lambda: EqualOffsets(n, k, confidence),
             "label_noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
             "label_noise_any_rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
-            ENDS: lambda: NoiseAtEnds(n, k, confidence, self.crowded[self._bins.described]),
-            EXACT: lambda: Exact(confidence),
+            priors.ENDS: lambda: NoiseAtEnds(n, k, confidence, self.crowded[self._bins.described]),
+            priors.EXACT: lambda: sub_models.Exact(confidence),
         }
         return {name: makers[name]() for name in names}
 
@@ -473,7 +444,7 @@ class ShrinkagePosterior:
         mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
         beside = self._saturated.gap_sums(mass[self._bins.saturated])
         sums = [self._sub_models[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]
-        return ece_moments(list(matters.values()), sums, float(mass.sum()))
+        return sub_models.ece_moments(list(matters.values()), sums, float(mass.sum()))
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
         samples = {
@@ -484,7 +455,7 @@ class ShrinkagePosterior:
         return {name: sample for name, sample in samples.items() if sample is not None}
 
 
-def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray[Any]:
+def _spread(values: Array, bins: Bools, fill: Any) -> Array:
     """Expand values of some bins, shape (n_draws, n), to all bins; `fill` gives the values of the others."""
     if bins.all():
         return values

@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 
 #: Prior weights of sub-models by family.
 Families = Mapping[str, Mapping[str, float]]
@@ -208,11 +207,6 @@ def posterior_probabilities(
     is the average over its families, weighted by these shares. Giving families fixed shares regardless of their
     marginal likelihoods is a linear opinion pool: Stone (1961), "The opinion pool", Annals of Mathematical Statistics
     32, 1339-1342. Other sub-models are averaged by their marginal likelihoods.
-
-    >>> families = {"independent": {"a": 1.0, "b": 1.0}, "shared": {"c": 1.0}}
-    >>> probability = posterior_probabilities(families, {"a": 0.0, "b": np.log(3.0), "c": -5.0})
-    >>> {name: round(p, 3) for name, p in probability.items()}
-    {'a': 0.125, 'b': 0.375, 'c': 0.5}
     """
     inside, joint = _joint(families, evidence, pooled)
     total = np.logaddexp.reduce(list(joint.values()))
@@ -220,13 +214,7 @@ def posterior_probabilities(
 
 
 def log_average(families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED) -> float:
-    """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models.
-
-    That of the pool is the average over its families, weighted by their shares.
-
-    >>> float(np.exp(log_average({"a": {"a": 1.0}, "b": {"b": 3.0}}, {"a": 0.0, "b": np.log(2.0)})))
-    1.75
-    """
+    """Compute the log marginal likelihood of the average over sub-models, from those of the sub-models."""
     _, joint = _joint(families, evidence, pooled)
     weights = [sum(of.values()) for family, of in families.items() if family not in pooled]
     total = sum(weights) + (POOL_WEIGHT if any(family in pooled for family in families) else 0.0)
@@ -256,10 +244,6 @@ def pool_shares(log_evidence: Mapping[str, float]) -> dict[str, float]:
 
     Shares are equal unless the data refute small errors: if the log marginal likelihood of another family is d > 8
     larger, the share of small errors is multiplied by exp(-(d - 8) / 2), and the others divide the rest equally.
-
-    >>> shares = pool_shares({"independent": 0.0, "shared": -30.0, "small_errors": -10.0})
-    >>> {family: round(float(np.exp(share)), 3) for family, share in shares.items()}
-    {'independent': 0.439, 'shared': 0.439, 'small_errors': 0.123}
     """
     others = [value for family, value in log_evidence.items() if family != SMALL]
     equal = -np.log(len(log_evidence))
@@ -277,7 +261,7 @@ def alternatives(families: Families, pooled: Collection[str] = POOLED) -> dict[s
     return posterior_probabilities(others, even, pooled) if others else {}
 
 
-def allot(probability: NDArray[np.float64], n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def allot(probability: Floats, n_draws: int, rng: np.random.Generator) -> Indices:
     """Assign a sub-model to each draw, sorted; each sub-model gets ``n_draws * probability`` draws to within one."""
     edges = np.cumsum(probability)
     return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")

@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, expit, softmax, xlog1py, xlogy
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.posterior.beta_binomial import absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.sub_model import GapSums
 from bayescal.stats.log_odds import VALUE_FLOOR
@@ -25,7 +24,7 @@ SLAB_WEIGHTS, SLAB = (0.2, 0.8), ((0.5, 10.0), (1.0, 1.0))
 EXACT_ODDS = 0.05 / 0.95
 
 
-def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
+def is_saturated(confidence: Floats) -> Bools:
     """Return which mean confidences are within 1e-4 of 0 or 1."""
     return np.minimum(confidence, 1 - confidence) <= NEAR * (1 + ROUNDING)
 
@@ -45,7 +44,7 @@ class SaturatedBins:
     k: Floats
     confidence: Floats
 
-    def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
         """Draw accuracies, and whether they differ from the confidences; each of shape (count, n_bins)."""
         if not len(self.n):
             return np.zeros((count, 0)), np.zeros((count, 0), bool)
@@ -107,7 +106,7 @@ class SaturatedBins:
         return GapSums(off * mean, off * variance + off * (1 - off) * mean**2, off * float(mass @ second))
 
     @cached_property
-    def _high(self) -> NDArray[np.bool_]:
+    def _high(self) -> Bools:
         """Whether each bin is near 1."""
         return self.confidence > 0.5
 

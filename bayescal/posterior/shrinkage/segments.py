@@ -11,13 +11,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit, ndtr
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws, inverse_probabilities
-
-Ints = NDArray[np.intp]
 
 #: Largest absolute shift of the logit.
 LARGEST_SHIFT = 10.0
@@ -176,7 +173,7 @@ class Segments:
         return 0.5 * (self._edges[1:] + self._edges[:-1])
 
     @cached_property
-    def _starts(self) -> Ints:
+    def _starts(self) -> Indices:
         """First bin of each block."""
         each = -(-len(self.n) // BLOCKS)
         return np.arange(0, len(self.n), each)
@@ -186,7 +183,7 @@ class Segments:
         return len(self._starts)
 
     @property
-    def _sizes(self) -> Ints:
+    def _sizes(self) -> Indices:
         return np.diff(np.append(self._starts, len(self.n)))
 
     @cached_property
@@ -272,10 +269,7 @@ class Segments:
 
     @cached_property
     def _links(self) -> Floats:
-        """Log of prior probability times likelihood ratio of each segment [start, end), given its start.
-
-        Shape (n_rates, n_blocks + 1, n_blocks + 1), by [rate, end, start].
-        """
+        """Log prior times likelihood ratio of segments [start, end), given the start, by [rate, end, start]."""
         end, start = np.arange(self._blocks + 1)[:, None], np.arange(self._blocks + 1)
         stay, change = np.log1p(-self._rates)[:, None, None], np.log(self._rates)[:, None, None]
         link = self._log_segment + stay * np.maximum(end - start - 1, 0) + np.where(end < self._blocks, change, 0.0)
@@ -283,10 +277,7 @@ class Segments:
 
     @cached_property
     def _forward(self) -> Floats:
-        """Log of the sum over segmentations of the blocks before an edge: prior probability times likelihood ratio.
-
-        Shape (n_rates, n_blocks + 1). The last of the segments ends at the edge.
-        """
+        """Log of the sum over segmentations of the blocks before an edge, the end of a segment, by [rate, edge]."""
         forward = np.full((len(self._rates), self._blocks + 1), -np.inf)
         forward[:, 0] = 0.0
         for end in range(1, self._blocks + 1):
@@ -315,7 +306,7 @@ class Segments:
             ends[:, :end] += joint[:, end, :end]
         return joint.sum(axis=0)
 
-    def _draw_segments(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    def _draw_segments(self, count: int, rng: np.random.Generator) -> tuple[Indices, Indices, Indices]:
         """Draw the segments: index of the draw, first block, and end block (exclusive) of each."""
         cumulative = np.cumsum(self._backward, axis=2)
         # concatenate the rows, each shifted by its index, so that one search serves all draws
@@ -335,7 +326,7 @@ class Segments:
         owner, starts, ends = (np.concatenate(values) for values in zip(*parts, strict=True))
         return owner, starts, ends
 
-    def _draw_shifts(self, start: Ints, end: Ints, rng: np.random.Generator) -> Floats:
+    def _draw_shifts(self, start: Indices, end: Indices, rng: np.random.Generator) -> Floats:
         """Draw shifts of segments that are off: a cell by its posterior mass, then a point within it."""
         pairs, which = np.unique(start * (self._blocks + 1) + end, return_inverse=True)
         first, last = pairs // (self._blocks + 1), pairs % (self._blocks + 1)

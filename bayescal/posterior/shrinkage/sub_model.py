@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Indices
 from bayescal.draws import BinDraws
 from bayescal.stats.log_odds import VALUE_FLOOR
 
@@ -70,7 +69,7 @@ class SubModelDraws(NamedTuple):
     #: Accuracies, shape (n_draws, n_bins).
     accuracy: Floats
     #: Whether bins are off, that is, deviate from what the sub-model prescribes for all bins; of the same shape.
-    off: NDArray[np.bool_]
+    off: Bools
     #: The parameters of the sub-model, shape (n_draws,), with names from `PARAMETERS`.
     parameters: dict[str, Floats]
     #: Kish's effective number of importance draws.
@@ -79,10 +78,7 @@ class SubModelDraws(NamedTuple):
     unfinished: float = 0.0
 
     def warn_if_poor(self, name: str, probability: float) -> None:
-        """Warn if the importance sample is poor, or if too much mass is unresolved.
-
-        `name` and `probability` are those of the sub-model.
-        """
+        """Warn if the importance sample is poor, or if too much mass is unresolved."""
         count = len(self.accuracy)
         poor = count >= FEWEST_JUDGED_DRAWS and self.effective < POOR_SHARE * count
         if poor or probability * self.unfinished > NEGLIGIBLE_MASS:
@@ -185,7 +181,7 @@ class ShrinkageDraws:
     """
 
     bin_draws: BinDraws
-    sub_model: NDArray[np.intp]
+    sub_model: Indices
     intercept: Floats
     slope: Floats
     tau: Floats
@@ -193,7 +189,7 @@ class ShrinkageDraws:
     amount: Floats
     noise: Floats
     noise_rate: Floats
-    off: NDArray[np.bool_]
+    off: Bools
 
     def __repr__(self) -> str:
         n_draws, n_bins = self.off.shape

@@ -10,30 +10,20 @@ from bayescal._arrays import Floats
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import MOST_CELLS, ClasswiseCounts
-from bayescal.stats.documents.sums import (
-    ROUNDING,
-    TINY,
-    bins_document,
-    bins_from_document,
-    read_triangle,
-    sums_document,
-    sums_from_document,
-    triangle,
-    within,
-)
+from bayescal.stats.documents import sums as plain
 from bayescal.stats.stored import CountsKind, register
 
 
 def classes_document(counts: ClasswiseCounts) -> dict[str, Any]:
     """Return classes, their edges (once if they are equal), their sums, and the lower triangle of the joint sums."""
     labels = labels_document(counts.classes)
-    edges = [bins_document(each.bins) for each in counts.by_class]
+    edges = [plain.bins_document(each.bins) for each in counts.by_class]
     joint = counts.joint
     return {
         "classes": labels,
         "bins": edges[0] if all(each == edges[0] for each in edges) else edges,
-        "by_class": [sums_document(each) for each in counts.by_class],
-        "joint": None if joint is None else triangle(joint),
+        "by_class": [plain.sums_document(each) for each in counts.by_class],
+        "joint": None if joint is None else plain.triangle(joint),
     }
 
 
@@ -49,9 +39,9 @@ def classes_from_document(document: dict[str, Any]) -> ClasswiseCounts:
         raise ValueError(
             f"`bins` must be the edges of all classes, or an array of {len(classes)}; it has {len(edges)}."
         )
-    bins = [bins_from_document(each) for each in edges]
+    bins = [plain.bins_from_document(each) for each in edges]
     counts = [
-        sums_from_document(sums, each, "classwise", where=f"by_class[{k}].")
+        plain.sums_from_document(sums, each, "classwise", where=f"by_class[{k}].")
         for k, (sums, each) in enumerate(zip(by_class, bins, strict=True))
     ]
     return ClasswiseCounts(classes, tuple(counts), _joint(document["joint"], counts))
@@ -82,7 +72,7 @@ def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
         raise ValueError(
             f"`joint` must be null or an array of {cells} rows (one per bin and class, at most {MOST_CELLS})."
         )
-    joint = read_triangle("joint", document, cells)
+    joint = plain.read_triangle("joint", document, cells)
     squares = np.diag(joint).copy()
     NOT_NEGATIVE.require("joint", squares)
     of_class = np.repeat(np.arange(len(counts)), [len(each.bins) for each in counts])
@@ -90,13 +80,13 @@ def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
     if wrong.any():
         _checks.refuse("joint", "must be 0 for two bins of one class", wrong, joint, "A row is in one of them only.")
     sd = np.sqrt(squares)
-    within("joint", "be covariances", np.abs(joint), np.outer(sd, sd) + TINY, joint)
+    plain.within("joint", "be covariances", np.abs(joint), np.outer(sd, sd) + plain.TINY, joint)
     most = np.concatenate([each.weight_sq for each in counts])
-    within("joint", "fit `weight_sq`: residuals are at most 1", squares, most, squares)
+    plain.within("joint", "fit `weight_sq`: residuals are at most 1", squares, most, squares)
     if not any(each.weighted for each in counts):
         losses = np.concatenate([each.losses.total.sum(axis=0) for each in counts if each.losses is not None])
         n = np.concatenate([each.n for each in counts])
-        within("joint", "fit `losses`", np.abs(squares - losses) - ROUNDING * n, 0 * losses, squares)
+        plain.within("joint", "fit `losses`", np.abs(squares - losses) - plain.ROUNDING * n, 0 * losses, squares)
     return joint
 
 

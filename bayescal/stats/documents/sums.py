@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.data.predictions import TARGETS
 from bayescal.data.reading import Reading
@@ -19,8 +19,6 @@ from bayescal.stats.losses import KINDS, LARGEST_LOG_LOSS, LossSums, total_witho
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import CountsKind, bins_kinds, register
 from bayescal.stats.sums import MOST_ROWS, by_bin, row_counts, unit_weights
-
-Array = NDArray[Any]
 
 #: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
 ROUNDING = 1e-6
@@ -244,10 +242,7 @@ def read_losses(
 
 
 def loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
-    """Read two sums >= 0 of one shape, and numbers of rows with infinite loss.
-
-    The total of a difference (shape ()) may be negative.
-    """
+    """Read two sums >= 0 of one shape, and numbers of rows with infinite loss."""
     allowed = ["infinite"] if name.rpartition(".")[2] in OPTIONAL else []
     _files.require_entries(document, ["total", "squares"], allowed, where=f"'{name}'")
     total, squares = (floats(f"{name}.{key}", document[key], shape) for key in ("total", "squares"))

@@ -29,11 +29,7 @@ LABEL, WEIGHTS = "label", "weights"
 def class_sums(
     frame: Any, label: str, columns: Mapping[Any, str], weights: str | None, bins: Any
 ) -> tuple[list[CellSums], Floats | None, Reading]:
-    """Count and sum the rows of a frame for every class; `columns` maps each class to its column of probabilities.
-
-    Returns the sums of each class; those of `joint_residuals`, or None for more than `MOST_IN_PAIRS` classes; and how
-    the probabilities were read.
-    """
+    """Count and sum the rows of a frame for every class; `columns` maps each class to its column of probabilities."""
     if len(columns) < 2:
         raise ValueError(f"`probabilities` must name the columns of at least two classes, not {len(columns)}.")
     source = opened(frame)

@@ -5,10 +5,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Bools, Floats, Ints
 from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
 from bayescal._rules import Rule
 
@@ -99,7 +98,7 @@ class InvalidStates:
     def __init__(self, states: Ints, n: Ints, names: Mapping[str, str]) -> None:
         self.states, self.n, self.total, self.names = states, n, int(n.sum()), names
 
-    def _rows(self, place: int, kind: int) -> tuple[int, NDArray[np.bool_]]:
+    def _rows(self, place: int, kind: int) -> tuple[int, Bools]:
         marked = self.states // KINDS**place % KINDS == kind
         return int(self.n[marked].sum()), marked
 

@@ -6,10 +6,9 @@ from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
-from bayescal._arrays import Floats, Ints
+from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import AllZero, Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
 from bayescal.data.engines import answers_of, dtypes_of, named_column, names_of_columns, opened
@@ -37,7 +36,7 @@ class Edges(Protocol):
     def midpoints(self) -> Floats:
         """Middle of each bin, shape (n_bins,)."""
 
-    def starts_as(self, dtype: Any) -> NDArray[Any]:
+    def starts_as(self, dtype: Any) -> Array:
         """First value of each bin in this dtype, and 1; shape (n_bins + 1,)."""
 
     def __len__(self) -> int:
@@ -50,10 +49,7 @@ BY = "by"
 
 @dataclass(frozen=True, eq=False)
 class KeySums:
-    """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once.
-
-    Arrays have shape (n_keys,); lists have one per classifier.
-    """
+    """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once."""
 
     n: Ints  # rows
     index: list[Ints]  # bin
@@ -101,11 +97,7 @@ def row_sums(
     *,
     labels: str = "by",
 ) -> KeySums:
-    """Count and sum the rows of a frame of any engine.
-
-    Each of one or two `classifiers` maps arguments to the columns of outcome and confidence, in this order. `by` are
-    columns of group labels, and messages call the argument that names them `labels`.
-    """
+    """Count and sum the rows of a frame of any engine."""
     source = opened(frame)
     columns = {argument: name for classifier in classifiers for argument, name in classifier.items()}
     columns |= {} if weights is None else {"weights": weights}
@@ -127,10 +119,7 @@ def _categories(dtype: Any) -> list[Any] | None:
 
 
 class Query:
-    """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`.
-
-    `dtypes` are the narwhals types of the confidences of each classifier.
-    """
+    """Query that computes bins, deviations and one key per row, and sums by key; arguments as for `row_sums`."""
 
     def __init__(
         self,
@@ -242,10 +231,7 @@ class Query:
         return frame.select(*self.labels, "key", *kept, *terms).group_by(*self.labels, "key").agg(*sums)
 
     def _lossy(self, frame: Any, i: int) -> Any:
-        """Add the losses of each row for one classifier: the squared error l, and the log loss g, 0 if it is infinite.
-
-        It is infinite if the probability t of the outcome is 0.
-        """
+        """Add the losses of each row for one classifier: squared error l, and log loss g, 0 where it is infinite."""
         s, z = nw.col(f"s{i}"), nw.col(f"z{i}")
         error = (z - s) * (z - s)
         frame = frame.with_columns(error.alias(f"l{i}"), nw.when(z == 1).then(s).otherwise(1 - s).alias(f"t{i}"))

@@ -67,10 +67,7 @@ def frequency_model(posterior: ClassPriorPosterior) -> "pm.Model":
 
 
 def class_frequencies(posterior: ClassPriorPosterior) -> Any:
-    """Write class frequencies, cells, and rows of both sides in the PyMC model on the context stack; return ``pi``.
-
-    The model has the coords ``class`` and ``cell``.
-    """
+    """Write class frequencies, cells, and rows of both sides in the PyMC model on the context stack; return ``pi``."""
     _packages.require("pymc")
     import pymc as pm
 

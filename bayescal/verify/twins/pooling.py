@@ -166,10 +166,7 @@ class PoolingTwin:
 
 
 def of_pooled(posterior: PooledPosterior, *, together: bool, groups: Sequence[str] | None = None) -> "pm.Model":
-    """Write one family of a pooled posterior in PyMC, around the middle one of the common curves.
-
-    The curves are draws from the posterior of all rows. They are given: the groups do not change their probabilities.
-    """
+    """Write one family of a pooled posterior in PyMC, around the middle one of the common curves."""
     prior = replace(posterior.prior, together=float(together))
     shift = posterior.shifts[len(posterior.shifts) // 2]
     alone = None if posterior.alone is None else posterior.alone.log_evidence

@@ -22,11 +22,7 @@ PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 @dataclass(frozen=True, eq=False)
 class RecalibrationTwin:
-    """The posterior of intercept and slope under a Normal prior, and the same model in PyMC; for `agreement`.
-
-    Both share the counts by logit and the constants of the prior. The calibration in the large of the chains comes from
-    a bisection of its equation, with the mean logits of all cells.
-    """
+    """The posterior of intercept and slope under a Normal prior, and the same model in PyMC; for `agreement`."""
 
     posterior: RecalibrationPosterior
 

@@ -6,12 +6,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _packages
-from bayescal._arrays import Floats
-from bayescal.stats._kernel import bin_index
-from bayescal.stats.bins import Bins, make_bins
+from bayescal._arrays import Floats, Ints
+from bayescal.stats.bins import make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.rows import SurvivalRows
 from bayescal.verify.named import Moments, by_name
@@ -33,10 +31,6 @@ def beta_stacy_moments(time: Any, event: Any, horizon: float) -> tuple[float, fl
         \mathrm{E}\,S = \prod \frac{Y - d}{Y}, \qquad \mathrm{E}\,S^2 = \prod \frac{(Y - d)(Y - d + 1)}{Y (Y + 1)}.
 
     The mean is the Kaplan-Meier estimate. Without censoring, 1 - S is exactly Beta(k, n - k) with k events.
-
-    >>> mean, variance = beta_stacy_moments([1, 2, 3, 4, 5], [1, 1, 0, 0, 0], 2.5)
-    >>> round(mean, 3), round(variance, 3)
-    (0.4, 0.04)
     """
     events, at_risk = risk_sets(time, event, horizon)
     stay = at_risk - events
@@ -45,12 +39,8 @@ def beta_stacy_moments(time: Any, event: Any, horizon: float) -> tuple[float, fl
     return 1 - mean, max(square - mean**2, 0.0)
 
 
-def risk_sets(time: Any, event: Any, horizon: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of events, and of rows at risk, at each distinct time of an event up to the horizon.
-
-    >>> risk_sets([1, 1, 2, 3, 5], [1, 1, 0, 1, 0], 4)
-    (array([2, 1]), array([5, 2]))
-    """
+def risk_sets(time: Any, event: Any, horizon: float) -> tuple[Ints, Ints]:
+    """Return the numbers of events, and of rows at risk, at each distinct time of an event up to the horizon."""
     times, kinds = np.asarray(time, np.float64), np.asarray(event)
     at, events = np.unique(times[(kinds > 0) & (times <= horizon)], return_counts=True)
     return events, len(times) - np.searchsorted(np.sort(times), at, side="left")
@@ -66,11 +56,11 @@ class SurvivalTwin:
     """
 
     time: Floats
-    event: NDArray[np.int64]
+    event: Ints
     horizon: float
 
     @cached_property
-    def _sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _sets(self) -> tuple[Ints, Ints]:
         return risk_sets(self.time, self.event, self.horizon)
 
     def model(self) -> "pm.Model":
@@ -104,37 +94,8 @@ class SurvivalTwin:
         return Moments(float(mean), float(np.sqrt(beta_stacy_moments(self.time, self.event, horizon)[1])))
 
 
-def piecewise_model(rows: SurvivalRows, horizon: float, bins: Bins, pieces: int = 5) -> "pm.Model":
-    r"""Write a whole model of survival by bin in PyMC, with hazards that are constant on pieces of equal length.
-
-    Its probabilities of an event, ``theta``, shape (n_bins,), are compared with effective counts, which use none of its
-    assumptions. The cumulative hazard of bin b is :math:`-\log(1 - \theta_b) \Pi(u)` with uniform :math:`\theta_b`, and
-    one shape for all bins: shares of the pieces with a uniform Dirichlet prior. Rows have one cause and no weights.
-    """
-    _packages.require("pymc")
-    import pymc as pm
-
-    at, ends = bin_index(rows.risk, bins), np.linspace(0, horizon, pieces + 1)
-    inside = np.clip(rows.time[:, None] - ends[:-1], 0, np.diff(ends)) / np.diff(ends)
-    exposed = np.stack([np.bincount(at, each, len(bins)) for each in inside.T], axis=1)
-    hit = (rows.event == 1) & (rows.time <= horizon)
-    piece = np.minimum((rows.time[hit] / horizon * pieces).astype(int), pieces - 1)
-    events = np.zeros(exposed.shape)
-    np.add.at(events, (at[hit], piece), 1.0)
-    with pm.Model(coords={"bin": np.arange(len(bins)), "piece": np.arange(pieces)}) as model:
-        theta = pm.Uniform("theta", 0.0, 1.0, dims="bin")
-        shares = pm.Dirichlet("shares", np.ones(pieces), dims="piece")
-        rate = -pm.math.log1p(-theta)[:, None] * shares[None, :]
-        pm.Potential("exits", (events * pm.math.log(rate) - rate * exposed).sum())
-    return model
-
-
 def simulated_rows(n_rows: int = 132, seed: int = 1) -> SurvivalTwin:
-    """Simulate the rows of one bin, about a third of them censored before the horizon, as a `SurvivalTwin`.
-
-    >>> simulated_rows().horizon
-    1.0
-    """
+    """Simulate the rows of one bin, about a third of them censored before the horizon, as a `SurvivalTwin`."""
     rng = np.random.default_rng(seed)
     died, lost = rng.exponential(3.0, n_rows), rng.exponential(2.0, n_rows)
     return SurvivalTwin(np.minimum(died, lost), (died <= lost).astype(np.int64), 1.0)

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 
-from bayescal.clinical.curve.knots import merge_to_knots
+from bayescal.clinical.curve.knots import merge_to_knots, rates_at
 from bayescal.data.predictions import Predictions
+from bayescal.draws import BinDraws
 from bayescal.stats.ordered import OrderedSums, merge_scores
 
 
@@ -95,3 +96,10 @@ def test_a_part_has_the_counts_of_its_bins():
     assert len(part.bins) == which.sum() == len(part.upper)
     middle = part.bins.edges[1:-1]
     assert ((part.mean_confidence[:-1] < middle) & (middle < part.mean_confidence[1:])).all()
+
+
+def test_example_of_rates_at():
+    knots = BinDraws(np.ones((1, 2)), np.array([[0.25, 0.5]]), np.array([[0.25, 0.75]]), np.ones(2, bool), 1)
+    assert rates_at(knots, np.array([0.1, 0.25, 0.5, 0.75, 1.0]), np.zeros(2, bool)).round(3).tolist() == [
+        [0.1, 0.25, 0.371, 0.5, 0.933]
+    ]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.clinical.curve.result import ERRORS
+from bayescal.clinical.curve.result import ERRORS, _about_gaps
 from bayescal.datasets.simulate import simulate
 
 
@@ -120,3 +120,9 @@ def test_draws_combine_within_one_curve_only(cv, sample):
     with pytest.raises(TypeError, match="come from the same evaluation"):
         _ = cv.ici - other.ici
     assert not math.isclose(other.ici.mean(), cv.ici.mean(), abs_tol=1e-9)
+
+
+def test_example_of_about_gaps():
+    assert _about_gaps(np.array([0.0, 0.1, 1.0])) == [
+        "No row has a score between 0.1 and 1: the curve is interpolated there."
+    ]

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from bayescal import BinnedCounts, shrinkage_posterior
-from bayescal.posterior.shrinkage.prior import ENDS, FAMILIES, INDEPENDENT, alternatives, posterior_probabilities
+from bayescal.posterior.shrinkage.prior import (
+    ENDS,
+    FAMILIES,
+    INDEPENDENT,
+    alternatives,
+    log_average,
+    pool_shares,
+    posterior_probabilities,
+)
 
 independent_posterior = partial(shrinkage_posterior, sub_models=[INDEPENDENT])
 
@@ -65,3 +73,18 @@ def test_alternatives_are_all_but_exact_calibration():
     assert found["small_errors"] == pytest.approx(10 / 3 / 11)
     assert found["label_noise"] == pytest.approx(0.5 / 11)
     assert alternatives({"exact": {"exact": 0.25}}) == {}
+
+
+def test_example_of_log_average():
+    assert float(
+        np.exp(log_average({"a": {"a": 1.0}, "b": {"b": 3.0}}, {"a": 0.0, "b": np.log(2.0)}))
+    ) == pytest.approx(1.75, abs=1e-2)
+
+
+def test_example_of_pool_shares():
+    shares = pool_shares({"independent": 0.0, "shared": -30.0, "small_errors": -10.0})
+    assert {family: round(float(np.exp(share)), 3) for family, share in shares.items()} == {
+        "independent": 0.439,
+        "shared": 0.439,
+        "small_errors": 0.123,
+    }

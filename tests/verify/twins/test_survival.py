@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.rows import SurvivalRows
 from bayescal.verify import chains as module
 from bayescal.verify.chains import agreement
-from bayescal.verify.twins.survival import SurvivalTwin, beta_stacy_moments, piecewise_model, risk_sets, simulated_rows
+from bayescal.verify.twins.survival import SurvivalTwin, beta_stacy_moments, risk_sets, simulated_rows
 
 
 def test_without_censoring_the_moments_are_those_of_a_beta_distribution():
@@ -52,6 +53,30 @@ def test_rows_that_ignore_censoring_do_not_agree(monkeypatch):
     monkeypatch.setattr(module, "_chains", chains)
     found = agreement(twin, draws=4000, rng=1)
     assert any(row["quantity"] == "incidence" for row in found.apart)
+
+
+def piecewise_model(rows, horizon, bins, pieces=5):
+    r"""Write a whole model of survival by bin in PyMC, with hazards that are constant on pieces of equal length.
+
+    Its probabilities of an event, ``theta``, shape (n_bins,), are compared with effective counts, which use none of its
+    assumptions. The cumulative hazard of bin b is :math:`-\log(1 - \theta_b) \Pi(u)` with uniform :math:`\theta_b`, and
+    one shape for all bins: shares of the pieces with a uniform Dirichlet prior. Rows have one cause and no weights.
+    """
+    import pymc as pm
+
+    at, ends = bin_index(rows.risk, bins), np.linspace(0, horizon, pieces + 1)
+    inside = np.clip(rows.time[:, None] - ends[:-1], 0, np.diff(ends)) / np.diff(ends)
+    exposed = np.stack([np.bincount(at, each, len(bins)) for each in inside.T], axis=1)
+    hit = (rows.event == 1) & (rows.time <= horizon)
+    piece = np.minimum((rows.time[hit] / horizon * pieces).astype(int), pieces - 1)
+    events = np.zeros(exposed.shape)
+    np.add.at(events, (at[hit], piece), 1.0)
+    with pm.Model(coords={"bin": np.arange(len(bins)), "piece": np.arange(pieces)}) as model:
+        theta = pm.Uniform("theta", 0.0, 1.0, dims="bin")
+        shares = pm.Dirichlet("shares", np.ones(pieces), dims="piece")
+        rate = -pm.math.log1p(-theta)[:, None] * shares[None, :]
+        pm.Potential("exits", (events * pm.math.log(rate) - rate * exposed).sum())
+    return model
 
 
 @pytest.mark.measuring

@@ -201,10 +201,7 @@ def draw_dense(rng, count, rows, out, p, taus, by_tau, v):
 
 @inner
 def _scatter(rng, r, out, p, a, s, kappa, tails):
-    """Draw the accuracies of all bins from their conjugate Beta posteriors; store them in row r.
-
-    `tails` are those of the centres given the drift, see `tail`.
-    """
+    """Draw the accuracies of all bins from their conjugate Beta posteriors; store them in row r."""
     out.intercept[r], out.log_slope[r], out.tau[r] = a, s, 1 / sqrt(1 + kappa)
     n, k, accuracy, off = p.n, p.k, out.accuracy, out.off
     for b in range(len(n)):
@@ -215,10 +212,7 @@ def _scatter(rng, r, out, p, a, s, kappa, tails):
 
 @inner
 def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes, end, v):
-    """Draw accuracies with a dense residual around a drift; return the effective number of draws.
-
-    `taus` are values of kappa = 1 / tau^2 - 1.
-    """
+    """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
     weight, index, intercepts, slopes, kappas = v.weight, v.index, v.one, v.two, v.three
     n, k, logit, x, best, rise_n, tails = p.n, p.k, p.logit, p.x, p.best, v.of_bins, v.eta
     weights_of(nodes, end, 4, weight)

@@ -85,10 +85,7 @@ class Drift(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Grids of the sub-models of noise: noise of rate 1/2, of any rate, in the first bin, in the last bin.
-
-    `spare` holds new cells while a grid is divided.
-    """
+    """Grids of the sub-models of noise: noise of rate 1/2, of any rate, in the first bin, in the last bin."""
 
     half: np.ndarray
     any_rate: np.ndarray
@@ -262,10 +259,7 @@ def integrate(p, drift, slab, runs, amounts, grids):
 
 @outer
 def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, integration, v, out):
-    """Draw ``counts[z]`` times from each sub-model z (in `ORDER`) into the next rows of `order`.
-
-    Return the effective number of draws of each sub-model.
-    """
+    """Draw ``counts[z]`` times from each sub-model z, in `ORDER`, into `order`; return effective numbers of draws."""
     effective, at = counts.astype(np.float64), 0
     for z in range(len(counts)):
         count = counts[z]

@@ -223,10 +223,7 @@ def _integrate(p, sds, frame, cell, slab, rule, values):
 
 @inner
 def _keep(cell, rule, values, nodes, end):
-    """Append the nodes of a cell as rows (t, s, low t, low s, width t, width s, log density, log mass).
-
-    Return the index after the last row, or -1 if the rows do not fit.
-    """
+    """Append the nodes of a cell as rows (t, s, low t, low s, width t, width s, log density, log mass)."""
     places, weights, _ = rule
     low_t, high_t, low_s, high_s = cell
     half_t, half_s = (high_t - low_t) / 2, (high_s - low_s) / 2
@@ -257,10 +254,7 @@ def _halve(cell, along_t, cells, m):
 
 @inner
 def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
-    """Keep the cells with a bound above `least`; return their number.
-
-    If `excess` > 0, keep also the cells with a bound within `excess` of the highest.
-    """
+    """Keep the cells with a bound above `least`; return their number."""
     top = -np.inf
     for c in range(count):
         bounds[c] = _bound(p, sds, frame, (cells[c, 0], cells[c, 1], cells[c, 2], cells[c, 3]), slab)
@@ -275,10 +269,7 @@ def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
 
 @inner
 def adaptive(p, sds, frame, slab, rule, tolerance, floor, nodes):
-    """Integrate over the drift as in `integrated.adaptive_nodes`.
-
-    Return the number of nodes (-1 if they do not fit) and the share of the mass in cells that did not converge.
-    """
+    """Integrate as `integrated.adaptive_nodes`; return the number of nodes (-1: no room) and the unresolved share."""
     order, room = len(rule[0]), 2 * MOST_CELLS + 4000
     cells, halves, bounds = np.empty((room, 4)), np.empty((room, 4)), np.empty(room)
     log_mass, error_t, error_s = np.empty(room), np.empty(room), np.empty(room)

@@ -10,15 +10,8 @@ from scipy.special import expit, logsumexp
 
 from bayescal._arrays import Floats
 from bayescal.posterior.beta_binomial import quick_absolute_gap, squared_gap
+from bayescal.posterior.shrinkage.independent import integrated
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
-from bayescal.posterior.shrinkage.independent.integrated import (
-    COARSE,
-    FINE,
-    BinLikelihoods,
-    IntegratedSubModel,
-    Resolution,
-    integrate,
-)
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample, draw, importance_sample
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.posterior.shrinkage.sub_model import GapSums, SubModelDraws
@@ -29,17 +22,14 @@ CHUNK = 2000
 
 
 class _Gaps(NamedTuple):
-    """Posterior mass of each node; means of absolute and squared gaps given the node, shape (n_nodes, n_bins).
-
-    Given a node, the bins are independent.
-    """
+    """Posterior mass of each node; means of absolute and squared gaps given the node, shape (n_nodes, n_bins)."""
 
     share: Floats
     first: Floats
     second: Floats
 
 
-def gap_sums(bins: BinLikelihoods, model: IntegratedSubModel, mass: Floats) -> GapSums:
+def gap_sums(bins: integrated.BinLikelihoods, model: integrated.IntegratedSubModel, mass: Floats) -> GapSums:
     """Return the moments of the sum over bins of `mass` times the absolute gap under one sub-model."""
     share, mean, variance, squares = [], [], [], []
     for gaps in _gaps(bins, model):
@@ -54,7 +44,7 @@ def gap_sums(bins: BinLikelihoods, model: IntegratedSubModel, mass: Floats) -> G
     return GapSums(centre, spread, float(shares @ seconds))
 
 
-def _gaps(bins: BinLikelihoods, model: IntegratedSubModel) -> Iterator[_Gaps]:
+def _gaps(bins: integrated.BinLikelihoods, model: integrated.IntegratedSubModel) -> Iterator[_Gaps]:
     """Yield moments of the gaps for chunks of nodes; under a sparse residual, once for each rho."""
     heavy = model.share > NEGLIGIBLE
     nodes, share = model.nodes.take(heavy), model.share[heavy] / model.share[heavy].sum()
@@ -70,13 +60,13 @@ def _gaps(bins: BinLikelihoods, model: IntegratedSubModel) -> Iterator[_Gaps]:
             yield _Gaps(share[some], *_centre_gaps(bins, eta))
 
 
-def _centre_gaps(bins: BinLikelihoods, eta: Floats) -> tuple[Floats, Floats]:
+def _centre_gaps(bins: integrated.BinLikelihoods, eta: Floats) -> tuple[Floats, Floats]:
     """Return moments of the gaps of bins whose accuracy is their centre; exactly 0 without drift."""
     gap = np.where(eta == bins.drifting.logit, 0.0, expit(eta) - bins.drifting.confidence)
     return np.abs(gap), gap**2
 
 
-def _dense_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, kappa: Floats) -> _Gaps:
+def _dense_gaps(bins: integrated.BinLikelihoods, share: Floats, eta: Floats, kappa: Floats) -> _Gaps:
     """Return moments of the gaps under a dense residual: accuracies have conjugate Beta posteriors."""
     n, k = bins.drifting.n, bins.drifting.k
     alpha, beta = kappa * expit(eta) + k, kappa * expit(-eta) + (n - k)
@@ -84,7 +74,9 @@ def _dense_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, kappa: Floats)
     return _Gaps(share, quick_absolute_gap(c, alpha, beta), squared_gap(c, alpha, beta))
 
 
-def _sparse_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, tables: list[Floats] | None) -> Iterator[_Gaps]:
+def _sparse_gaps(
+    bins: integrated.BinLikelihoods, share: Floats, eta: Floats, tables: list[Floats] | None
+) -> Iterator[_Gaps]:
     """Yield moments of the gaps for each rho: averages over being off and not being off."""
     on_first, on_second = _centre_gaps(bins, eta)
     if tables is None:  # without drift, centres are where the absolute gap has its kink: do not interpolate
@@ -95,12 +87,12 @@ def _sparse_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, tables: list[
         yield _Gaps(each, (1 - off) * on_first + off * first, (1 - off) * on_second + off * (first**2 + variance))
 
 
-def _off_tables(bins: BinLikelihoods) -> list[Floats]:
+def _off_tables(bins: integrated.BinLikelihoods) -> list[Floats]:
     """Interpolate `_off_gaps` by polynomials in the logit of the centre."""
     return [bins.slab.polynomials(values) for values in _off_gaps(bins, bins.slab.eta, bins.slab.by_tau)]
 
 
-def _off_gaps(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]:
+def _off_gaps(bins: integrated.BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]:
     """Mean and variance of the absolute gap of each bin if it is off, for centres with logits (n_bins, n).
 
     `by_tau` is the log-likelihood at these logits for each tau. The results are interpolated by `_off_tables`; the
@@ -122,7 +114,7 @@ def _off_gaps(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]
     return [means[0], means[1] - means[0] ** 2]
 
 
-def _off_by_rho(bins: BinLikelihoods, share: Floats, eta: Floats) -> Iterator[tuple[Floats, Floats]]:
+def _off_by_rho(bins: integrated.BinLikelihoods, share: Floats, eta: Floats) -> Iterator[tuple[Floats, Floats]]:
     """Yield for each rho: its joint share with each node, and the probability that each bin is off, given both."""
     by_rho, odds = bins.sparse(eta)
     by_rho = np.exp(by_rho - np.logaddexp.reduce(by_rho, axis=-1)[:, None])
@@ -130,7 +122,7 @@ def _off_by_rho(bins: BinLikelihoods, share: Floats, eta: Floats) -> Iterator[tu
         yield share * by_rho[:, j], expit(np.log(rho / (1 - rho)) + odds)
 
 
-def inverse_predictive(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
+def inverse_predictive(bins: integrated.BinLikelihoods, model: integrated.IntegratedSubModel) -> Floats:
     """Return the posterior mean of 1 / p for each cell under one sub-model; see `SubModel`."""
     n, k = bins.drifting.n, bins.drifting.k
     others = np.stack([n - k, k])[:, None] - 1  # other rows of a cell: those of cells without rows have no meaning
@@ -157,7 +149,7 @@ def inverse_predictive(bins: BinLikelihoods, model: IntegratedSubModel) -> Float
     return total
 
 
-def _log_inverse_off(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> Floats:
+def _log_inverse_off(bins: integrated.BinLikelihoods, eta: Floats, by_tau: Floats) -> Floats:
     """Log of the posterior mean of 1 / p for each cell if its bin is off, for centres with logits (n_bins, n).
 
     `by_tau` is the log-likelihood at these logits for each tau; the result has shape (2, n_bins, n).
@@ -170,7 +162,7 @@ def _log_inverse_off(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> Float
     return np.stack([logsumexp(joint - each, axis=2) for each in log_p]) - logsumexp(joint, axis=2)
 
 
-def off_probability(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
+def off_probability(bins: integrated.BinLikelihoods, model: integrated.IntegratedSubModel) -> Floats:
     """Return the probability that each bin is off under one sub-model, shape (n_bins,)."""
     if model.residual != "sparse":
         return np.full(len(bins.drifting.n), float(model.residual == "dense"))
@@ -178,7 +170,7 @@ def off_probability(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
     return np.sum([share @ off for share, off in _off_by_rho(bins, model.share, eta)], axis=0)
 
 
-def parameter_means(bins: BinLikelihoods, model: IntegratedSubModel) -> dict[str, float]:
+def parameter_means(bins: integrated.BinLikelihoods, model: integrated.IntegratedSubModel) -> dict[str, float]:
     """Return the posterior means of intercept, slope, tau and rho under one sub-model; a tau or rho it lacks is NaN."""
     share, (a, s) = model.share, model.nodes.drift
     tau = rho = float("nan")
@@ -200,20 +192,22 @@ class IndependentBins:
     prior: ShrinkagePrior
 
     @cached_property
-    def coarse(self) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
+    def coarse(self) -> tuple[integrated.BinLikelihoods, dict[str, integrated.IntegratedSubModel]]:
         """Likelihoods and integrated sub-models, at the resolution for evidences and draws."""
-        return self._integrate(COARSE)
+        return self._integrate(integrated.COARSE)
 
     @cached_property
-    def fine(self) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
+    def fine(self) -> tuple[integrated.BinLikelihoods, dict[str, integrated.IntegratedSubModel]]:
         """Likelihoods and integrated sub-models, at the finer resolution for moments."""
-        return self._integrate(FINE)
+        return self._integrate(integrated.FINE)
 
-    def _integrate(self, resolution: Resolution) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
+    def _integrate(
+        self, resolution: integrated.Resolution
+    ) -> tuple[integrated.BinLikelihoods, dict[str, integrated.IntegratedSubModel]]:
         prior = self.prior
         drifting = DriftingBins(self.n, self.k, self.confidence, prior.intercept_sd, prior.log_slope_sd)
-        bins = BinLikelihoods(drifting, prior, resolution)
-        return bins, integrate(bins)
+        bins = integrated.BinLikelihoods(drifting, prior, resolution)
+        return bins, integrated.integrate(bins)
 
 
 @dataclass(frozen=True, eq=False)

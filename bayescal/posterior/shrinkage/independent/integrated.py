@@ -16,10 +16,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erf
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial
 from bayescal.posterior.shrinkage.independent.drift import (
     HOPELESS,
@@ -74,11 +73,11 @@ class Cells(NamedTuple):
     low_s: Floats
     high_s: Floats
 
-    def take(self, index: NDArray[np.bool_]) -> "Cells":
+    def take(self, index: Bools) -> "Cells":
         """Return a selection of the cells."""
         return Cells(*(side[index] for side in self))
 
-    def halved(self, along_t: NDArray[np.bool_]) -> "Cells":
+    def halved(self, along_t: Bools) -> "Cells":
         """Divide each cell into two halves."""
         middle_t = np.where(along_t, (self.low_t + self.high_t) / 2, self.high_t)
         middle_s = np.where(along_t, self.high_s, (self.low_s + self.high_s) / 2)
@@ -417,10 +416,7 @@ def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
 
 
 def _sparsest(log_terms: Floats, largest: int, tolerance: float) -> int:
-    """Return the largest m <= `largest` such that m times the sum of every m-th term gives the sum of all terms.
-
-    It must do so within the relative `tolerance`, whichever of the first m terms the sum starts with.
-    """
+    """Return the largest m <= `largest` such that m times the sum of every m-th term gives the sum of all terms."""
     terms = np.exp(log_terms - log_terms.max())
     for m in range(largest, 1, -1):
         sums = m * np.bincount(np.arange(len(terms)) % m, terms)

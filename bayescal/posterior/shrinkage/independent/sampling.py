@@ -3,10 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Bools, Floats, Indices
 from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, IntegratedSubModel
 from bayescal.stats.sums import effective_number
 
@@ -37,7 +36,7 @@ class ImportanceSample(NamedTuple):
         """Importance weights, relative to the largest."""
         return np.exp(self.log_weights - self.log_weights.max())
 
-    def take(self, index: NDArray[np.intp]) -> "ImportanceSample":
+    def take(self, index: Indices) -> "ImportanceSample":
         """Return a selection of the draws."""
         some: Any = (None if values is None else values[index] for values in self)
         return ImportanceSample(*some)
@@ -50,7 +49,7 @@ class BinState(NamedTuple):
     """
 
     accuracy: Floats
-    off: NDArray[np.bool_]
+    off: Bools
     intercept: Floats
     log_slope: Floats
     tau: Floats
@@ -60,11 +59,7 @@ class BinState(NamedTuple):
 def importance_sample(
     bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
 ) -> ImportanceSample:
-    """Draw nodes by their mass, then a drift uniformly from the rectangle around each.
-
-    The density of the proposal is proportional to the posterior at the node. The importance weight is the posterior at
-    the draw divided by that at the node; it is close to 1 and bounded.
-    """
+    """Draw nodes by their mass, then a drift uniformly from the rectangle around each."""
     nodes = model.nodes.take(systematic(model.share, count, rng))
     t = nodes.low_t + nodes.width_t * rng.random(count)
     s = nodes.low_s + nodes.width_s * rng.random(count)
@@ -128,9 +123,7 @@ def _accuracies(eta: Floats, kappa: Floats, n: Floats, k: Floats, rng: np.random
     return rng.beta(np.maximum(kappa * expit(eta) + k, tiny), np.maximum(kappa * expit(-eta) + (n - k), tiny))
 
 
-def _categorical(
-    log_weights: Floats, rng: np.random.Generator, rows: NDArray[np.intp] | None = None
-) -> NDArray[np.intp]:
+def _categorical(log_weights: Floats, rng: np.random.Generator, rows: Indices | None = None) -> Indices:
     """Draw a column for each row, or for each of the given `rows`, by unnormalised log weights."""
     cumulative = np.exp(log_weights - log_weights.max(axis=1, keepdims=True)).cumsum(axis=1)
     cumulative /= cumulative[:, -1:]
@@ -139,7 +132,7 @@ def _categorical(
     return (cumulative <= rng.random((len(cumulative), 1))).sum(axis=1)
 
 
-def systematic(weights: Floats, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def systematic(weights: Floats, count: int, rng: np.random.Generator) -> Indices:
     """Draw indices by weight with systematic resampling (Kitagawa 1996), which has little variance; shuffle them."""
     cumulative = np.cumsum(weights)
     index = np.searchsorted(cumulative / cumulative[-1], (np.arange(count) + rng.random()) / count, side="right")

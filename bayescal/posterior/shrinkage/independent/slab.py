@@ -7,10 +7,9 @@ tau, as a function of the logit of the centre of the bin.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erf, erfc, expit
 
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Indices
 from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
 
 #: Interpolating polynomials: number of neighbouring nodes, their positions, and the matrix from values to coefficients.
@@ -100,7 +99,7 @@ class SlabTable:
         """Log-likelihood of each bin if it is off, relative to that at k / n; logits (..., n_bins)."""
         return self.interpolate(self._log_slab, eta)
 
-    def log_tau_weights(self, bin_index: NDArray[np.intp], eta: Floats) -> Floats:
+    def log_tau_weights(self, bin_index: Indices, eta: Floats) -> Floats:
         """Unnormalised posterior log weights of each tau, for pairs of a bin and the logit of its centre."""
         cell, x = self._locate(eta, self.peak[bin_index], self.scale[bin_index])
         taps = np.vander(x, WINDOW, increasing=True) @ TO_COEFFICIENTS
@@ -109,7 +108,7 @@ class SlabTable:
             value += taps[:, tap, None] * self.by_tau[bin_index, cell + tap]
         return value
 
-    def _locate(self, eta: Floats, peak: Floats, scale: Floats) -> tuple[NDArray[np.intp], Floats]:
+    def _locate(self, eta: Floats, peak: Floats, scale: Floats) -> tuple[Indices, Floats]:
         """Return the first node of the window around each logit, and the position of the logit within the window."""
         place = np.arcsinh((eta - peak) / scale) / self.step + self.half
         place = np.clip(place, WINDOW, 2 * self.half - WINDOW)
