@@ -18,9 +18,9 @@ PAIRS = {"confidence": ("correct", "confidence"), "event": ("label", "prob")}
 
 def judged_file(file: Path, columns: JudgedColumnOptions, *records: Options) -> EvaluatedFile:
     """Count and evaluate the rows of a file; `records` state quantities, bins, the judge, draws and seed."""
-    given = columns.given()
+    options = columns.given()
     for name, rule in NOT_HERE.items():
-        refuse({name: given[name]} if name in given else {}, rule)
+        refuse({name: options[name]} if name in options else {}, rule)
     target, named = _columns(columns)
     if holds_counts(file):
         raise ValueError(f"'{file.name}' holds counts; the rows of a file are needed.")
@@ -35,7 +35,7 @@ def judged_file(file: Path, columns: JudgedColumnOptions, *records: Options) -> 
             counts = count_file(file, **named, **how, progress=progress)
         evaluation = judged_counts(counts, **about_judge, draws=keywords["draws"], rng=keywords["rng"])
     about = settings(evaluation.counts, keywords | {"model": evaluation.model}, keywords["bins"])
-    parameters = {"file": file.name, "rows": counts.n_rows, **given, **about_judge, **about}
+    parameters = {"file": file.name, "rows": counts.n_rows, **options, **about_judge, **about}
     if estimands is not None:
         parameters["estimand"] = [each.name for each in estimands]
     return EvaluatedFile(evaluation, parameters, notes, estimands)
@@ -43,19 +43,19 @@ def judged_file(file: Path, columns: JudgedColumnOptions, *records: Options) -> 
 
 def _columns(columns: JudgedColumnOptions) -> tuple[str, dict[str, Any]]:
     """Return the target, and the columns by the arguments of `count_file`."""
-    given = columns.given()
-    used = [target for target, pair in PAIRS.items() if given.keys() & set(pair)]
+    options = columns.given()
+    used = [target for target, pair in PAIRS.items() if options.keys() & set(pair)]
     if len(used) != 1:
         problem = "say where labels and probabilities are" if not used else "two kinds of columns are named"
         raise ValueError(f"{problem}: --correct and --confidence, or for an event --label and --prob.")
     pair = PAIRS[used[0]]
-    if not given.keys() >= set(pair):
+    if not options.keys() >= set(pair):
         raise ValueError(f"--{pair[0]} and --{pair[1]} go together: the true labels, and the probabilities of label 1.")
     if columns.judge is None:
         raise ValueError("say where the judge's labels are: --judge COLUMN. `bayescal report` evaluates true labels.")
-    if len({given[pair[0]], given[pair[1]], columns.judge}) < 3:
+    if len({options[pair[0]], options[pair[1]], columns.judge}) < 3:
         raise ValueError(f"--{pair[0]}, --{pair[1]} and --judge must name different columns.")
-    return used[0], {"label": given[pair[0]], "prob": given[pair[1]], "judge": columns.judge}
+    return used[0], {"label": options[pair[0]], "prob": options[pair[1]], "judge": columns.judge}
 
 
 def parse_strata(text: str) -> Any:

@@ -74,6 +74,14 @@ def test_counts_do_not_depend_on_the_blocks(rows_per_block, tmp_path, monkeypatc
     assert mass.bins == bc.make_bins(4, binning="equal-mass", confidence=confidence)
 
 
+def test_one_bin_for_each_value(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "ROWS", 1)
+    monkeypatch.setattr(source, "BLOCK", 1)
+    counts = count(written(tmp_path / "a.csv", ["1,0.9,1", ",0.5,0", ",0.9,1", "0,0.7,1"]), binning="values")
+    assert counts.bins == bc.make_bins(binning="values", confidence=[0.9, 0.5, 0.7])
+    assert counts.rows.n.tolist() == [1, 1, 2]
+
+
 def test_words_logarithms_and_nested_fields(tmp_path):
     path = written(tmp_path / "words.csv", ["C,-0.1,I", ",-0.2,C", "NA,-3,C", "I,-1,I"])
     counts = count(path, classes=["I", "C"], logprob=True, bins=2)
