@@ -23,11 +23,7 @@ NEEDED = {
 
 
 def installed(module: str) -> bool:
-    """Return whether a module without a parent can be imported; it is not imported.
-
-    >>> installed("numpy")
-    True
-    """
+    """Return whether a module without a parent can be imported; it is not imported."""
     if module in sys.modules:
         return sys.modules[module] is not None
     return find_spec(module) is not None
@@ -37,8 +33,6 @@ def require(*modules: str) -> None:
     """Raise ModuleNotFoundError, which says what to install, unless all modules can be imported.
 
     They are keys of `NEEDED`. A function names its modules before it imports them.
-
-    >>> require("arviz", "matplotlib")
     """
     for module in modules:
         if not installed(module):

@@ -41,11 +41,7 @@ def _report(name: str) -> ModuleType:
 
 
 def shortened[T](labels: Sequence[T], most: int, named: T) -> list[T]:
-    """Return the first labels, at most this many; the one that the sentence names takes the last place if needed.
-
-    >>> shortened(["a", "b", "c"], 2, "b"), shortened(["a", "b", "c"], 2, "c")
-    (['a', 'b'], ['a', 'c'])
-    """
+    """Return the first labels, at most this many; the one that the sentence names takes the last place if needed."""
     kept = list(labels[:most])
     return kept if named in kept or len(labels) <= most else [*kept[:-1], named]
 

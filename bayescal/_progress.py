@@ -16,10 +16,6 @@ def bar(total: int, description: str, progress: bool | None = None) -> Iterator[
     If `progress` is True, a bar is shown at once; if standard error is not a terminal, it writes a line per tenth of
     the work. False shows nothing. By default a bar appears after two seconds of work, and only if standard error is a
     terminal.
-
-    >>> with bar(3, "Evaluating groups", progress=False) as advance:
-    ...     for _ in range(3):
-    ...         advance()
     """
     if not (progress is None or isinstance(progress, bool)):
         raise TypeError(f"`progress` must be True, False or None, not {progress!r}.")

@@ -33,12 +33,7 @@ def given_in(*records: Options) -> dict[str, Any]:
 
 
 def refuse(options: Mapping[str, Any], rule: str) -> None:
-    """Refuse options that cannot be used together with the others; `rule` says when they cannot be used.
-
-    >>> refuse({"prob_prefix": "p_"}, "with --coverage, only with FILE")
-    Traceback (most recent call last):
-    ValueError: --prob-prefix cannot be used with --coverage, only with FILE.
-    """
+    """Refuse options that cannot be used together with the others; `rule` says when they cannot be used."""
     if options:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options)
         raise ValueError(f"{names} cannot be used {rule}.")

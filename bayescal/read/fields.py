@@ -100,11 +100,6 @@ def value_at(record: Any, steps: str) -> Any:
     """Return the value at a path of keys and indexes of lists, joined by dots; None if there is none.
 
     Keys may contain dots.
-
-    >>> value_at({"scores": {"graded": {"value": ["C", "I"]}}}, "scores.graded.value.1")
-    'I'
-    >>> value_at({"scores": {"package.match": {"value": "C"}}}, "scores.package.match.value")
-    'C'
     """
     first, dot, rest = steps.partition(".")
     if isinstance(record, list | tuple):

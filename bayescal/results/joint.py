@@ -66,9 +66,6 @@ def listed[Label](labels: Sequence[Label], best_first: Sequence[Label]) -> tuple
 
     Two labels keep the order in which they were given: their difference has the same sign for every estimand and seed,
     and that of ``difference()``. Three or more are listed from the best expected rank to the worst.
-
-    >>> listed(["A", "B"], ["B", "A"]), listed(["A", "B", "C"], ["B", "C", "A"])
-    (('A', 'B'), ('B', 'C', 'A'))
     """
     return tuple(labels if len(labels) == 2 else best_first)
 

@@ -158,10 +158,6 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
     """Describe the probabilities of the sub-models by family, given that the classifier is not exactly calibrated.
 
     Those in parentheses are within the family; a family whose only sub-model has its own name has none.
-
-    >>> sub_models({"independent": {"logistic": 0.3, "dense": 0.1}, "shared": {"offset": 0.4}})
-    'Sub-model probabilities, if the classifier is not exactly calibrated: independent bins: 0.50 (smooth drift: 0.75;
-    errors in many bins: 0.25); shared errors: 0.50 (errors of equal size: > 0.99).'
     """
     totals = {family: sum(of.values()) for family, of in families.items()}
     whole = sum(totals.values())
