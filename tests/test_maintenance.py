@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "MAINTENANCE.md").read_text(encoding="utf-8")
-TOPICS = ("clinical", "cumulative", "decisions", "monitoring", "planning", "shift", "survival")
+TOPICS = ("clinical", "cumulative", "decisions", "labels", "monitoring", "planning", "shift", "survival")
 
 
 def plain(text):

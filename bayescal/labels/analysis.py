@@ -60,8 +60,9 @@ def judged(
         The judge's labels. They may be missing in rows with a true label.
     strata : "auto", int or sequence of float, default "auto"
         Ranges of confidence in which the judge has a sensitivity and specificity of its own: their number, or their
-        inner edges, which are moved to the nearest edge of a bin. By default two ranges with about equal numbers of
-        rows if there are at least 200 checked rows, and 10 of each true label in both ranges; otherwise one.
+        inner edges, which are moved to the nearest edge of a bin. By default two ranges if there are at least 200
+        checked rows, and 10 of each true label in both; otherwise one. Their edge is the one at which the smallest of
+        these numbers of checked rows is largest.
     rates : optional
         What is known about the judge from elsewhere: its (sensitivity, specificity), or the counts ((right, wrong) of
         true label 1, (right, wrong) of true label 0) of other checked rows. By default it is learnt from the checked

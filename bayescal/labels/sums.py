@@ -214,10 +214,14 @@ def strata_of(strata: Any, counts: JudgedCounts) -> NDArray[np.intp]:
         _checks.one_of("strata", strata, ("auto",))
         if counts.checked.n_rows < TWO_FROM:
             return np.zeros(len(counts.bins), np.intp)
-        two = _ranges(share, 2)
-        table = counts.table(two)
-        enough = two.max() == 1 and min(table[:, :2].sum(axis=1).min(), table[:, 2:].sum(axis=1).min()) >= OF_EACH_LABEL
-        return two if enough else np.zeros(len(counts.bins), np.intp)
+        # the edge with most checked rows of the label and side that has fewest; of equal ones the nearest to the median
+        by_bin = counts.table(np.arange(len(counts.bins)))
+        below = np.stack([by_bin[:, :2].sum(axis=1), by_bin[:, 2:].sum(axis=1)]).cumsum(axis=1)
+        fewest = np.minimum(below[:, :-1], below[:, -1:] - below[:, :-1]).min(axis=0)
+        if not len(fewest) or fewest.max() < OF_EACH_LABEL:
+            return np.zeros(len(counts.bins), np.intp)
+        cut = np.lexsort((np.abs(share - 0.5), -fewest))[0]
+        return (np.arange(len(counts.bins)) > cut).astype(np.intp)
     if np.ndim(strata) == 0:
         number = _checks.whole_number("strata", strata)
         stratum = _ranges(share, number)

@@ -125,13 +125,32 @@ def test_strata_by_number_and_edges():
     assert strata([]) == [0] * 15
 
 
-def test_auto_needs_ten_of_each_label_in_both():
+def fewest_of_a_side(y, confidence, edge):
+    """Return the smallest number of checked rows of one true label on one side of an edge."""
+    below, known = confidence < edge, ~np.isnan(y)
+    return min(int((known & (y == label) & (below == side)).sum()) for label in (0, 1) for side in (False, True))
+
+
+def test_the_edge_of_auto_is_that_with_most_rows_of_the_rarest_label_and_side():
     """Few checked rows with label 0 above: accuracies of 1 at high confidence."""
     rows = judged_set(n=3000, checked=300, slope=1.0)
     truth = rows.truth | (rows.confidence > 0.5)
-    judge = np.where(rows.checked, truth, rows.judge)
-    counts = JudgedCounts.from_arrays(np.where(rows.checked, truth, NAN), rows.confidence, judge=judge)
-    assert strata_of("auto", counts).max() == 0
+    y, judge = np.where(rows.checked, truth, NAN), np.where(rows.checked, truth, rows.judge)
+    counts = JudgedCounts.from_arrays(y, rows.confidence, judge=judge)
+    stratum = strata_of("auto", counts)
+    edges = counts.bins.edges[1:-1]
+    numbers = [fewest_of_a_side(y, rows.confidence, edge) for edge in edges]
+    assert stratum.max() == 1
+    assert numbers[stratum.argmax() - 1] == max(numbers) >= 10
+
+
+def test_auto_needs_ten_of_each_label_in_both():
+    """One range if label 0 occurs in 19 checked rows."""
+    rows = judged_set(n=3000, checked=300, slope=1.0)
+    truth = np.ones(3000, bool)
+    truth[np.flatnonzero(rows.checked)[:19]] = False
+    y, judge = np.where(rows.checked, truth, NAN), np.where(rows.checked, truth, rows.judge)
+    assert strata_of("auto", JudgedCounts.from_arrays(y, rows.confidence, judge=judge)).max() == 0
 
 
 @pytest.mark.parametrize("which", ["two", [0.5, 0.4], [0.0, 0.5], [0.52, 0.54], [0.001], [[0.5]], 40, 0, 1.5])
