@@ -195,6 +195,13 @@ CALLS = {
     "ece": lambda r: bc.ece(bins_of(r)),
     "judged": lambda r: bc.labels.judged(*partly(r, 10), judge=np.tile(graded(r), 10), **FAST),
     "judged, known rates": lambda r: bc.labels.judged(*partly(r, 1), judge=graded(r), rates=(0.9, 0.8), **FAST),
+    "partly_observed": lambda r: bc.labels.partly_observed(*partly(r, 10), missing="score", **FAST),
+    "partly_observed, weights": lambda r: bc.labels.partly_observed(
+        *partly(r, 10), missing="covariates", weights=np.tile(1 + r.p, 10), **FAST
+    ),
+    "partly_observed, band": lambda r: bc.labels.partly_observed(
+        *partly(r, 10), missing="not_at_random", odds_ratio=1.5, **FAST
+    ),
     "l2_error": lambda r: bc.l2_error(bins_of(r)),
     "labels_needed": lambda r: bc.planning.labels_needed(
         r.counts(), width=0.3, simulations=20, largest=1000, draws=100, rng=1

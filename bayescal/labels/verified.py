@@ -1,4 +1,4 @@
-"""Outcomes that are known for some rows: evidence about the accuracies of all rows, given the odds ratio of the others."""
+"""Outcomes that are known for some rows: evidence about accuracies of all rows, given the odds ratio of the others."""
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property

@@ -1,10 +1,10 @@
-"""Calibration from rows of which some have an outcome: rows -> counts -> posterior under an assumption -> evaluation."""
+"""Calibration from rows of which some have an outcome: rows -> counts -> posterior -> evaluation of all rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,18 @@ from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one, evaluation_of
 from bayescal.data.alignment import same_rows
-from bayescal.data.columns import allowed_weights, weight_column
+from bayescal.data.columns import allowed_weights, scale_free, weight_column
 from bayescal.data.frames import with_missing
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.registry import registered
-from bayescal.labels.partly_observed_result import (
+from bayescal.labels.partial_result import (
     COVARIATES,
     LARGEST_RATIO,
     NOT_AT_RANDOM,
     SCORE,
     PartlyObservedBand,
     PartlyObservedEvaluation,
+    with_assumption,
 )
 from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve_known
 from bayescal.labels.verified import VerifiedCounts
@@ -39,32 +40,22 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.sums import effective_number
 
-#: What each value of `missing` assumes.
-ASSUMES = {
-    SCORE: "rows with equal scores have the same outcomes, known or not",
-    COVARIATES: "rows with equal recorded covariates have the same outcomes, known or not; needs `weights=`",
-    NOT_AT_RANDOM: "the odds of missing and known outcomes differ by a factor; needs `odds_ratio=` or `prior_sd=`",
-}
+#: Other names of the assumptions.
+CALLED = dict.fromkeys(("mar", "at random", "at_random", "score only"), SCORE)
+CALLED |= dict.fromkeys(("mnar", "nmar", "not at random", "not missing at random"), NOT_AT_RANDOM)
+CALLED |= dict.fromkeys(("covariate", "features", "weights"), COVARIATES)
 #: Quantiles of the prior of the log odds ratio, and largest step of the log odds ratio within a band.
 QUANTILES, STEP = 16, np.log(2) / 8
 #: Values of the log odds ratio at which the lower end of the ECE is searched, and draws of each.
 SEARCHED, SEARCH_DRAWS = np.linspace(-np.log(LARGEST_RATIO), np.log(LARGEST_RATIO), 41), 400
 
 
-@overload
-def partly_observed(
-    y_true: Any, y_prob: Any, *, missing: Literal["score", "covariates"], **options: Any
-) -> PartlyObservedEvaluation: ...
-@overload
-def partly_observed(
-    y_true: Any, y_prob: Any, *, missing: str | None = None, **options: Any
-) -> PartlyObservedEvaluation | PartlyObservedBand: ...
 @public
 def partly_observed(
     y_true: Any,
     y_prob: Any,
     *,
-    missing: str | None = None,
+    missing: str,
     weights: Any = None,
     odds_ratio: Any = None,
     prior_sd: float | None = None,
@@ -169,7 +160,7 @@ def partly_observed(
     counts, known = rows.counts(bins, binning)
     about: dict[str, Any] = {"known": known, "missing": missing, "weight_report": rows.report}
     if ratios is None:
-        return PartlyObservedEvaluation.of(evaluate_one(counts, draws=draws, rng=rng), **about)
+        return with_assumption(evaluate_one(counts, draws=draws, rng=rng), **about)
     problem = _problem(counts)
     seed, for_solving = _checks.seeds(rng, 2)
     solver = np.random.default_rng(for_solving)
@@ -219,8 +210,8 @@ class PartlyObservedRows:
     def counts(self, bins: Any, binning: str) -> tuple[TargetCounts, BinnedCounts]:
         """Count all rows, and those with known outcome on the same bins; the latter also without weights.
 
-        Without weights, rows with known outcome are weighted by the inverse share of known outcomes in their bin. This changes the
-        order of the scores only, as for the AUC, and no quantity of a single bin.
+        Without weights, rows with known outcome are weighted by the inverse share of known outcomes in their bin. This
+        changes the order of the scores only, as for the AUC, and no quantity of a single bin.
         """
         rows, known = self.predictions, self.known
         edges = make_bins(bins, binning=binning, confidence=rows.confidence)
@@ -261,26 +252,22 @@ def _weight(weights: Any, known: NDArray[np.bool_]) -> Floats:
             f"{used.max():.3g}. Pass `1 / weights` if they are the probabilities, and weights whose sum is 1 or whose "
             "mean is 1 if they were divided by a number."
         )
-    return weight
+    return scale_free(weight)
 
 
-def _require_assumption(missing: Any, **given: Any) -> None:
+def _require_assumption(missing: str, **options: Any) -> None:
     """Require one of the assumptions, and the arguments that belong to it."""
-    choices = "; ".join(f"{name!r}: {words}" for name, words in ASSUMES.items())
-    if missing is None:
-        raise TypeError(f"`missing=` is needed, because the data cannot tell why outcomes are missing. {choices}.")
-    if missing not in ASSUMES:
-        raise ValueError(f"`missing` must be one of {list(ASSUMES)}, not {quoted(missing)}. {choices}.")
+    _checks.one_of("missing", missing, (SCORE, COVARIATES, NOT_AT_RANDOM), CALLED)
     belongs = {"weights": COVARIATES, "odds_ratio": NOT_AT_RANDOM, "prior_sd": NOT_AT_RANDOM}
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None and belongs[name] != missing:
             raise TypeError(f"`{name}=` is an option of `missing={belongs[name]!r}`, not of `missing={missing!r}`.")
-    if missing == COVARIATES and given["weights"] is None:
+    if missing == COVARIATES and options["weights"] is None:
         raise TypeError(
             "`missing='covariates'` needs `weights=`, 1 / P(outcome known | covariates) of each row; for example from "
             "a logistic regression of `~np.isnan(y_true)` on the covariates."
         )
-    if missing == NOT_AT_RANDOM and (given["odds_ratio"] is None) == (given["prior_sd"] is None):
+    if missing == NOT_AT_RANDOM and (options["odds_ratio"] is None) == (options["prior_sd"] is None):
         raise TypeError(
             "`missing='not_at_random'` needs either `odds_ratio=`, such as 2 for all values between 1/2 and 2, or "
             "`prior_sd=`, the standard deviation of the log odds ratio, such as 0.7."
@@ -331,7 +318,7 @@ def _one_value(solved: Solved, i: int) -> Solved:
 
 def _evaluation(posterior: LabelPosterior, draws: int, seed: int, **about: Any) -> PartlyObservedEvaluation:
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
-    return PartlyObservedEvaluation.of(evaluation, **about)
+    return with_assumption(evaluation, **about)
 
 
 def reaching_zero(problem: Problem, seed: int, prob: float) -> tuple[float, float]:

@@ -75,11 +75,6 @@ class PartlyObservedEvaluation(TargetEvaluation):
     _bin_dash: ClassVar[str] = "no rows in the bin"
     population: ClassVar[str] = " of partly observed outcomes"
 
-    @classmethod
-    def of(cls, evaluation: Evaluation, **about: Any) -> "PartlyObservedEvaluation":
-        """Make the evaluation from an evaluation of the counts, with what is assumed."""
-        return cls(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)}, **about)
-
     @cached_property
     def known_only(self) -> Evaluation:
         """The evaluation of the rows with known outcome alone, without weights, for comparison."""
@@ -96,11 +91,13 @@ class PartlyObservedEvaluation(TargetEvaluation):
 
     @property
     def assumption(self) -> str:
-        """What the interval assumes, in words."""
+        """The assumption of the interval, in words."""
         if self.missing != NOT_AT_RANDOM:
             return ASSUMPTION[self.missing]
         if self.prior_sd is None:
-            return f"the odds of missing outcomes are {self.odds_ratios[0]:.3g} times those of known ones at equal scores"
+            return (
+                f"the odds of missing outcomes are {self.odds_ratios[0]:.3g} times those of known ones at equal scores"
+            )
         return (
             "the log odds ratio of missing and known outcomes at equal scores has a Normal distribution with mean 0 "
             f"and standard deviation {self.prior_sd:g}"
@@ -199,6 +196,12 @@ class PartlyObservedEvaluation(TargetEvaluation):
         return tuple(texts)
 
 
+def with_assumption(evaluation: Evaluation, **about: Any) -> PartlyObservedEvaluation:
+    """Make the result from an evaluation of the counts; `about` are its further fields."""
+    same = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+    return PartlyObservedEvaluation(**same, **about)
+
+
 def _of_weights(report: WeightReport | None) -> list[str]:
     """Warn about weights that are not reliable."""
     texts = list[str]()
@@ -227,7 +230,7 @@ def known_rows(evaluation: PartlyObservedEvaluation) -> str:
 @public
 @dataclass(frozen=True, eq=False, repr=False)
 class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
-    """Evaluations of all rows for a range of odds ratios of missing and known outcomes, and the union of their intervals.
+    """Evaluations of all rows for a range of odds ratios of missing and known outcomes, and the union of intervals.
 
     Returned by `bayescal.labels.partly_observed` for ``missing="not_at_random"`` with an `odds_ratio`; printing it
     shows the union, and the ends and the middle of the range. ``band[ratio]`` is the evaluation for one odds ratio.
@@ -271,16 +274,16 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
 
     @cached_property
     def reaches_zero(self) -> tuple[float, float]:
-        """Odds ratios below and above 1, and nearest to it, at which the lower end of the 95 % interval of the ECE is 0.
+        """Odds ratios below and above 1, nearest to it, at which the lower end of the 95 % interval of the ECE is 0.
 
-        It need not be in the range. 1 if the end is 0 without a difference, NaN if it is not between 1/20 and 20.
+        They need not be in the range; 1 if the end is 0 without a difference, NaN if it is not between 1/20 and 20.
         """
         return self.search(0.95)
 
     @property
     def known_only(self) -> Evaluation:
         """The evaluation of the rows with known outcome alone, for comparison."""
-        return self._first.known_only  # type: ignore[no-any-return]  # `Choices` does not import evaluations
+        return next(iter(self.evaluations.values())).known_only
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the ECE as data: one dict per odds ratio.
@@ -318,8 +321,8 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
         low, high = (_render.number(each, d) for each in ends)
         return (
             f"If the odds of missing outcomes are {self._ratios_in_words} those of known ones at equal scores, the "
-            f"Expected Calibration Error of all rows is between {low} and {high} (union of {100 * prob:g} % credible "
-            "intervals)."
+            f"Expected Calibration Error of all rows is between {low} and {high} ({'union of ' * (len(self) > 1)}"
+            f"{100 * prob:g} % credible interval{'s' * (len(self) > 1)})."
         )
 
     @property
@@ -327,8 +330,8 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
         """Estimand, bins, rows and odds ratios, on one line."""
         counts = self._first.counts
         return (
-            f"{counts.target} ECE of all rows, {counts.bins}, N = {counts.n_target_rows} rows, {counts.n_rows} outcomes "
-            f"known, odds of missing outcomes {self._ratios_in_words} those of known ones"
+            f"{counts.target} ECE of all rows, {counts.bins}, N = {counts.n_target_rows} rows, {counts.n_rows} "
+            f"outcomes known, odds of missing outcomes {self._ratios_in_words} those of known ones"
         )
 
     def _more(self, prob: float) -> dict[str, Any]:
@@ -346,13 +349,13 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
         below, above = self.reaches_zero
         if below == above == 1:
             return "The lower end of the 95 % interval is 0 already if missing outcomes are like known ones."
-        found = [f"{each:.2g}" for each in (below, above) if np.isfinite(each)]
-        if not found:
+        ratios = [f"{each:.2g}" for each in (below, above) if np.isfinite(each)]
+        if not ratios:
             return (
                 f"The lower end of the 95 % interval is above 0 for all odds ratios between 1/{LARGEST_RATIO:g} and "
                 f"{LARGEST_RATIO:g}."
             )
-        return f"The lower end of the 95 % interval reaches 0 at the odds ratio {' and at '.join(found)}."
+        return f"The lower end of the 95 % interval reaches 0 at the odds ratio {' and at '.join(ratios)}."
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows; with `whole`, all odds ratios."""
