@@ -11,7 +11,7 @@ Each topic is a module, whose docstring has an example:
 * `decisions`: net benefit and decision curves
 * `survival`: risks at a horizon, from right-censored times
 * `shift`: a target population without labels
-* `labels`: labels of an imperfect judge, of which some were checked
+* `labels`: labels of an imperfect judge, and outcomes that are known for some rows
 * `monitoring`: streams in windows, change, alarms
 * `planning`: how many labels a test set needs
 * `cumulative`: calibration without bins, and of subpopulations

@@ -52,8 +52,8 @@ def not_empty(name: str, length: int, hint: str = " (to see the prior, give empt
 def no_missing(name: str, missing: Array, what: str = "") -> None:
     """Refuse NaN, null, NA, None and masked entries; `what` names them if it is not one of the first four."""
     if missing.any():
-        rule = _rules.COMPLETE if not what else replace(_rules.COMPLETE, verb=(f"is {what}", f"are {what}"))
-        rule.refuse(name, missing)
+        rule = _rules.complete(name)
+        (replace(rule, verb=(f"is {what}", f"are {what}")) if what else rule).refuse(name, missing)
 
 
 def finite(name: str, values: Array) -> None:

@@ -6,7 +6,7 @@ just inside and just outside every rule.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -52,6 +52,13 @@ COMPLETE = Rule(
     hint="Rows are never dropped for you: remove or repair them first.",
     verb=("is missing (NaN, null or None)", "are missing (NaN, null or None)"),
 )
+#: The same for outcomes, and arguments that hold them.
+OBSERVED = replace(
+    COMPLETE,
+    hint="Rows are never dropped for you. To remove these is unbiased only if known and missing outcomes have the same "
+    "scores, and the same rates at equal scores; otherwise use `bayescal.labels.partly_observed(missing=...)`.",
+)
+OUTCOMES = ("y_true", "outcome", "label")
 FINITE = Rule("must be finite", np.isfinite)
 BINARY = Rule("must be binary labels, 0 or 1", lambda values: (values == 0) | (values == 1))
 #: Values that lie outside by less than `OVERSHOOT` are clipped.
@@ -68,10 +75,15 @@ SUMS_TO_ONE = Rule("must have rows that sum to 1", lambda sums: np.abs(sums - 1)
 
 #: Rules of each column of a row, in the order in which they are checked.
 ROW: Mapping[str, tuple[Rule, ...]] = {
-    "outcome": (COMPLETE, FINITE, BINARY),
+    "outcome": (OBSERVED, FINITE, BINARY),
     "confidence": (COMPLETE, FINITE, IN_UNIT_INTERVAL),
     "weights": (COMPLETE, FINITE, NOT_NEGATIVE, SUMMABLE),
 }
+
+
+def complete(name: str) -> Rule:
+    """Rule of an argument without missing values."""
+    return OBSERVED if name in OUTCOMES else COMPLETE
 
 
 def class_number(n_classes: int) -> Rule:

@@ -43,7 +43,8 @@ TOPIC_CALLS = {
     "cumulative": (CUMULATIVE[:-1], "bayescal.cumulative.screen(y_true, y_prob, by=site", f"{CUMULATIVE}.posterior("),
     "decisions": ("bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2]",
                   "bayescal.decisions.ThresholdCounts.from_arrays(y_true, y_prob, thresholds=[0.1, 0.2]"),
-    "labels": ("bayescal.labels.judged(y_true, y_prob, judge=judge",),
+    "labels": ("bayescal.labels.judged(y_true, y_prob, judge=judge",
+               "bayescal.labels.partly_observed(y_true, y_prob, missing='score'"),
     "monitoring": ("monitor.evaluate(", "monitor.change((0, 4)", "monitor.evidence(", "monitor.confidence_sequence(",
                    "bayescal.monitoring.CalibrationMonitor(window=4", "monitor.add(y_true, y_prob, time=12"),
     "planning": (PLAN, COUNTS),  # of a pilot
@@ -69,7 +70,7 @@ DRAWS = {
     "ClinicalSummary": "result.evaluation.ece", "NetBenefit": "result.net_benefit[model]",
     "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
     "CumulativePosterior": "result.kuiper", "CumulativeDifference": "result.posterior().kuiper",
-    "JudgeReport": "result.sensitivity",
+    "JudgeReport": "result.sensitivity", "PartlyObservedBand": "result[1.0].ece",
     "ClassPriors": "result.draws", "ShiftEvidence": "result.total_variation", "LabelShiftClasses": "result[label].ece",
     "SurvivalHorizons": "result[horizon].ece", "CalibrationMonitor": "monitor.evaluate().ece",
 }  # fmt: skip
@@ -82,7 +83,7 @@ STATISTICS = {
 NO_PICTURE = (
     "CalibrationMonitor CalibrationTests ClassPriors CorpDecomposition GroupedNetBenefit GroupedRecalibration "
     "JudgeReport "
-    "CheckPlan ModelParts MurphyDecomposition Plan ShiftEvidence WeightReport"
+    "CheckPlan ModelParts MurphyDecomposition PartlyObservedBand Plan ShiftEvidence WeightReport"
 )
 SEEDS = "randomstate seed randomseed key generator"
 PROBS = "prob level conflevel confidencelevel ciprob ci hdiprob interval credible"
@@ -439,6 +440,9 @@ CALLS = {
     "evaluate_shifted": "State what differs between source and target: `shift='label'` if it is the class frequencies "
     "alone, `shift='covariate'` with `weights=` if it is the distribution of the features. Labels of the target are "
     "not used.",
+    "labels.partly_observed": "State what missing outcomes are like, because the data cannot tell. `missing='score'`: "
+    "known ones at equal scores. `missing='covariates'` with `weights=`: known ones at equal covariates. "
+    "`missing='not_at_random'` with `odds_ratio=` or `prior_sd=`: their odds differ by a factor.",
     "evaluate_shifted_counts": "State `shift='label'`: counts of classes and cells suffice for label shift only.",
     "planning.labels_needed": "It takes the counts of a pilot, as in "
     "`planning.labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`.",

@@ -202,6 +202,13 @@ CALLS = {
         bc.labels.JudgedCounts.from_arrays(*partly(r, 10), judge=np.tile(graded(r), 10)), **FAST
     ),
     "judged_file": of_files(lambda path, r: bc.labels.count_file(path, label="y", prob="p", judge="j")),
+    "partly_observed": lambda r: bc.labels.partly_observed(*partly(r, 10), missing="score", **FAST),
+    "partly_observed, weights": lambda r: bc.labels.partly_observed(
+        *partly(r, 10), missing="covariates", weights=np.tile(1 + r.p, 10), **FAST
+    ),
+    "partly_observed, band": lambda r: bc.labels.partly_observed(
+        *partly(r, 10), missing="not_at_random", odds_ratio=1.5, **FAST
+    ),
     "l2_error": lambda r: bc.l2_error(bins_of(r)),
     "labels_needed": lambda r: bc.planning.labels_needed(
         r.counts(), width=0.3, simulations=20, largest=1000, draws=100, rng=1

@@ -48,6 +48,7 @@ OVER_DATASETS = bc.compare_over_datasets(
     {str(k): (Y[k:], {n: p[k:] for n, p in MODELS.items()}) for k in range(3)}, **FAST
 )
 JUDGED = bc.labels.judged(np.where(np.arange(400) % 2, Y, np.nan), P, judge=Y, **FAST)
+PARTLY = np.where(np.arange(400) % 2, Y, np.nan)
 RESULTS = {
     "Evaluation": bc.evaluate(Y, P, **FAST),
     "Recalibration": bc.recalibration(Y, P, **FAST),
@@ -86,6 +87,8 @@ RESULTS = {
     "WeightReport": bc.shift.weight_report(1 + P),
     "JudgedEvaluation": JUDGED,
     "JudgeReport": JUDGED.judge,
+    "PartlyObservedEvaluation": bc.labels.partly_observed(PARTLY, P, missing="score", **FAST),
+    "PartlyObservedBand": bc.labels.partly_observed(PARTLY, P, missing="not_at_random", odds_ratio=2, **FAST),
     "SurvivalEvaluation": bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST),
     "SurvivalComparison": bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST),
     "Plan": bc.planning.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
@@ -162,6 +165,7 @@ WITH_OPTIONS = {
     "evaluate_shifted_counts": (shift_counts(),),
     "shift.covariate": (Y, P, P),
     "labels.judged": (Y, P),
+    "labels.partly_observed": (Y, P),
     "shift.label": (Y, P, P),
     "shift.label_counts": (shift_counts(),),
     "plot": (RESULTS["Evaluation"],),
@@ -181,6 +185,7 @@ NEEDED = {
     "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
     "evaluate_shifted_counts": {"shift": "label"}, "survival.evaluate_counts": {"horizon": 5},
     "shift.covariate": {"weights": 1 + P}, "labels.judged": {"judge": Y},
+    "labels.partly_observed": {"missing": "score"},
     "planning.labels_needed": {"width": 0.1}, "planning.checks_needed": {"rows": 10},
 }  # fmt: skip
 
@@ -823,6 +828,7 @@ def test_unknown_keywords_of_a_display_are_not_those_of_a_line():
 NEEDS = {
     "y_true": Y, "time": TIMES, "event": Y, "response": Y, "by": SITE, "member": P > 0.5, "y_prob_target": P,
     "weights": 1 + P, "y_true_validation": Y, "y_prob_validation": P, "horizon": 5, "times": [5], "shift": "label",
+    "missing": "score",
 }  # fmt: skip
 TAKE_SEVERAL = {"compare", "scores.compare", "survival.compare", "decisions.net_benefit", "clinical.summary"}
 TWO_COLUMNS = np.column_stack([1 - P, P])

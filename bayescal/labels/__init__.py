@@ -1,10 +1,12 @@
-"""Calibration when labels come from an imperfect judge.
+"""Calibration when labels come from an imperfect judge, or are known for some rows only.
 
 A judge, such as a language model that grades answers, labels all rows, and a person checks some of them. `judged` gives
 the posterior of the calibration error for the true label: it learns how often the judge errs from the checked rows,
-and includes this uncertainty in all intervals.
+and includes this uncertainty in all intervals. `partly_observed` gives that of all rows if the outcome is known for
+some of them, under a stated assumption about the others.
 
-State: experimental. The judge's errors must not depend on the confidence within a range, given the true label.
+State: experimental. The judge's errors must not depend on the confidence within a range, given the true label; the data
+cannot tell why outcomes are missing.
 
 Examples
 --------

@@ -2,5 +2,8 @@ from .analysis import judged as judged
 from .analysis import judged_counts as judged_counts
 from .files import count_file as count_file
 from .judge import JudgeReport as JudgeReport
+from .partial import partly_observed as partly_observed
+from .partial_result import PartlyObservedBand as PartlyObservedBand
+from .partial_result import PartlyObservedEvaluation as PartlyObservedEvaluation
 from .result import JudgedEvaluation as JudgedEvaluation
 from .sums import JudgedCounts as JudgedCounts

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
 from bayescal._arrays import Floats
-from bayescal.labels.counts import LabelCounts
+from bayescal.stats.binned import BinnedCounts
 
 #: Least distance of a probability from 0 and 1.
 TINY = 1e-12
@@ -22,6 +22,18 @@ REACH, NODES = 1.5, 31
 WIDEST, EDGE = 0.35, 0.003
 #: Nodes of the integral over one accuracy, within so many standard deviations in the angle on each side.
 FREE_NODES, FREE_REACH = 200, 8.0
+
+
+class Direct(Protocol):
+    """Counts that the evidence of other rows is added to: rows that give direct evidence, on bins with confidences."""
+
+    @property
+    def checked(self) -> BinnedCounts:
+        """Rows with the true label."""
+
+    @property
+    def confidence(self) -> Floats:
+        """Mean confidence of each bin."""
 
 
 class Evidence(Protocol):
@@ -75,7 +87,7 @@ class JudgeEvidence:
         return change * (self.k / q - (self.n - self.k) / (1 - q)), self.n * change**2 / (q * (1 - q))
 
 
-def kernels(counts: LabelCounts, evidence: Evidence, nu: Floats) -> tuple[Floats, Floats]:
+def kernels(counts: Direct, evidence: Evidence, nu: Floats) -> tuple[Floats, Floats]:
     r"""Return the exponents a, b >= 0 of the Beta kernel of each bin that is closest to the evidence.
 
     It is a least-squares fit of the log likelihood on :math:`\log \theta` and :math:`\log (1 - \theta)`, at nodes
@@ -99,7 +111,7 @@ def kernels(counts: LabelCounts, evidence: Evidence, nu: Floats) -> tuple[Floats
     return np.where(evidence.present, ones, 0.0), np.where(evidence.present, zeros, 0.0)
 
 
-def _mode(counts: LabelCounts, evidence: Evidence, nu: Floats) -> tuple[Floats, Floats]:
+def _mode(counts: Direct, evidence: Evidence, nu: Floats) -> tuple[Floats, Floats]:
     """Return the mode of all evidence of each bin, and its standard deviation in the angle, by Fisher scoring."""
     confidence = np.clip(counts.confidence, INSIDE, 1 - INSIDE)
     n, k = counts.checked.n + ADDED, counts.checked.k + ADDED * confidence
@@ -113,7 +125,7 @@ def _mode(counts: LabelCounts, evidence: Evidence, nu: Floats) -> tuple[Floats, 
     return theta, np.minimum(0.5 / np.sqrt(theta * (1 - theta) * total), WIDEST)
 
 
-def log_free(counts: LabelCounts, evidence: Evidence, nu: Floats, kernel: tuple[Floats, Floats]) -> Floats:
+def log_free(counts: Direct, evidence: Evidence, nu: Floats, kernel: tuple[Floats, Floats]) -> Floats:
     """Return the log marginal likelihood of all bins with independent uniform accuracies, shape (n_values,).
 
     It is the midpoint rule in the angle, where the kernel gives the centre and the width of the evidence. Bins without

@@ -30,6 +30,7 @@ from bayescal.labels.nuisance import (
     normalised,
     systematic,
 )
+from bayescal.labels.verified import VerifiedCounts
 from bayescal.posterior.shrinkage.model import SamplerWarning, ShrinkagePosterior, compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.prior import EXACT, FAMILIES, ShrinkagePrior, alternatives
 
@@ -52,7 +53,7 @@ FEWEST_VALUES, LEAST_SHARE, MATTERS = 20, 0.05, 0.02
 class Problem:
     """One classifier: counts, the evidence of rows that were not checked, and the prior of the shrinkage model."""
 
-    counts: LabelCounts
+    counts: LabelCounts | VerifiedCounts
     evidence: Evidence
     prior: ShrinkagePrior
 
@@ -196,6 +197,14 @@ class Solved:
             )
 
 
+def solve_known(problems: Sequence[Problem], known: Floats, near: int, rng: Any) -> Solved:
+    """Solve problems for known values of nu with equal weights, with `near` draws of each value."""
+    generator, compiled = _checks.generator(rng), compiled_form_pays(VALUES) and len(known) > 1
+    solved = tuple(Values.solve(each, known, near, compiled, generator) for each in problems)
+    even = np.zeros(len(known))
+    return Solved(tuple(problems), solved, even, even, learnt=False)
+
+
 def solve(
     problems: Sequence[Problem],
     nuisance: JudgeRates,
@@ -214,11 +223,7 @@ def solve(
     """
     generator, compiled = _checks.generator(rng), compiled_form_pays(VALUES)
     if known is not None:
-        near = max(FACTOR * draws // len(known), NEAR)
-        compiled = compiled and len(known) > 1
-        solved = tuple(Values.solve(each, known, near, compiled, generator) for each in problems)
-        even = np.zeros(len(known))
-        return Solved(tuple(problems), solved, even, even, learnt=False)
+        return solve_known(problems, known, max(FACTOR * draws // len(known), NEAR), generator)
     total = (VALUES if compiled else VALUES_NOT_COMPILED) if values is None else values
     parts = np.array([FROM_TABLE, FROM_VERIFIED, FROM_EXACT, *ADAPTED])
     of_table, verified, exact, *adapted = (parts * total // parts.sum()).tolist()
@@ -274,7 +279,7 @@ class LabelPosterior:
         return self.solved.of[self.place]
 
     @cached_property
-    def counts(self) -> LabelCounts:
+    def counts(self) -> LabelCounts | VerifiedCounts:
         """Counts with the mean kernel over the values of nu."""
         weights, values = self.solved.weights, self._values
         return self._problem.counts.with_kernel(weights @ values.ones, weights @ values.zeros)

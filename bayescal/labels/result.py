@@ -23,6 +23,7 @@ from bayescal.results import wording
 from bayescal.results.evaluation import WITHIN_BINS, Evaluation
 from bayescal.results.remarks import mistake_remarks
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 #: Together with the seed of the bins, these numbers seed the draws of free accuracies and the evaluations beside.
 OF_FREE, OF_OTHERS = 3, 4
@@ -41,7 +42,7 @@ class _Free:
     posterior: LabelPosterior
 
     @property
-    def counts(self) -> LabelCounts:
+    def counts(self) -> Counts:
         return self.posterior.counts
 
     @property

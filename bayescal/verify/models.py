@@ -426,6 +426,10 @@ _JUDGED = (
     "half of the weights of the judge's error rates comes from accuracies without the shrinkage model: a pool of two "
     "models. The checked rows have one: `bayescal.pymc_model(result.checked_only)`."
 )
+_PARTLY = (
+    "the data do not identify the odds ratio of missing outcomes, so that its values keep equal weights, and rows are "
+    "weighted. The known outcomes have one: `bayescal.pymc_model(result.known_only)`."
+)
 #: Class of a result or posterior that has no model -> the reason and what has one, or a function that states them.
 WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.evaluations.Evaluations": _has_parts,
@@ -440,6 +444,8 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.labels.result.JudgedEvaluation": _JUDGED,
     "bayescal.labels.posterior.LabelPosterior": _JUDGED,
     "bayescal.labels.judge.JudgeReport": _JUDGED,
+    "bayescal.labels.partial_result.PartlyObservedEvaluation": _PARTLY,
+    "bayescal.labels.partial_result.PartlyObservedBand": _PARTLY,
     "bayescal.cumulative.base.Cumulative": _OF_CURVE,
     "bayescal.cumulative.subpopulation_result.SubpopulationScreen": _OF_CURVE,
     "bayescal.monitoring.monitor.CalibrationMonitor": (

@@ -527,6 +527,11 @@ INTERVALS = (
         reason="not measured yet; `tests/labels` compares them with exact sums over the true labels",
     ),
     Interval(
+        "ECE of all rows from known outcomes",
+        ("PartlyObservedEvaluation", "PartlyObservedBand"),
+        reason="`docs/make/partly_observed.py` measures it and has not run; `tests/labels` has exact special cases",
+    ),
+    Interval(
         "number of rows of a plan",
         ("Plan",),
         reason="the page [plans](plans.md) measures how often a study of that size meets its goal",

@@ -89,6 +89,12 @@ WITHOUT = {
         "`print(result)` shows its table.",
     ),
     "WeightReport": (lambda: bc.shift.weight_report(1 + P), "`print(result)` shows its table."),
+    "PartlyObservedBand": (
+        lambda: bc.labels.partly_observed(
+            np.where(np.arange(400) % 2, Y, np.nan), P, missing="not_at_random", odds_ratio=2, **FAST
+        ),
+        "`print(result)` shows its table.",
+    ),
     "ClassPriors": (lambda: bc.shift.class_priors(Y, P, P, **FAST), "`print(result)` shows its table."),
     "ShiftEvidence": (
         lambda: bc.shift.evidence(Y, P, P, simulations=99, **FAST),

@@ -16,7 +16,7 @@ import numpy as np
 from bayescal import _checks, _packages
 from bayescal._arrays import Array
 from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
-from bayescal._rules import COMPLETE, OVERSHOOT
+from bayescal._rules import COMPLETE, OBSERVED, OVERSHOOT
 
 #: Kinds of columns: numbers; logarithms of probabilities, which become probabilities; class numbers or true/false;
 #: unchanged text in an array of objects. Labels and texts of the last two may be missing: NaN, or None.
@@ -279,7 +279,7 @@ class Source(ABC):
             f"FROM {rows}"
         )
         words = self._ask(f"SELECT DISTINCT text FROM {rows} WHERE bad AND text IS NOT NULL ORDER BY text LIMIT 4")
-        repair = COMPLETE.hint
+        repair = (OBSERVED if kind == "label" else COMPLETE).hint
         fields: dict[str, Any] = {"count": count, "size": n, "first": (first,), "place": f"in {self.place(first)}"}
         fields |= {"argument": column, "called": f"column {quoted(column)}", "unit": "rows"}
         if empty == count:

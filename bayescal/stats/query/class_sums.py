@@ -227,7 +227,7 @@ def _refuse_labels(table: dict[str, list[Any]], query: _ClassQuery, source: Any)
     size = sum(n.values())
     _checks.not_empty("frame", size)
     if n[1]:
-        rule = _rules.COMPLETE
+        rule = _rules.OBSERVED
         raise InvalidRows(_label_finding(query, n[1], size, rule.words, rule.hint, verb=rule.verb))
     if n[2]:
         unnamed = [v for v in _table(source, query.unnamed, query.used)[LABEL] if v is not None]

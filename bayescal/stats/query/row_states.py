@@ -111,7 +111,7 @@ class InvalidStates:
 
     def refuse_missing(self, place: int, argument: str) -> None:
         """Raise if any entry is null or NaN."""
-        self.refuse(place, MISSING, argument, _rules.COMPLETE)
+        self.refuse(place, MISSING, argument, _rules.complete(argument))
 
     def refuse_outcome(self, place: int, argument: str, partner: str) -> None:
         """Raise if any outcome is not 0 or 1; `partner` is the argument with its probabilities."""
