@@ -15,7 +15,7 @@ from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of
 from bayescal.labels.counts import LabelCounts
 from bayescal.labels.judge import RATES, report_of
 from bayescal.labels.nuisance import JudgeRates
-from bayescal.labels.posterior import LabelPosterior, Problem, solve
+from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve
 from bayescal.labels.result import JudgedEvaluation
 from bayescal.labels.rows import OF_EACH_LABEL, TWO_FROM, JudgedRows, strata_of
 from bayescal.labels.statistics import error_trend, p_checked_at_random
@@ -137,35 +137,68 @@ def judged(
     >>> round(ev.judge.sensitivity.mean(), 1), round(ev.judge.specificity.mean(), 1)
     (0.9, 0.8)
     """
-    draws = _checks.whole_number("draws", draws, at_least=2)
     rows = JudgedRows.read(y_true, y_prob, judge, target, classes, logits)
+    return evaluations_of([rows], strata, rates, bins, binning, draws, rng)[0]
+
+
+def evaluations_of(
+    all_rows: Sequence[JudgedRows],
+    strata: Any,
+    rates: Any,
+    bins: Any,
+    binning: str,
+    draws: int,
+    rng: Any,
+    same_rows: bool = False,
+) -> list[JudgedEvaluation]:
+    """Evaluate several classifiers whose labels come from one judge, with joint draws of the judge's error rates.
+
+    They have the same bins, chosen from all rows. With `same_rows` they are predictions of the same judged outcomes,
+    which count once; otherwise each has rows of its own.
+    """
+    draws = _checks.whole_number("draws", draws, at_least=2)
+    rows, copies = JudgedRows.joined(all_rows), len(all_rows) if same_rows else 1
     counts = rows.counts(bins, binning)
     stated = _given_rates(rates)
-    stratum = strata_of(strata, rows, counts) if stated is None else _one_stratum(strata, counts)
-    table = rows.table(counts.bins, stratum)
+    stratum = strata_of(strata, rows, counts, copies) if stated is None else _one_stratum(strata, counts)
+    table = rows.table(counts.bins, stratum) / copies
     known = stated if stated is not None and stated.ndim == 1 else None
     elsewhere = stated.reshape(1, 4) if stated is not None and stated.ndim == 2 else 0
-    nuisance = JudgeRates(table + elsewhere, rows.judged_by_label(counts.bins, stratum))
+    nuisance = JudgeRates(table + elsewhere, rows.judged_by_label(counts.bins, stratum) / copies)
+    each_counts = [each.counts(counts.bins, "equal-width") for each in all_rows]
     if known is None:
-        _require_checked(counts, nuisance, learnt=stated is None)
-    evidence = rows.evidence(counts.bins, stratum)
-    problem = Problem(counts, evidence, ShrinkagePrior())
+        _require_checked((each_counts[0] if same_rows else counts).checked.n_rows, nuisance, learnt=stated is None)
+    problems = [
+        Problem(number, each.evidence(counts.bins, stratum), ShrinkagePrior())
+        for each, number in zip(all_rows, each_counts, strict=True)
+    ]
     seed, for_solving = _checks.seeds(rng, 2)
     of_known = None if known is None else known.reshape(1, 2, 1)
-    solved = solve([problem], nuisance, known=of_known, rng=for_solving, draws=draws)
+    solved = solve(problems, nuisance, known=of_known, rng=for_solving, draws=draws, same_rows=same_rows)
     solved.warn_if_poor()
-    posterior = LabelPosterior(solved)
+    return [
+        _evaluation(solved, place, each, stratum, _notes(number, strata, stated, int(stratum.max()) + 1), draws, seed)
+        for place, (each, number) in enumerate(zip(all_rows, each_counts, strict=True))
+    ]
+
+
+def _evaluation(
+    solved: Solved, place: int, rows: JudgedRows, stratum: NDArray[np.intp], notes: list[str], draws: int, seed: int
+) -> JudgedEvaluation:
+    """Draw from the posterior of one problem, and report on its judge."""
+    posterior = LabelPosterior(solved, place)
+    edges = posterior.counts.bins
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
     cuts = np.flatnonzero(np.diff(stratum)) + 1
     report = report_of(
         evaluation.bin_draws,
         solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
-        evidence,
-        tuple(counts.bins.edges[cuts].tolist()),
-        table_of_checked=table,
-        trend=error_trend(rows, counts.bins, stratum),
-        p_checked_at_random=p_checked_at_random(rows, counts.bins),
-        notes=tuple(_notes(counts, strata, stated, len(cuts) + 1)),
+        rows.evidence(edges, stratum),
+        tuple(edges.edges[cuts].tolist()),
+        table_of_checked=rows.table(edges, stratum),
+        trend=error_trend(rows, edges, stratum),
+        p_checked_at_random=p_checked_at_random(rows, edges),
+        notes=tuple(notes),
     )
     return JudgedEvaluation.of(evaluation, report)
 
@@ -203,9 +236,8 @@ def _given_rates(rates: Any) -> Floats | None:
     return stated
 
 
-def _require_checked(counts: LabelCounts, nuisance: JudgeRates, *, learnt: bool) -> None:
+def _require_checked(n_checked: int, nuisance: JudgeRates, *, learnt: bool) -> None:
     """Refuse too few checked rows, and a judge that is no better than chance; warn about few rows of one label."""
-    n_checked = counts.checked.n_rows
     if learnt and not n_checked:
         raise ValueError(
             "`y_true` must have true labels of some rows; all are missing. Check some rows, or give the judge's "

@@ -8,6 +8,7 @@ is exact up to Monte Carlo error. Values of nu come from a mixture of proposals 
 
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -205,18 +206,29 @@ def solve(
     values: int | None = None,
     draws: int = 4000,
     free: float = FREE,
+    same_rows: bool = False,
 ) -> Solved:
     """Solve problems for values of nu that have weights, or for `known` values with equal weights.
 
     Proposals of values are the checked rows in two forms, a t distribution around the mode under exact calibration, and
     three t distributions with the moments of the values so far: weighted under the shrinkage model, with free
     accuracies, and again under the shrinkage model. Weights are relative to the mixture of all (balance heuristic).
+
+    The marginal likelihoods of problems are multiplied. With `same_rows`, the problems are several predictions of the
+    same judged rows, which count once: their geometric mean is taken, and all problems have the same random numbers.
     """
     generator, compiled = _checks.generator(rng), compiled_form_pays(VALUES)
+    power = 1 / len(problems) if same_rows else 1.0
+
+    def solve_all(nu: Floats, near: int) -> tuple[Values, ...]:
+        source = generator.spawn(1)[0] if same_rows else generator
+        each_source = (deepcopy(source) if same_rows else source for _ in problems)
+        return tuple(Values.solve(each, nu, near, compiled, g) for each, g in zip(problems, each_source, strict=True))
+
     if known is not None:
         near = max(FACTOR * draws // len(known), NEAR)
         compiled = compiled and len(known) > 1
-        solved = tuple(Values.solve(each, known, near, compiled, generator) for each in problems)
+        solved = solve_all(known, near)
         even = np.zeros(len(known))
         return Solved(tuple(problems), solved, even, even, learnt=False)
     total = (VALUES if compiled else VALUES_NOT_COMPILED) if values is None else values
@@ -234,18 +246,18 @@ def solve(
         mixture.append((size, proposal))
         if kept.any():
             nu = nuisance.rates(new[kept])
-            more = tuple(Values.solve(each, nu, NEAR, compiled, generator) for each in problems)
+            more = solve_all(nu, NEAR)
             of = tuple(a + b for a, b in zip(of, more, strict=True)) if of else more
             eta, prior = np.concatenate([eta, new[kept]]), np.concatenate([prior, inside[kept]])
 
     def weights(name: str) -> Floats:
         evidences: list[Floats] = [getattr(each, name) for each in of]
-        return np.asarray(prior + np.sum(evidences, axis=0) - log_mixture(mixture, eta))
+        return np.asarray(prior + power * np.sum(evidences, axis=0) - log_mixture(mixture, eta))
 
     def exactly(eta: Floats) -> Floats:
         rates = nuisance.rates(eta)
         likelihoods = [each.evidence.log_likelihood(each.counts.confidence, rates).sum(axis=-1) for each in problems]
-        return np.asarray(nuisance.log_density(eta) + np.sum(likelihoods, axis=0))
+        return np.asarray(nuisance.log_density(eta) + power * np.sum(likelihoods, axis=0))
 
     add(of_table, nuisance)
     add(verified, nuisance.verified)

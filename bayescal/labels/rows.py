@@ -1,7 +1,7 @@
 """Rows with a judge's label, and the true label where it was checked: columns, strata of confidence, counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,18 @@ class JudgedRows:
         rows = Predictions(confidence=columns.confidence, outcome=both, target=target, reading=columns.reading)
         return cls(rows, outcome, checked, grade, judged)
 
+    @classmethod
+    def joined(cls, parts: "Sequence[JudgedRows]") -> "JudgedRows":
+        """Return the rows of all parts, which have one target."""
+        if len(parts) == 1:
+            return parts[0]
+        confidence, outcome = (
+            np.concatenate([getattr(part.predictions, name) for part in parts]) for name in ("confidence", "outcome")
+        )
+        of_labels = (np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)[1:])
+        rows = Predictions(confidence=confidence, outcome=outcome, target=parts[0].predictions.target)
+        return cls(rows, *of_labels)
+
     @property
     def confidence(self) -> Floats:
         """Stated probabilities."""
@@ -111,20 +123,21 @@ def _labels(name: str, values: Any, classes: Sequence[Any] | None) -> tuple[NDAr
     return binary(name, labels, classes).astype(bool) & known, known
 
 
-def strata_of(strata: Any, rows: JudgedRows, counts: LabelCounts) -> NDArray[np.intp]:
+def strata_of(strata: Any, rows: JudgedRows, counts: LabelCounts, copies: int = 1) -> NDArray[np.intp]:
     """Return the stratum of each bin: ranges of confidence, each with its own sensitivity and specificity.
 
     `strata` is ``"auto"``, a number of ranges with about equal numbers of rows, or increasing inner edges, which are
-    moved to the nearest edge of a bin.
+    moved to the nearest edge of a bin. Each row occurs `copies` times.
     """
     edges, share = counts.bins.edges, counts.share.cumsum()[:-1]
     if isinstance(strata, str):
         _checks.one_of("strata", strata, ("auto",))
-        if counts.checked.n_rows < TWO_FROM:
+        if counts.checked.n_rows < TWO_FROM * copies:
             return np.zeros(len(counts.bins), np.intp)
         two = _ranges(share, 2)
         table = rows.table(counts.bins, two)
-        enough = two.max() == 1 and min(table[:, :2].sum(axis=1).min(), table[:, 2:].sum(axis=1).min()) >= OF_EACH_LABEL
+        least = min(table[:, :2].sum(axis=1).min(), table[:, 2:].sum(axis=1).min())
+        enough = two.max() == 1 and least >= OF_EACH_LABEL * copies
         return two if enough else np.zeros(len(counts.bins), np.intp)
     if np.ndim(strata) == 0:
         number = _checks.whole_number("strata", strata)
