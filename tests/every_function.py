@@ -194,6 +194,9 @@ CALLS = {
     "evaluate_survival_counts": lambda r: bc.evaluate_survival_counts(survival(r), horizon=3, **FAST),
     "ece": lambda r: bc.ece(bins_of(r)),
     "judged": lambda r: bc.labels.judged(*partly(r, 10), judge=np.tile(graded(r), 10), **FAST),
+    "compare_judged": lambda r: bc.labels.compare_judged(
+        partly(r, 1)[0], {"a": r.p, "b": r.q}, judge=graded(r), rates=(0.9, 0.8), **FAST
+    ),
     "judged, known rates": lambda r: bc.labels.judged(*partly(r, 1), judge=graded(r), rates=(0.9, 0.8), **FAST),
     "checks_needed": lambda r: bc.planning.checks_needed(
         bc.labels.judged(*partly(r, 10), judge=np.tile(graded(r), 10), **FAST), rows=5

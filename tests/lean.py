@@ -43,8 +43,7 @@ def digest(thing):
     return hashlib.sha256(repr((every_function.bits(thing), shown)).encode()).hexdigest()
 
 
-#: Calls that need another package; and those with other draws without compiled loops, which lean lacks: a judge's labels
-#: have fewer values of the error rates.
+#: Calls that need another package, or have other draws without compiled loops, which lean lacks.
 NOT_IN_LEAN = ("pymc_model", "judged", "judged_counts", "checks_needed", "partly_observed, band")
 
 

@@ -47,8 +47,8 @@ MONITOR = monitored()
 OVER_DATASETS = bc.compare_over_datasets(
     {str(k): (Y[k:], {n: p[k:] for n, p in MODELS.items()}) for k in range(3)}, **FAST
 )
-JUDGED = bc.labels.judged(np.where(np.arange(400) % 2, Y, np.nan), P, judge=Y, **FAST)
-PARTLY = np.where(np.arange(400) % 2, Y, np.nan)
+CHECKED = np.where(np.arange(400) % 2, Y, np.nan)
+JUDGED = bc.labels.judged(CHECKED, P, judge=Y, **FAST)
 RESULTS = {
     "Evaluation": bc.evaluate(Y, P, **FAST),
     "Recalibration": bc.recalibration(Y, P, **FAST),
@@ -87,8 +87,9 @@ RESULTS = {
     "WeightReport": bc.shift.weight_report(1 + P),
     "JudgedEvaluation": JUDGED,
     "JudgeReport": JUDGED.judge,
-    "PartlyObservedEvaluation": bc.labels.partly_observed(PARTLY, P, missing="score", **FAST),
-    "PartlyObservedBand": bc.labels.partly_observed(PARTLY, P, missing="not_at_random", odds_ratio=2, **FAST),
+    "PartlyObservedEvaluation": bc.labels.partly_observed(CHECKED, P, missing="score", **FAST),
+    "PartlyObservedBand": bc.labels.partly_observed(CHECKED, P, missing="not_at_random", odds_ratio=2, **FAST),
+    "JudgedComparison": bc.labels.compare_judged(CHECKED, MODELS, judge=Y, rates=(0.9, 0.8), **FAST),
     "SurvivalEvaluation": bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST),
     "SurvivalComparison": bc.survival.compare(TIMES, Y, MODELS, horizon=5, **FAST),
     "Plan": bc.planning.labels_needed(COUNTS, width=0.2, simulations=40, draws=100, rng=1),
@@ -166,6 +167,7 @@ WITH_OPTIONS = {
     "shift.covariate": (Y, P, P),
     "labels.judged": (Y, P),
     "labels.partly_observed": (Y, P),
+    "labels.compare_judged": (Y, MODELS),
     "shift.label": (Y, P, P),
     "shift.label_counts": (shift_counts(),),
     "plot": (RESULTS["Evaluation"],),
@@ -185,7 +187,7 @@ NEEDED = {
     "survival.compare": {"horizon": 5}, "evaluate_shifted": {"shift": "label"}, "survival.evaluate": {"horizon": 5},
     "evaluate_shifted_counts": {"shift": "label"}, "survival.evaluate_counts": {"horizon": 5},
     "shift.covariate": {"weights": 1 + P}, "labels.judged": {"judge": Y},
-    "labels.partly_observed": {"missing": "score"},
+    "labels.partly_observed": {"missing": "score"}, "labels.compare_judged": {"judge": Y},
     "planning.labels_needed": {"width": 0.1}, "planning.checks_needed": {"rows": 10},
 }  # fmt: skip
 

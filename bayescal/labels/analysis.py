@@ -1,5 +1,7 @@
 """Calibration from a judge's labels: rows -> counts and evidence -> posterior over error rates -> evaluation."""
 
+import functools
+import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -191,33 +193,58 @@ def judged_counts(
     """
     if not isinstance(counts, JudgedCounts):
         raise TypeError(f"`counts` must be JudgedCounts, not {type(counts).__name__}.")
-    draws = _checks.whole_number("draws", draws, at_least=2)
-    of_labels, stated = counts.of_labels, _given_rates(rates)
-    stratum = strata_of(strata, counts) if stated is None else _one_stratum(strata, counts)
-    table = counts.table(stratum)
+    return evaluations_of([counts], strata, rates, draws, rng)[0]
+
+
+def evaluations_of(
+    each_counts: Sequence[JudgedCounts], strata: Any, rates: Any, draws: int, rng: Any, same_rows: bool = False
+) -> list[JudgedEvaluation]:
+    """Evaluate several classifiers whose labels come from one judge, with joint draws of the judge's error rates.
+
+    They have the same bins. With `same_rows` they are predictions of the same judged outcomes, which count once;
+    otherwise each has rows of its own.
+    """
+    draws, stated = _checks.whole_number("draws", draws, at_least=2), _given_rates(rates)
+    counts, copies = functools.reduce(operator.add, each_counts), len(each_counts) if same_rows else 1
+    stratum = strata_of(strata, counts, copies) if stated is None else _one_stratum(strata, counts)
     known = stated if stated is not None and stated.ndim == 1 else None
     elsewhere = stated.reshape(1, 4) if stated is not None and stated.ndim == 2 else 0
-    nuisance = JudgeRates(table + elsewhere, counts.judged_by_label(stratum))
+    nuisance = JudgeRates(counts.table(stratum) / copies + elsewhere, counts.judged_by_label(stratum) / copies)
     if known is None:
-        _require_checked(counts, nuisance, learnt=stated is None)
-    evidence = counts.evidence(stratum)
-    problem = Problem(of_labels, evidence, ShrinkagePrior())
+        _require_checked(counts.n_checked // copies, nuisance, learnt=stated is None)
+    problems = [Problem(each.of_labels, each.evidence(stratum), ShrinkagePrior()) for each in each_counts]
     seed, for_solving = _checks.seeds(rng, 2)
     of_known = None if known is None else known.reshape(1, 2, 1)
-    solved = solve([problem], nuisance, known=of_known, rng=for_solving, draws=draws)
+    solved = solve(problems, nuisance, known=of_known, rng=for_solving, draws=draws, same_rows=same_rows)
     solved.warn_if_poor()
-    posterior = LabelPosterior(solved)
+    return [
+        _evaluation(
+            LabelPosterior(solved, place), each, stratum, tuple(_notes(each, strata, stated, stratum)), draws, seed
+        )
+        for place, each in enumerate(each_counts)
+    ]
+
+
+def _evaluation(
+    posterior: LabelPosterior,
+    counts: JudgedCounts,
+    stratum: NDArray[np.intp],
+    notes: tuple[str, ...],
+    draws: int,
+    seed: int,
+) -> JudgedEvaluation:
+    """Draw from the posterior of one problem, and report on its judge."""
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
     cuts = np.flatnonzero(np.diff(stratum)) + 1
     report = report_of(
         evaluation.bin_draws,
-        solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
-        evidence,
+        posterior.solved.nu[posterior.value_of(draws, evaluation.bin_draws_seed)],
+        counts.evidence(stratum),
         tuple(counts.bins.edges[cuts].tolist()),
-        table_of_checked=table,
+        table_of_checked=counts.table(stratum),
         trend=error_trend(counts, stratum),
         p_checked_at_random=p_checked_at_random(counts),
-        notes=tuple(_notes(counts, strata, stated, len(cuts) + 1)),
+        notes=notes,
     )
     return JudgedEvaluation.of(evaluation, report)
 
@@ -255,9 +282,8 @@ def _given_rates(rates: Any) -> Floats | None:
     return stated
 
 
-def _require_checked(counts: JudgedCounts, nuisance: JudgeRates, *, learnt: bool) -> None:
+def _require_checked(n_checked: int, nuisance: JudgeRates, *, learnt: bool) -> None:
     """Refuse too few checked rows, and a judge that is no better than chance; warn about few rows of one label."""
-    n_checked = counts.n_checked
     if learnt and not n_checked:
         raise ValueError(
             "`y_true` must have true labels of some rows; all are missing. Check some rows, or give the judge's "
@@ -292,11 +318,11 @@ def _require_checked(counts: JudgedCounts, nuisance: JudgeRates, *, learnt: bool
         )
 
 
-def _notes(counts: JudgedCounts, strata: Any, stated: Floats | None, n_strata: int) -> list[str]:
+def _notes(counts: JudgedCounts, strata: Any, stated: Floats | None, stratum: NDArray[np.intp]) -> list[str]:
     """State what follows from the arguments: rows that are all checked, and one range in place of two."""
     if counts.n_checked == counts.n_rows:
         return ["All rows have a true label, so that the judge's labels are not used."]
-    if stated is None and isinstance(strata, str) and n_strata == 1:
+    if stated is None and isinstance(strata, str) and not stratum.any():
         return [
             f"One sensitivity and one specificity hold for all confidences: two ranges need {TWO_FROM} checked rows, "
             f"and {OF_EACH_LABEL} of each true label in both."

@@ -8,6 +8,7 @@ is exact up to Monte Carlo error. Values of nu come from a mixture of proposals 
 
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -197,10 +198,19 @@ class Solved:
             )
 
 
-def solve_known(problems: Sequence[Problem], known: Floats, near: int, rng: Any) -> Solved:
+def _solve_all(
+    problems: Sequence[Problem], nu: Floats, near: int, compiled: bool, rng: np.random.Generator, same_rows: bool
+) -> tuple[Values, ...]:
+    """Solve each problem given values of nu; with `same_rows`, all have the same random numbers."""
+    shared = rng.spawn(1)[0] if same_rows else rng
+    sources = (deepcopy(shared) if same_rows else shared for _ in problems)
+    return tuple(Values.solve(each, nu, near, compiled, g) for each, g in zip(problems, sources, strict=True))
+
+
+def solve_known(problems: Sequence[Problem], known: Floats, near: int, rng: Any, *, same_rows: bool = False) -> Solved:
     """Solve problems for known values of nu with equal weights, with `near` draws of each value."""
-    generator, compiled = _checks.generator(rng), compiled_form_pays(VALUES) and len(known) > 1
-    solved = tuple(Values.solve(each, known, near, compiled, generator) for each in problems)
+    compiled = compiled_form_pays(VALUES) and len(known) > 1
+    solved = _solve_all(problems, known, near, compiled, _checks.generator(rng), same_rows)
     even = np.zeros(len(known))
     return Solved(tuple(problems), solved, even, even, learnt=False)
 
@@ -214,16 +224,22 @@ def solve(
     values: int | None = None,
     draws: int = 4000,
     free: float = FREE,
+    same_rows: bool = False,
 ) -> Solved:
     """Solve problems for values of nu that have weights, or for `known` values with equal weights.
 
     Proposals of values are the checked rows in two forms, a t distribution around the mode under exact calibration, and
     three t distributions with the moments of the values so far: weighted under the shrinkage model, with free
     accuracies, and again under the shrinkage model. Weights are relative to the mixture of all (balance heuristic).
+
+    The marginal likelihoods of problems are multiplied. With `same_rows`, the problems are several predictions of the
+    same judged rows, which count once: their geometric mean is taken, and all problems have the same random numbers.
     """
     generator, compiled = _checks.generator(rng), compiled_form_pays(VALUES)
+    power = 1 / len(problems) if same_rows else 1.0
+
     if known is not None:
-        return solve_known(problems, known, max(FACTOR * draws // len(known), NEAR), generator)
+        return solve_known(problems, known, max(FACTOR * draws // len(known), NEAR), generator, same_rows=same_rows)
     total = (VALUES if compiled else VALUES_NOT_COMPILED) if values is None else values
     parts = np.array([FROM_TABLE, FROM_VERIFIED, FROM_EXACT, *ADAPTED])
     of_table, verified, exact, *adapted = (parts * total // parts.sum()).tolist()
@@ -239,18 +255,18 @@ def solve(
         mixture.append((size, proposal))
         if kept.any():
             nu = nuisance.rates(new[kept])
-            more = tuple(Values.solve(each, nu, NEAR, compiled, generator) for each in problems)
+            more = _solve_all(problems, nu, NEAR, compiled, generator, same_rows)
             of = tuple(a + b for a, b in zip(of, more, strict=True)) if of else more
             eta, prior = np.concatenate([eta, new[kept]]), np.concatenate([prior, inside[kept]])
 
     def weights(name: str) -> Floats:
         evidences: list[Floats] = [getattr(each, name) for each in of]
-        return np.asarray(prior + np.sum(evidences, axis=0) - log_mixture(mixture, eta))
+        return np.asarray(prior + power * np.sum(evidences, axis=0) - log_mixture(mixture, eta))
 
     def exactly(eta: Floats) -> Floats:
         rates = nuisance.rates(eta)
         likelihoods = [each.evidence.log_likelihood(each.counts.confidence, rates).sum(axis=-1) for each in problems]
-        return np.asarray(nuisance.log_density(eta) + np.sum(likelihoods, axis=0))
+        return np.asarray(nuisance.log_density(eta) + power * np.sum(likelihoods, axis=0))
 
     add(of_table, nuisance)
     add(verified, nuisance.verified)

@@ -28,6 +28,8 @@ from bayescal.stats.contract import Counts
 #: Together with the seed of the bins, these numbers seed the draws of free accuracies and the evaluations beside.
 OF_FREE, OF_OTHERS = 3, 4
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "judge as truth", "checked only")
+#: Why parameters of the model are not available.
+POOLED = "does not exist for a judge's labels, whose draws are pooled over its error rates."
 #: What no interval from a judge's labels includes.
 UNSEEN = (
     "The interval assumes that the judge's errors depend on the true label, and otherwise on nothing that is related "
@@ -75,7 +77,7 @@ class JudgedEvaluation(Evaluation):
     posterior: LabelPosterior
     judge: JudgeReport = None  # type: ignore[assignment]  # fields of the base class have defaults
 
-    _compared_by: ClassVar[str] = "bayescal.labels.judged"
+    _compared_by: ClassVar[str] = "bayescal.labels.compare_judged"
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n", "checked": "n_checked"}
     _bin_dash: ClassVar[str] = "no rows in the bin, or no evidence of its labels"
     population: ClassVar[str] = " of the true label"
@@ -119,6 +121,9 @@ class JudgedEvaluation(Evaluation):
             self._free_bins, self.counts, rng=np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS, OF_FREE))
         )
         return replace(draws, values=with_ranks_of(draws.values, free.values))
+
+    def _lacks(self, name: str) -> AttributeError:
+        return AttributeError(f"`{name}` {POOLED} `checked_only` has that of the checked rows.")
 
     def _dirichlet_posterior(self) -> Posterior:
         return _Free(self.posterior)

@@ -1,7 +1,7 @@
 """Rows with a judge's label, and the true label where it was checked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,18 @@ class JudgedRows:
         both = np.where(judged, grade, outcome)
         rows = Predictions(confidence=columns.confidence, outcome=both, target=target, reading=columns.reading)
         return cls(rows, outcome, checked, grade, judged)
+
+    @classmethod
+    def joined(cls, parts: "Sequence[JudgedRows]") -> "JudgedRows":
+        """Return the rows of all parts, which have one target."""
+        if len(parts) == 1:
+            return parts[0]
+        confidence, outcome = (
+            np.concatenate([getattr(part.predictions, name) for part in parts]) for name in ("confidence", "outcome")
+        )
+        of_labels = (np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)[1:])
+        rows = Predictions(confidence=confidence, outcome=outcome, target=parts[0].predictions.target)
+        return cls(rows, *of_labels)
 
     @property
     def confidence(self) -> Floats:

@@ -14,6 +14,8 @@ from bayescal.labels.sums import JudgedCounts
 LEAST_ROWS, LEAST_EXPECTED = 6, 5.0
 #: Least standard deviation of confidences in the test of a trend; rounding of sums stays below it.
 LEAST_SPREAD = 1e-7
+#: Least expected number of errors, and of right labels, of one classifier in the test whether the judge is alike.
+LEAST_OF_CLASSIFIER = 2.0
 #: Least distance of accuracies from 0 and 1 for the information of a judged row.
 INSIDE = 1e-9
 
@@ -83,6 +85,23 @@ def p_checked_at_random(counts: JudgedCounts) -> float:
     joined = np.array(groups).T
     expected = np.outer(joined.sum(axis=1), joined.sum(axis=0)) / joined.sum()
     return chi_squared_tail(float(((joined - expected) ** 2 / expected).sum()), joined.shape[1] - 1)
+
+
+def p_judge_alike(tables: Floats) -> float:
+    """Return the P-value of a test whether the judge errs equally often for several classifiers.
+
+    `tables`, shape (n_classifiers, n_strata, 4), are the checked rows of each; see `JudgeRates`. Chi-squared statistics
+    of the tables (classifier, right or wrong) are added over true labels and strata.
+
+    >>> round(p_judge_alike(np.array([[[90, 10, 50, 0]], [[80, 20, 50, 0]]])), 4)
+    0.0477
+    """
+    table = tables.reshape(*tables.shape[:2], 2, 2).astype(np.float64)
+    total = np.maximum(table.sum(axis=(0, 3), keepdims=True), 1)
+    expected = table.sum(axis=3, keepdims=True) * table.sum(axis=0, keepdims=True) / total
+    used = (expected >= LEAST_OF_CLASSIFIER).all(axis=(0, 3))
+    parts = (table - expected) ** 2 / np.where(used[..., None], expected, np.inf)
+    return chi_squared_tail(float(parts.sum()), int(used.sum()) * (len(tables) - 1))
 
 
 def chi_squared_tail(statistic: float, freedom: int) -> float:

@@ -203,22 +203,22 @@ def _by_stratum(values: Any, stratum: NDArray[np.intp]) -> Floats:
     return np.stack([np.bincount(stratum, each, int(stratum.max()) + 1) for each in values], axis=1)
 
 
-def strata_of(strata: Any, counts: JudgedCounts) -> NDArray[np.intp]:
+def strata_of(strata: Any, counts: JudgedCounts, copies: int = 1) -> NDArray[np.intp]:
     """Return the stratum of each bin: ranges of confidence, each with its own sensitivity and specificity.
 
     `strata` is ``"auto"``, a number of ranges with about equal numbers of rows, or increasing inner edges, which are
-    moved to the nearest edge of a bin.
+    moved to the nearest edge of a bin. Each row occurs `copies` times in the counts.
     """
     edges, share = counts.bins.edges, counts.rows.share.cumsum()[:-1]
     if isinstance(strata, str):
         _checks.one_of("strata", strata, ("auto",))
-        if counts.checked.n_rows < TWO_FROM:
+        if counts.n_checked < TWO_FROM * copies:
             return np.zeros(len(counts.bins), np.intp)
         # the edge with most checked rows of the label and side that has fewest; of equal ones the nearest to the median
         by_bin = counts.table(np.arange(len(counts.bins)))
         below = np.stack([by_bin[:, :2].sum(axis=1), by_bin[:, 2:].sum(axis=1)]).cumsum(axis=1)
         fewest = np.minimum(below[:, :-1], below[:, -1:] - below[:, :-1]).min(axis=0)
-        if not len(fewest) or fewest.max() < OF_EACH_LABEL:
+        if not len(fewest) or fewest.max() < OF_EACH_LABEL * copies:
             return np.zeros(len(counts.bins), np.intp)
         cut = np.lexsort((np.abs(share - 0.5), -fewest))[0]
         return (np.arange(len(counts.bins)) > cut).astype(np.intp)

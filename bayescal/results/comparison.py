@@ -1,6 +1,6 @@
 """Comparison of classifiers, and its base Compared: named evaluations and their differences."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -55,9 +55,15 @@ class Compared(Judged, Evaluations):
 
     def _joint_values(self, estimand: EstimandLike) -> Floats:
         try:
-            return joint_values(list(self.evaluations.values()), self.pairs, estimand, self.order_seed)
+            return self._draw_jointly(list(self.evaluations.values()), self.pairs, estimand)
         except ValueError as problem:
             raise self._naming(problem, estimand) from problem
+
+    def _draw_jointly(
+        self, evaluations: Sequence[Evaluation], pairs: Mapping[tuple[int, int], Paired] | None, estimand: EstimandLike
+    ) -> Floats:
+        """Draw an estimand of some of the evaluations, given their joint counts."""
+        return joint_values(evaluations, pairs, estimand, self.order_seed)
 
     def _naming(self, problem: ValueError, estimand: EstimandLike) -> ValueError:
         """Let the message name the evaluations that lack what the estimand needs, and what the others can do."""
@@ -83,7 +89,7 @@ class Compared(Judged, Evaluations):
         if i > j:
             return self._pair_values(j, i, estimand)[:, ::-1]
         both = [self.evaluations[self.names[at]] for at in (i, j)]
-        return joint_values(both, self.pairs and {(0, 1): self.pairs[i, j]}, record, self.order_seed)
+        return self._draw_jointly(both, self.pairs and {(0, 1): self.pairs[i, j]}, record)
 
     def _rope(self) -> float:
         return self.rope
