@@ -113,6 +113,9 @@ def judged(
     anything else that is related to the true label decides which rows are checked. Checked rows must not have been used
     to write the judge's prompt or to train it, because s and p would be too good.
 
+    Rows are independent. Of rows that depend on each other, such as several answers to one question, keep one, chosen
+    at random.
+
     Half of the weights of s and p comes from the marginal likelihood of the shrinkage model, and half from that of
     independent accuracies: a linear pool. The shrinkage model alone prefers error rates under which the classifier
     looks calibrated. Accuracy, Brier score and log score do not use shrunk accuracies.

@@ -162,7 +162,7 @@ def test_few_checked_rows_of_one_label():
     ("options", "error", "message"),
     [
         ({"weights": [1.0]}, TypeError, "`labels.judged` takes no 'weights'"),
-        ({"cluster": [1]}, TypeError, "`labels.judged` takes no 'cluster'"),
+        ({"cluster": [1]}, TypeError, "takes no 'cluster'. .* independent rows: keep one row per cluster"),
         ({"model": "dirichlet"}, TypeError, "`labels.judged` takes no 'model'"),
         ({"target": "top-label"}, ValueError, "`target` must be one of"),
         ({"rates": 0.9}, ValueError, r"`rates` have shape \(\): give \(sensitivity, specificity\)"),
