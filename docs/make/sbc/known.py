@@ -44,7 +44,8 @@ class KnownSimulator(NamedSimulator):
         mass, theta = drawn.mass[0], drawn.accuracy[0]
         rows = rng.multinomial(self.rows, mass / mass.sum())
         n = rng.binomial(rows, 0.1 + 0.6 * middle)
-        v, _ = VerifiedEvidence(n, n, (n + 0.5) / (rows + 1)).rate(theta, np.array([RATIO]))
+        none = np.zeros(self.bins)
+        v, _ = VerifiedEvidence(none, none, (n + 0.5) / (rows + 1)).rate(theta, np.array([RATIO]))
         k = rng.binomial(n, v)
         y = np.concatenate([np.arange(m) < ones for m, ones in zip(n, k, strict=True)]).astype(int)
         source = BinnedCounts.from_arrays(y, np.repeat(middle, n), bins=empty.bins)
@@ -91,8 +92,8 @@ def _given(ratios: Floats, learn: bool = False) -> Callable[[NamedSimulator], An
 KNOWN_MISTAKES = tuple(
     Control(name, "known outcomes", sampler, of="known outcomes", runs=runs)
     for name, sampler, runs in (
-        ("missing outcomes taken as at random", _given(np.ones(1)), 200),
+        ("missing outcomes taken as at random", _given(np.ones(1)), 100),
         ("odds ratio inverted", _given(np.array([1 / RATIO])), 100),
-        ("odds ratio learnt from the data", _given(np.exp(LEARNT), learn=True), 200),
+        ("odds ratio learnt from the data", _given(np.exp(LEARNT), learn=True), 100),
     )
 )
