@@ -45,6 +45,7 @@ def numbers_of(name):
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("survival", "survival.json", "survival.md"),
         ("covariate_shift", "covariate_shift.json", "covariate_shift.md"),
+        ("partly_observed", "partly_observed.json", "partly_observed.md"),
         ("survival_comparison", "survival_comparison.json", "survival.md"),
         ("survival_weak", "survival_weak.json", "survival.md"),
         ("survival_clusters", "survival_clusters.json", "survival.md"),

@@ -195,8 +195,8 @@ class PartlyObservedRows:
         if n < FEWEST_ROWS:
             number = "all are missing" if not n else f"{n} of {len(known)} are not missing"
             raise ValueError(
-                f"`y_true` must have the outcomes of at least {FEWEST_ROWS} rows; {number}. Learn more outcomes; at "
-                f"random, or more of them at scores that are rare."
+                f"`y_true` must have the outcomes of at least {FEWEST_ROWS} rows; {number}. Learn more outcomes, at "
+                "random or more of them where scores are rare."
             )
         rows = read_rows(outcome, y_prob, target=target, classes=classes, logits=logits).checked()
         weight = None if weights is None else _weight(weights, known)

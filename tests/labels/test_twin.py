@@ -1,12 +1,13 @@
-"""The posterior over error rates again in PyMC, where rates, drift and accuracies have one joint density."""
+"""Posteriors given labels of some rows again in PyMC, where rates, drift and accuracies have one joint density."""
 
 import numpy as np
 import pytest
 from judged_sets import problem_counts
+from partial_sets import verified_counts
 
 import bayescal as bc
 from bayescal.labels.nuisance import JudgeRates
-from bayescal.labels.posterior import LabelPosterior, Problem, solve
+from bayescal.labels.posterior import LabelPosterior, Problem, solve, solve_known
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 
 pytestmark = pytest.mark.measuring
@@ -50,3 +51,32 @@ def test_means_and_standard_deviations(sub_model):
         values = np.asarray(chain).ravel()
         assert abs(values.mean() - closed.mean()) < 0.06 * values.std(), name
         assert closed.std() == pytest.approx(values.std(), rel=0.05), name
+
+
+@pytest.mark.parametrize(("sub_model", "ratio"), [("logistic", 0.3), ("logistic", 3.0), ("dense", 3.0)])
+def test_accuracies_from_known_outcomes(sub_model, ratio):
+    """Given the odds ratio of missing outcomes: differences of means below 0.06 standard deviations.
+
+    Chains of "dense" diverge with 0.3; draws of the prior test one bin under all sub-models in `test_verified`.
+    """
+    pm = pytest.importorskip("pymc")
+    pt = pytest.importorskip("pytensor.tensor")
+    one = {"sub_models": [sub_model], "pool": False}
+    counts = verified_counts([20, 30, 10, 30, 60], [8, 12, 5, 22, 50], [80, 60, 50, 40, 90], CONFIDENCE)
+    n, k = counts.source.n.astype(float), counts.source.k.astype(float)
+    f = (n + 0.5) / (counts.target_rows + 1)
+    # the model of the known rows as rows of the bin, whose likelihood is replaced by that of their own rate
+    model = bc.pymc_model(bc.evaluate_counts(counts.source, draws=100, rng=1, **one))
+    with model:
+        theta = model["accuracy"]
+        a, b = f * (ratio - 1), f + (1 - f) * ratio - theta * (ratio - 1)
+        v = (pt.sqrt(b**2 + 4 * a * theta) - b) / (2 * a)
+        own = k * pt.log(v) + (n - k) * pt.log1p(-v)
+        pm.Potential("own rate", (own - k * pt.log(theta) - (n - k) * pt.log1p(-theta)).sum())
+        tree = pm.sample(4000, tune=1000, chains=2, cores=1, random_seed=1, progressbar=False, target_accept=0.95)
+    drawn = np.asarray(tree["posterior"]["accuracy"]).reshape(-1, len(n))
+    problem = Problem(counts, counts.evidence(), ShrinkagePrior(sub_models=(sub_model,), pool=False))
+    bins = LabelPosterior(solve_known([problem], np.array([[ratio]]), 20_000, 1)).sample(20_000, rng=2)
+    sd = drawn.std(axis=0)
+    assert (np.abs(drawn.mean(axis=0) - bins.accuracy.mean(axis=0)) < 0.06 * sd).all()
+    np.testing.assert_allclose(bins.accuracy.std(axis=0), sd, rtol=0.05)
