@@ -14,6 +14,7 @@ from pages import cells, rows_again, table
 from scipy.optimize import brentq
 from scipy.stats import beta
 from studies import conditions, coverage_rows, jobs_of, measured, rows_of_jobs, run_study
+from twins.survival import beta_stacy_moments
 
 import bayescal as bc
 from bayescal.analyses.one import evaluate_one
@@ -21,7 +22,6 @@ from bayescal.stats.bins import make_bins
 from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.result import SurvivalEvaluation
 from bayescal.survival.rows import SurvivalRows
-from bayescal.verify.twins.survival import beta_stacy_moments
 
 Floats = NDArray[np.float64]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from twins.survival import SurvivalTwin, beta_stacy_moments, risk_sets, simulated_rows
 
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import make_bins
@@ -9,7 +10,6 @@ from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.rows import SurvivalRows
 from bayescal.verify import chains as module
 from bayescal.verify.chains import agreement
-from bayescal.verify.twins.survival import SurvivalTwin, beta_stacy_moments, risk_sets, simulated_rows
 
 
 def test_without_censoring_the_moments_are_those_of_a_beta_distribution():

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from twins.net_benefit import NetBenefitTwin, margins_of
 
 import bayescal as bc
-from bayescal.verify.twins.net_benefit import NetBenefitTwin, margins_of
 
 pytestmark = pytest.mark.slow
 
