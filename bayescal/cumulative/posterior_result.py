@@ -10,14 +10,7 @@ from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Array, Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import CumulativeBand
-from bayescal.cumulative.draws import (
-    MODELS,
-    POOLED,
-    ROUNDING,
-    SEGMENTS,
-    CumulativeDraws,
-    draw_cumulative,
-)
+from bayescal.cumulative.draws import MODELS, POOLED, ROUNDING, SEGMENTS, CumulativeDraws, draw_cumulative
 from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, NAMES, Scale, kuiper, null_mean
 from bayescal.draws import BinDraws, Draws
 from bayescal.results import wording

@@ -22,15 +22,7 @@ from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.labels.counts import LabelCounts
 from bayescal.labels.evidence import TINY, Evidence, kernels, log_free
-from bayescal.labels.nuisance import (
-    JudgeRates,
-    Proposal,
-    at_mode,
-    fitted,
-    log_mixture,
-    normalised,
-    systematic,
-)
+from bayescal.labels.nuisance import JudgeRates, Proposal, at_mode, fitted, log_mixture, normalised, systematic
 from bayescal.labels.verified import VerifiedCounts
 from bayescal.posterior.shrinkage.model import SamplerWarning, ShrinkagePosterior, compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.prior import EXACT, FAMILIES, ShrinkagePrior, alternatives

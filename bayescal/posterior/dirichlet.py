@@ -12,11 +12,7 @@ from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws
 from bayescal.posterior.beta_binomial import absolute_gap
-from bayescal.posterior.truncated_normal import (
-    sample_truncated_normal,
-    truncated_normal_moments,
-    truncated_normal_rule,
-)
+from bayescal.posterior.truncated_normal import sample_truncated_normal, truncated_normal_moments, truncated_normal_rule
 from bayescal.stats.contract import Counts, require_counts
 
 FORMULAS = ("corrected", "original")

@@ -13,16 +13,7 @@ from bayescal._checks import did_you_mean
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.read.answers import Answers, settled
-from bayescal.read.fields import (
-    STATED,
-    fingerprint,
-    graded,
-    log_files,
-    require_abstain,
-    stated,
-    value_at,
-    within,
-)
+from bayescal.read.fields import STATED, fingerprint, graded, log_files, require_abstain, stated, value_at, within
 
 #: Number in an archive of the compression that Python reads from version 3.14 on.
 ZSTD = 93

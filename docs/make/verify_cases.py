@@ -19,6 +19,7 @@ from sbc.random_effects import RandomEffectsSimulator
 from sbc.recalibration import RecalibrationSimulator
 from sbc.simulators import dirichlet_simulator, shrinkage_simulator
 from sbc.smooth_curve import SmoothCurveSimulator
+from twins.examples import few_groups, four_cells, simulated_curve, three_classes, two_classes
 from twins.net_benefit import NetBenefitTwin
 from twins.survival import simulated_rows
 
@@ -27,12 +28,10 @@ from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.cumulative.draws import SUB_MODELS as SEGMENTS
 from bayescal.cumulative.draws import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, SMALL, WORDS
-from bayescal.verify.twins.cell_shift import four_cells
-from bayescal.verify.twins.class_priors import three_classes, two_classes
-from bayescal.verify.twins.pooling import PoolingTwin, few_groups, prior_of
+from bayescal.verify.twins.pooling import PoolingTwin, prior_of
 from bayescal.verify.twins.random_effects import RandomEffectsTwin
 from bayescal.verify.twins.recalibration import RecalibrationTwin
-from bayescal.verify.twins.smooth_curve import SmoothCurveTwin, simulated_curve
+from bayescal.verify.twins.smooth_curve import SmoothCurveTwin
 
 SEED = 4
 #: Shipped predictions with most rows in the top bin, and with few rows, nearly all of them in the first and last bin.

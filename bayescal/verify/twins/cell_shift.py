@@ -105,11 +105,3 @@ def quantities(sides: Floats) -> dict[str, Floats]:
         "difference": target - source,
         "total variation": total_variation(sides),
     }
-
-
-def four_cells() -> CellShiftTwin:
-    """Make the twin of four cells with few rows, for which no concentration is certain."""
-    posterior = CellShiftPosterior(np.array([30, 22, 6, 2]), np.array([14, 20, 12, 4]))
-    samples = quantities(posterior.sample(4000, rng=1))
-    points = {"total variation": samples["total variation"], "difference[0]": samples["difference"][:, 0]}
-    return CellShiftTwin(posterior, {name: np.quantile(values, LEVELS) for name, values in points.items()})

@@ -228,11 +228,3 @@ def group_model(
         pm.Potential("outcomes", total.sum())
         pm.Deterministic("probability", probability, dims=("group", "component"))
     return model
-
-
-def few_groups() -> GroupBins:
-    """Return three groups in five bins, with few rows: one like the curve, one calibrated, one shifted."""
-    n = np.array([[8, 4, 6, 10, 12], [6, 9, 5, 8, 7], [3, 0, 4, 5, 2]], dtype=float)
-    k = np.array([[0, 2, 3, 6, 12], [1, 2, 3, 6, 6], [2, 0, 4, 5, 2]], dtype=float)
-    confidence = np.tile([0.1, 0.3, 0.5, 0.7, 0.9], (3, 1))
-    return GroupBins(n, k, n, confidence, np.full(5, 0.2))

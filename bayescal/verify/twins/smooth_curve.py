@@ -9,21 +9,10 @@ import numpy as np
 
 from bayescal import _packages
 from bayescal._arrays import Floats
-from bayescal.clinical.curve.posterior import (
-    DEVIATIONS,
-    DRIFT_SDS,
-    RANGES,
-    SIGMAS,
-    SUB_MODELS,
-    SmoothCurvePosterior,
-    smooth_curve_posterior,
-)
-from bayescal.data.predictions import Predictions
-from bayescal.datasets.simulate import simulate
+from bayescal.clinical.curve.posterior import DEVIATIONS, DRIFT_SDS, RANGES, SIGMAS, SUB_MODELS, SmoothCurvePosterior
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import e90_bins, ece, largest_error
 from bayescal.posterior.shrinkage.prior import EXACT
-from bayescal.stats.ordered import OrderedSums, merge_scores
 from bayescal.verify.named import Moments, by_name
 
 if TYPE_CHECKING:
@@ -144,13 +133,6 @@ class SmoothCurveTwin:
         draws = self.posterior.sample(n_draws, rng=rng)
         events = {f"P({key})": Moments(p) for key, p in self.posterior.probabilities.items()}
         return {**quantities(draws.accuracy, self.posterior.confidence, draws.mass), **events}
-
-
-def simulated_curve(n_rows: int = 600, n_bins: int = 12) -> SmoothCurvePosterior:
-    """Make the posterior of simulated rows in bins of equal mass whose sub-models are all possible; always the same."""
-    rows = simulate(n_rows, population="flat", curve="temperature", strength=1.15, rng=5)
-    steps = OrderedSums.from_rows(Predictions.from_outcomes(rows.outcome, rows.confidence))
-    return smooth_curve_posterior(merge_scores(steps, n_bins))
 
 
 def quantities(accuracy: Floats, confidence: Floats, mass: Floats) -> dict[str, Floats]:

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 from scipy.stats import dirichlet_multinomial, norm
+from twins.examples import few_groups
 
 from bayescal.posterior.pooling import evidence, sampling
 from bayescal.posterior.pooling.evidence import GroupBins, Rows
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import PoolingPrior
 from bayescal.posterior.pooling.sampling import draw_masses, precision_probabilities
-from bayescal.verify.twins.pooling import CURVE, few_groups
+from bayescal.verify.twins.pooling import CURVE
 
 BINS = few_groups()
 CENTRE = np.array([CURVE])

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-
-from bayescal.verify.twins.cell_shift import four_cells
+from twins.examples import four_cells
 
 pytestmark = pytest.mark.slow
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from bayescal.verify.twins.class_priors import three_classes
+from twins.examples import three_classes
 
 pytestmark = pytest.mark.slow
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import betabinom, binom
+from twins.examples import few_groups
 
-from bayescal.verify.twins.pooling import CURVE, PoolingTwin, few_groups, prior_of
+from bayescal.verify.twins.pooling import CURVE, PoolingTwin, prior_of
 
 pytestmark = pytest.mark.slow
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 from scipy.stats import binom, norm
+from twins.examples import simulated_curve
 
 from bayescal.verify.named import Moments
-from bayescal.verify.twins.smooth_curve import SmoothCurveTwin, components, simulated_curve
+from bayescal.verify.twins.smooth_curve import SmoothCurveTwin, components
 
 pytestmark = pytest.mark.slow
 

@@ -4,14 +4,7 @@ from math import exp, lgamma, log, log1p
 
 import numpy as np
 
-from bayescal.posterior.shrinkage.compiled.functions import (
-    FLOOR,
-    effective_size,
-    inner,
-    search,
-    systematic,
-    weights_of,
-)
+from bayescal.posterior.shrinkage.compiled.functions import FLOOR, effective_size, inner, search, systematic, weights_of
 
 #: As in the parent package's `noise`.
 LARGEST, HOPELESS, ROUNDS = 1.25, 14.0, 12

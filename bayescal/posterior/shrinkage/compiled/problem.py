@@ -17,21 +17,9 @@ from bayescal.posterior.shrinkage.compiled.drift import (
     log_prior,
 )
 from bayescal.posterior.shrinkage.compiled.functions import inner as _inner
-from bayescal.posterior.shrinkage.compiled.functions import (
-    log_beta_binomial,
-    outer,
-    rise,
-    softplus,
-    sum_of_logs,
-    tail,
-)
+from bayescal.posterior.shrinkage.compiled.functions import log_beta_binomial, outer, rise, softplus, sum_of_logs, tail
 from bayescal.posterior.shrinkage.compiled.noise import ANY, END, HALF
-from bayescal.posterior.shrinkage.compiled.sparse import (
-    adaptive,
-    draw_drifting_sparse,
-    draw_sparse,
-    log_sparse,
-)
+from bayescal.posterior.shrinkage.compiled.sparse import adaptive, draw_drifting_sparse, draw_sparse, log_sparse
 
 #: The sub-models in the order of evidences and draws; exact calibration comes last.
 ORDER = (
