@@ -38,7 +38,7 @@ SMALL_P = 0.05
 OURS, ONE_RANGE = "bayescal", "bayescal, one range"
 CHECKED, TRUTH, ALL_TRUE = "checked rows only", "judge as truth", "all true labels"
 ROGAN_GLADEN, PREDICTION_POWERED = "Rogan-Gladen by bin, bootstrap", "prediction-powered by bin, bootstrap"
-QUANTITIES = ("ece", "signed_error", "accuracy", "brier_score")
+QUANTITIES, RATES = ("ece", "signed_error", "accuracy", "brier_score"), ("sensitivity", "specificity")
 COLUMNS = (
     "part", "curve", "population", "n_rows", "n_checked", "rates", "how", "quantity", "truth", "method", "coverage",
     "above", "width", "alike", "random", "repeats", "first",
@@ -149,13 +149,21 @@ PARTS = (*BARS, "planned")
 
 
 @cache
-def true_values(curve: tuple[str, float | None], population: str) -> dict[str, float]:
-    """True values of the quantities in a population."""
+def true_values(curve: tuple[str, float | None], population: str, rates: str) -> dict[str, float]:
+    """True values of the quantities in a population, and mean rates of the judge over rows of each true label."""
     c = POPULATIONS[population].quantile((np.arange(POINTS) + 0.5) / POINTS)
     theta = true_curve(*curve)(c)
     of_bins = bin_values(c, theta, BINS)
     brier = float((theta * (1 - c) ** 2 + (1 - theta) * c**2).mean())
-    return {name: of_bins[name] for name in QUANTITIES[:2]} | {"accuracy": float(theta.mean()), "brier_score": brier}
+    s, p = DEPENDENT[rates](c) if rates in DEPENDENT else PAIRS[rates]
+    of_judge = {
+        "sensitivity": np.mean(s * theta) / theta.mean(),
+        "specificity": np.mean(p * (1 - theta)) / (1 - theta).mean(),
+    }
+    values = {"accuracy": theta.mean(), "brier_score": brier, **of_judge} | {
+        name: of_bins[name] for name in QUANTITIES[:2]
+    }
+    return {name: float(value) for name, value in values.items()}
 
 
 # ------------------------------------------------------------------------------------------------ other methods
@@ -204,6 +212,7 @@ def ends_of_cell(cell: Cell, draws: int, rng: np.random.Generator) -> dict[tuple
         for method, each in found.items()
         for name in QUANTITIES
     }
+    ends |= {(OURS, name): (*getattr(ours.judge, name).interval(PROB), *tests) for name in RATES}
     for method, values in resampled(c, y, judge, checked, rng):
         tail = (1 - PROB) / 2
         ends[method, "ece"] = (*np.quantile(values, [tail, 1 - tail]).tolist(), *tests)
@@ -226,7 +235,7 @@ def measured_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
 def coverage_of(cell: Cell, repeats: int, draws: int, rng: np.random.Generator) -> list[Row]:
     """Coverage of all methods in data sets of one cell."""
     every = [ends_of_cell(cell, draws, rng) for _ in range(repeats)]
-    truths, rows = true_values(cell.curve, cell.population), []
+    truths, rows = true_values(cell.curve, cell.population, cell.rates), []
     for method, name in every[0]:
         low, high, alike, random = np.array([each[method, name] for each in every]).T
         numbers = {
@@ -259,7 +268,7 @@ def planned_set(cell: Cell, draws: int, rng: np.random.Generator) -> list[float]
     first = np.searchsorted(kind[sorted_by_kind], np.arange(2 * BINS))
     rank[sorted_by_kind] = np.arange(len(free)) - first[kind[sorted_by_kind]]
     chosen = {"random": free[: plan.rows], "planned": free[rank < plan.planned[judge[free].astype(int), place[free]]]}
-    truth, found = true_values(cell.curve, cell.population)["ece"], [plan.linear, plan.now]
+    truth, found = true_values(cell.curve, cell.population, cell.rates)["ece"], [plan.linear, plan.now]
     for name, predicted in (("random", plan.at_random), ("planned", plan.width)):
         more = checked.copy()
         more[chosen[name]] = True
@@ -326,10 +335,12 @@ def overall(rows: list[Row]) -> str:
 def quantities(rows: list[Row]) -> str:
     """One line per quantity: this package, the checked rows alone, and all true labels; where the first is worst."""
     lines = []
-    for name in QUANTITIES:
-        of = chosen_rows(rows, OURS, name)
+    for name in (*QUANTITIES, *RATES):
+        if not (of := chosen_rows(rows, OURS, name)):
+            continue
         worst = min(of, key=lambda row: row["coverage"])
-        beside = [" / ".join(means(chosen_rows(rows, method, name))) for method in (CHECKED, ALL_TRUE)]
+        others = [chosen_rows(rows, method, name) for method in (CHECKED, ALL_TRUE)]
+        beside = [" / ".join(means(each)) if each else "" for each in others]
         lines.append([name, *means(of), place(worst), *beside])
     heads = "Checked only, mean / worst / width | All true labels, the same"
     return table(f"Quantity | Mean coverage: | Worst cell: | Width: | Where it is worst | {heads}", lines)

@@ -42,6 +42,7 @@ PAGES = {
     "pooling": "partial_pooling",
     "classwise_means": "classwise",
     "bin_sensitivity": "choice_of_bins",
+    "judged": "judge",
 }
 
 
@@ -216,6 +217,7 @@ _SEQUENCES = Study(
     columns=tuple(SEQUENCE_COLUMNS),
 )
 
+_DEPENDENT = "errors that depend on the confidence"
 INTERVALS = (
     Interval(
         "ECE",
@@ -521,10 +523,31 @@ INTERVALS = (
             ("auc", "AUC", ()),
         )
     ),
+    *(
+        Interval(
+            f"{words} from a judge's labels",
+            ("JudgedEvaluation", "JudgedComparison", "JudgeReport") if quantity == "ece" else (),
+            (
+                Study("judged", {"quantity": quantity, "method": "bayescal"}, ("judged", "further")),
+                Study("judged", {"quantity": quantity, "method": "bayescal"}, ("dependent",), about=_DEPENDENT),
+            ),
+        )
+        for quantity, words in (
+            ("ece", "ECE"),
+            ("signed_error", "signed error"),
+            ("accuracy", "accuracy"),
+            ("brier_score", "Brier score"),
+        )
+    ),
     Interval(
-        "ECE and rates from a judge's labels",
-        ("JudgedEvaluation", "JudgeReport"),
+        "sensitivity and specificity of a judge",
+        (),
         reason="not measured yet; `tests/labels` compares them with exact sums over the true labels",
+    ),
+    Interval(
+        "width of the interval after planned checks",
+        ("CheckPlan",),
+        reason="the page [labels of a judge](judge.md) has predicted and reached widths",
     ),
     Interval(
         "ECE of all rows from known outcomes",

@@ -62,12 +62,13 @@ def same():
 def test_one_outcome_with_all_true_labels_is_compare(checked):
     """A judge without errors, or a person who checks all rows: the joint draws are those of `compare`.
 
-    Means of Brier scores differ by a tenth of the width, because that of a judge's labels comes from the bins.
+    Means of Brier scores differ by a tenth of the width, because that of a judge's labels comes from the bins. Intervals
+    of differences of signed errors and Brier scores are wider, because the copula acts within values of the rates.
     """
     rows, p = same_outcome(checked=checked, **({} if checked else {"s": 1, "p": 1}))
     found = bc.labels.compare_judged(rows.y, p, judge=rows.judge, rng=1, rates=None if checked else (1, 1))
     whole = bc.compare(rows.truth, p, target="confidence", rng=1)
-    for name, tolerance in {"ece": 0.12, "signed_error": 0.12, "brier_score": 0.25}.items():
+    for name, tolerance in {"ece": 0.12, "signed_error": 0.22, "brier_score": 0.25}.items():
         same_ends(found.difference(estimand=name), whole.difference(estimand=name), tolerance)
 
 

@@ -33,12 +33,20 @@ def monitored():
 
 
 MONITOR = monitored()
+CHECKED = np.where(np.arange(400) % 2, Y, np.nan)
+KNOWN = {"judge": Y, "rates": (0.9, 0.8), **FAST}
 #: Result -> how it is made, and the function that draws it.
 DRAWN = {
     "Evaluation": (lambda: bc.evaluate(Y, P, **FAST), bc.plot_reliability),
     "SurvivalEvaluation": (lambda: bc.survival.evaluate(TIMES, Y, P, horizon=5, **FAST), bc.plot_reliability),
     "LabelShiftEvaluation": (lambda: bc.shift.label(Y, P, P, **FAST), bc.plot_reliability),
     "CovariateShiftEvaluation": (lambda: bc.shift.covariate(Y, P, P, weights=1 + P, **FAST), bc.plot_reliability),
+    "JudgedEvaluation": (lambda: bc.labels.judged(CHECKED, P, **KNOWN), bc.plot_reliability),
+    "JudgedComparison": (lambda: bc.labels.compare_judged(CHECKED, MODELS, **KNOWN), bc.plot_comparison),
+    "PartlyObservedEvaluation": (
+        lambda: bc.labels.partly_observed(CHECKED, P, missing="score", **FAST),
+        bc.plot_reliability,
+    ),
     "GroupedEvaluation": (lambda: bc.evaluate(Y, P, by=HALVES, **FAST), bc.plot_forest),
     "ClasswiseEvaluation": (lambda: bc.evaluate(LABELS, MATRIX, target="classwise", **FAST), bc.plot_forest),
     "LabelShiftClasses": (lambda: bc.shift.label(LABELS, MATRIX, MATRIX, **FAST), bc.plot_forest),
@@ -89,10 +97,13 @@ WITHOUT = {
         "`print(result)` shows its table.",
     ),
     "WeightReport": (lambda: bc.shift.weight_report(1 + P), "`print(result)` shows its table."),
+    "JudgeReport": (lambda: bc.labels.judged(CHECKED, P, **KNOWN).judge, "`print(result)` shows its table."),
+    "CheckPlan": (
+        lambda: bc.planning.checks_needed(bc.labels.judged(CHECKED, P, **KNOWN), rows=9),
+        "`print(result)` shows its table.",
+    ),
     "PartlyObservedBand": (
-        lambda: bc.labels.partly_observed(
-            np.where(np.arange(400) % 2, Y, np.nan), P, missing="not_at_random", odds_ratio=2, **FAST
-        ),
+        lambda: bc.labels.partly_observed(CHECKED, P, missing="not_at_random", odds_ratio=2, **FAST),
         "`print(result)` shows its table.",
     ),
     "ClassPriors": (lambda: bc.shift.class_priors(Y, P, P, **FAST), "`print(result)` shows its table."),
