@@ -395,11 +395,11 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     if "planned" in rows:
         head = (
             "Curve | Confidences | Rows: | Checked: | Judge | Linear: | Width now: | At random, predicted: | reached: "
-            "| coverage: | Planned, predicted: | reached: | coverage:"
+            "| coverage: | Planned, predicted: | reached: | coverage: | Data sets:"
         )
         form = (
             "{curve}|{population}|{n_rows}|{n_checked}|{rates}|{linear:.2f}|{now:.3f}|{random_predicted:.3f}|"
-            "{random:.3f}|{random_coverage:.2f}|{planned_predicted:.3f}|{planned:.3f}|{planned_coverage:.2f}"
+            "{random:.3f}|{random_coverage:.2f}|{planned_predicted:.3f}|{planned:.3f}|{planned_coverage:.2f}|{repeats}"
         )
         texts["planned"] = table(head, cells(rows["planned"], form))
     return texts
