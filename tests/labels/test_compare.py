@@ -62,8 +62,9 @@ def same():
 def test_one_outcome_with_all_true_labels_is_compare(checked):
     """A judge without errors, or a person who checks all rows: the joint draws are those of `compare`.
 
-    Means of Brier scores differ by a tenth of the width, because that of a judge's labels comes from the bins. Intervals
-    of differences of signed errors and Brier scores are wider, because the copula acts within values of the rates.
+    Means of Brier scores differ by a tenth of the width, because that of a judge's labels comes from the bins.
+    Intervals of differences of signed errors and Brier scores are wider, because the copula acts within values of the
+    rates.
     """
     rows, p = same_outcome(checked=checked, **({} if checked else {"s": 1, "p": 1}))
     found = bc.labels.compare_judged(rows.y, p, judge=rows.judge, rng=1, rates=None if checked else (1, 1))
