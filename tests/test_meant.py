@@ -127,6 +127,7 @@ READER = {
     "time": TIMES, "event": Y, "risk": P, "monitor": MONITOR, "result": RESULTS["Evaluation"], "logits": MATRIX,
     "first": "a", "second": "b", "model": "a", "horizon": 5, "label": 1, "summary": RESULTS["ClinicalSummary"],
     "pairs": PAIRS, "answers": bc.read.Answers(Y, P), "others": bc.read.Answers(Y, P**2), "judge": Y,
+    "evaluation": JUDGED,
 }  # fmt: skip
 #: Keywords of other programs, and of other functions here.
 WORDS = (
@@ -293,6 +294,7 @@ OF_READER = ("bayescal.", "monitor.", "result.", "result[", "scipy.", "summary."
 #: Functions that messages of another topic name, and why; all topics name quantities of the same rows elsewhere.
 IN_OTHER_TOPICS = {
     ("clinical", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
+    ("labels", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
     ("cumulative", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
     ("clinical", "bayescal.decisions.net_benefit"): "a part of the clinical summary that has more options alone",
     ("planning", "bayescal.BinnedCounts.from_arrays"): "the counts of a pilot",

@@ -1,7 +1,7 @@
 from .analysis import judged as judged
 from .analysis import judged_counts as judged_counts
-from .compare import JudgedComparison as JudgedComparison
-from .compare import compare_judged as compare_judged
+from .comparison import JudgedComparison as JudgedComparison
+from .comparison import compare_judged as compare_judged
 from .files import count_file as count_file
 from .judge import JudgeReport as JudgeReport
 from .partial import partly_observed as partly_observed

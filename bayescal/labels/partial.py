@@ -139,19 +139,19 @@ def partly_observed(
 
     Examples
     --------
-    Outcomes are known more often at high scores. The true ECE is 0.1:
+    Outcomes are known more often at high scores. The true ECE is 0.15:
 
     >>> import numpy as np
     >>> import bayescal as bc
     >>> rng = np.random.default_rng(1)
     >>> p = rng.beta(1, 3, 5000)
-    >>> y = np.where(rng.random(5000) < 0.05 + 0.9 * p, rng.random(5000) < 0.1 + p * 0.9, np.nan)
+    >>> y = np.where(rng.random(5000) < 0.05 + 0.9 * p, rng.random(5000) < 0.2 + 0.8 * p, np.nan)
     >>> ev = bc.labels.partly_observed(y, p, missing="score", rng=1)
     >>> round(ev.ece.mean(), 2), round(ev.known_only.ece.mean(), 2)
-    (0.08, 0.06)
+    (0.14, 0.11)
     >>> band = bc.labels.partly_observed(y, p, missing="not_at_random", odds_ratio=2, rng=1)
     >>> band.interval("ece")
-    (0.0..., 0.1...)
+    (0.0..., 0.2...)
     """
     _require_assumption(missing, weights=weights, odds_ratio=odds_ratio, prior_sd=prior_sd)
     draws = _checks.whole_number("draws", draws, at_least=2)

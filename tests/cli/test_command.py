@@ -105,7 +105,7 @@ def test_nothing_is_saved_if_the_input_is_invalid(tmp_path):
 def test_every_command_has_a_file_of_its_name():
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__"}
     topics = {path.parent.name for path in Path(bayescal.__file__).parent.glob("*/command.py")} - {"cli"}
-    names = {"planning": "plan"}
+    names = {"planning": "plan", "labels": "judged"}
     assert set(typer.main.get_command(app).commands) == files | {names.get(topic, topic) for topic in topics}
 
 

@@ -7,6 +7,9 @@ import numpy as np
 import bayescal as bc
 from bayescal.labels.counts import LabelCounts
 from bayescal.labels.evidence import JudgeEvidence
+from bayescal.labels.nuisance import JudgeRates
+from bayescal.labels.posterior import Problem
+from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.stats.binned import BinnedCounts
 
 
@@ -54,3 +57,20 @@ def problem_counts(n_checked, k_checked, n, k, confidence):
     rows = counted(n + n_checked, k + k_checked)
     evidence = JudgeEvidence(n.astype(float), k.astype(float), np.zeros(len(n), np.intp))
     return LabelCounts.without_kernel(rows, counted(n_checked, k_checked)), evidence
+
+
+def same_ends(one, other, tolerance=0.1):
+    """Both 95 % intervals agree within Monte Carlo error, a part of the width."""
+    (a, b), (c, d) = (each.interval() for each in (one, other))
+    width = max(b - a, d - c, 1e-3)
+    assert abs(a - c) < tolerance * width
+    assert abs(b - d) < tolerance * width
+
+
+#: Two bins with few rows, of which all true labels can be enumerated.
+PRIOR = ShrinkagePrior(pool=False)
+CONFIDENCE = np.array([0.35, 0.8])
+COUNTS, EVIDENCE = problem_counts([4, 6], [3, 4], [7, 9], [6, 4], CONFIDENCE)
+PROBLEM = Problem(COUNTS, EVIDENCE, PRIOR)
+TABLE = np.array([[6.0, 1.0, 2.0, 1.0]])
+RATES = JudgeRates(TABLE, np.array([[17.0, 9.0]]))

@@ -4,21 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from judged_sets import JudgedSet, judged_set
+from judged_sets import JudgedSet, judged_set, same_ends
 
 import bayescal as bc
 from bayescal.labels.analysis import FewCheckedWarning
 
 NAN = float("nan")
 FAST = {"draws": 200, "rng": 1}
-
-
-def same_ends(one, other, tolerance):
-    """Both 95 % intervals agree within Monte Carlo error, a part of the width."""
-    (a, b), (c, d) = (each.interval() for each in (one, other))
-    width = max(b - a, d - c, 1e-3)
-    assert abs(a - c) < tolerance * width
-    assert abs(b - d) < tolerance * width
 
 
 # --- special cases

@@ -5,11 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-from judged_sets import judged_set
+from judged_sets import PROBLEM, RATES, judged_set, same_ends
 from scipy.special import logsumexp
 from scipy.stats import chi2_contingency
-from test_analysis import same_ends
-from test_posterior import PROBLEM, RATES
 
 import bayescal as bc
 from bayescal.labels import posterior

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged_sets import same_ends
 from partial_sets import PartialSet, by_covariate, by_score, not_at_random
 
 import bayescal as bc
@@ -9,14 +10,6 @@ from bayescal.labels.partial import STEP
 
 NAN = float("nan")
 FAST = {"draws": 200}
-
-
-def same_ends(one, other, tolerance=0.1):
-    """Both 95 % intervals agree within Monte Carlo error, a part of the width."""
-    (a, b), (c, d) = (each.interval() for each in (one, other))
-    width = max(b - a, d - c, 1e-3)
-    assert abs(a - c) < tolerance * width
-    assert abs(b - d) < tolerance * width
 
 
 # --- special cases

@@ -5,22 +5,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from judged_sets import problem_counts
+from judged_sets import COUNTS, EVIDENCE, PRIOR, PROBLEM, RATES, TABLE, problem_counts
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import binom
 
-from bayescal.labels.nuisance import JudgeRates
 from bayescal.labels.posterior import LabelPosterior, Problem, Solved, Values, solve
 from bayescal.posterior.shrinkage.model import SamplerWarning
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import EXACT, ShrinkagePrior, alternatives
-
-PRIOR = ShrinkagePrior(pool=False)
-CONFIDENCE = np.array([0.35, 0.8])
-COUNTS, EVIDENCE = problem_counts([4, 6], [3, 4], [7, 9], [6, 4], CONFIDENCE)
-PROBLEM = Problem(COUNTS, EVIDENCE, PRIOR)
-TABLE = np.array([[6.0, 1.0, 2.0, 1.0]])
-RATES = JudgeRates(TABLE, np.array([[17.0, 9.0]]))
+from bayescal.posterior.shrinkage.prior import EXACT, alternatives
 
 
 def log_likelihood_of_true_labels(s, p, evidence=EVIDENCE):
