@@ -114,6 +114,9 @@ TABLE = (
           (), "bayescal.evaluate(y_target, y_prob_target)", of="shift"),
     Meant("sampleweight sampleweights weight weights w importanceweights", "Under covariate shift, ratios of "
           "densities are", ("weights",), f"bayescal.shift.covariate{SHIFTED}, weights=weights)", of="shift"),
+    Meant("sampleweight sampleweights weight weights w importanceweights",
+          "Weights of rows whose outcomes are missing given covariates are", ("weights",),
+          "bayescal.labels.partly_observed(y_true, y_prob, missing='covariates', weights=weights)", of="labels"),
     Meant("sampleweight sampleweights weight weights w importanceweights", "The statistics are defined for rows of "
           "equal weight; weighted rows are evaluated by", (), f"{EVALUATE}, weights=weights)",
           of="clinical.calibration_tests"),

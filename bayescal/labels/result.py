@@ -81,6 +81,7 @@ class JudgedEvaluation(Evaluation):
     _bin_rows: ClassVar[Mapping[str, str]] = {"rows": "n", "checked": "n_checked"}
     _bin_dash: ClassVar[str] = "no rows in the bin, or no evidence of its labels"
     population: ClassVar[str] = " of the true label"
+    _refused: ClassVar[tuple[str, ...]] = ("loo", "sensitivity", "under_prior")
     _observed_words: ClassVar[str] = "corrected for the judge"
 
     @classmethod
