@@ -1,6 +1,6 @@
 """Results for rows of which some have an outcome: an evaluation under an assumption, and a band of them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from bayescal.analyses.one import evaluate_one
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.labels.result import HEADER, BesideOthers
 from bayescal.results import wording
 from bayescal.results.choices import Choices
 from bayescal.results.evaluation import Evaluation
@@ -27,8 +28,6 @@ SCORE, COVARIATES, NOT_AT_RANDOM = "score", "covariates", "not_at_random"
 LARGEST_RATIO = 20.0
 #: Together with the seed of the bins, this number seeds the evaluation of the rows with known outcome alone.
 OF_KNOWN = 4
-HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "known only")
-OF_BAND = ("odds ratio", "mean", "sd", "2.5 %", "97.5 %")
 #: What each interval assumes, for sentences and the question.
 ASSUMPTION = {
     SCORE: "missing outcomes are like known ones at equal scores",
@@ -40,7 +39,7 @@ UNSEEN = "The data cannot tell whether this holds: the interval does not include
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class PartlyObservedEvaluation(TargetEvaluation):
+class PartlyObservedEvaluation(BesideOthers, TargetEvaluation):
     """The posterior of how well a classifier is calibrated on all rows, from those whose outcome is known.
 
     Returned by `bayescal.labels.partly_observed`. It is an `Evaluation` whose bins have the masses and mean confidences
@@ -74,6 +73,7 @@ class PartlyObservedEvaluation(TargetEvaluation):
     _bin_rows: ClassVar[Mapping[str, str]] = {"known outcomes": "n", "rows": "target_rows"}
     _bin_dash: ClassVar[str] = "no rows in the bin"
     population: ClassVar[str] = " of partly observed outcomes"
+    _others: ClassVar[Mapping[str, str]] = {"known_only": "known only"}
 
     @cached_property
     def known_only(self) -> Evaluation:
@@ -115,43 +115,9 @@ class PartlyObservedEvaluation(TargetEvaluation):
             f"{counts.n_rows} outcomes known{weighted}, assuming that {self.assumption}, {model}"
         )
 
-    @cached_property
-    def spec(self) -> str:
-        """One line for a paper: question, mean, interval, P(ECE < 0.02)."""
-        return wording.specification(self.question, self.ece, None)
-
-    def sentence(self, prob: float = 0.95) -> str:
-        """Return the posterior mean and interval in words; see `Evaluation.sentence`."""
-        return self._headline(prob)
-
     @property
     def _subject(self) -> str:
         return f"If {self.assumption}, the Expected Calibration Error{self._of_label} of all rows"
-
-    def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
-        """One row of a table, for any estimand; see `Evaluation.row`.
-
-        Parameters
-        ----------
-        estimand, prob
-            As for `Evaluation.row`.
-
-        Returns
-        -------
-        dict
-            Keys as for `Evaluation.row`, and ``known_only``: the posterior mean of the rows with known outcome alone.
-        """
-        record = as_scalar(estimand)
-        return super().row(record, prob) | {"known_only": self.known_only.draws(record).mean()}
-
-    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
-        d, columns = wording.decimals(self.ece), ("mean", "sd", "low", "high", "known_only")
-        rows = [
-            [each.row_label(self.counts.target), *(_render.number(self.row(each)[name], d) for name in columns)]
-            for each in self._chosen(estimands)
-        ]
-        return replace(super().sheet(whole=whole, estimands=estimands), header=HEADER, rows=rows)
 
     def _beside(self) -> list[str]:
         """Lines below the table: numbers of rows, and the rows with known outcome alone."""
@@ -368,7 +334,9 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
             for row in shown
         ]
         rows.append(["union", "", "", *(_render.number(each, d) for each in self.interval(self.estimand))])
-        return _render.Sheet(self.sentence(), self.spec, OF_BAND, rows, list(self.remarks), [UNSEEN])
+        return _render.Sheet(
+            self.sentence(), self.spec, ("odds ratio", *HEADER[1:]), rows, list(self.remarks), [UNSEEN]
+        )
 
     def __repr__(self) -> str:
         return f"PartlyObservedBand({self.sentence()})"

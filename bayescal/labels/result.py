@@ -27,7 +27,7 @@ from bayescal.stats.contract import Counts
 
 #: Together with the seed of the bins, these numbers seed the draws of free accuracies and the evaluations beside.
 OF_FREE, OF_OTHERS = 3, 4
-HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "judge as truth", "checked only")
+HEADER = ("", "mean", "sd", "2.5 %", "97.5 %")
 #: Why parameters of the model are not available.
 POOLED = "does not exist for a judge's labels, whose draws are pooled over its error rates."
 #: What no interval from a judge's labels includes.
@@ -55,14 +55,60 @@ class _Free:
         return self.posterior.sample_free(n_draws, rng=rng)
 
 
+class BesideOthers(Evaluation):
+    """An evaluation under an assumption; its table also has the means of other evaluations of the same rows."""
+
+    #: Attribute of each of the others -> the title of its column.
+    _others: ClassVar[Mapping[str, str]]
+
+    @cached_property
+    def spec(self) -> str:
+        """One line for a paper: question, mean, interval, P(ECE < 0.02)."""
+        return wording.specification(self.question, self.ece, None)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """Return the posterior mean and interval in words; see `Evaluation.sentence`."""
+        return self._headline(prob)
+
+    def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
+        """One row of a table, for any estimand; see `Evaluation.row`.
+
+        Parameters
+        ----------
+        estimand, prob
+            As for `Evaluation.row`.
+
+        Returns
+        -------
+        dict
+            Keys as for `Evaluation.row`, and the name of each evaluation beside: its posterior mean, NaN without rows.
+        """
+        record = as_scalar(estimand)
+        others = {name: getattr(self, name) for name in self._others}
+        means = {k: each.draws(record).mean() if each.counts.n_rows else float("nan") for k, each in others.items()}
+        return super().row(record, prob) | means
+
+    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
+        d, columns = wording.decimals(self.ece), ("mean", "sd", "low", "high", *self._others)
+        rows = [
+            [each.row_label(self.counts.target), *(_render.number(row[name], d) for name in columns)]
+            for each in self._chosen(estimands)
+            for row in (self.row(each),)
+        ]
+        header = (*HEADER, *self._others.values())
+        return replace(super().sheet(whole=whole, estimands=estimands), header=header, rows=rows)
+
+
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgedEvaluation(Evaluation):
+class JudgedEvaluation(BesideOthers):
     """The posterior of how well a classifier is calibrated for the true label, from the labels of an imperfect judge.
 
     Returned by `bayescal.labels.judged`. It is an `Evaluation` of the true label: every estimand, plot and table is
     available, except for the area under the ROC curve. Its draws are pooled over sensitivity and specificity of the
-    judge, so that intervals include their uncertainty.
+    judge, so that intervals include their uncertainty. Rows of its tables also have the means of `judge_as_truth` and
+    `checked_only`.
 
     Parameters
     ----------
@@ -83,6 +129,7 @@ class JudgedEvaluation(Evaluation):
     population: ClassVar[str] = " of the true label"
     _refused: ClassVar[tuple[str, ...]] = ("loo", "sensitivity", "under_prior")
     _observed_words: ClassVar[str] = "corrected for the judge"
+    _others: ClassVar[Mapping[str, str]] = {"judge_as_truth": "judge as truth", "checked_only": "checked only"}
 
     @classmethod
     def of(cls, evaluation: Evaluation, judge: JudgeReport) -> "JudgedEvaluation":
@@ -154,15 +201,6 @@ class JudgedEvaluation(Evaluation):
             f"rows, {counts.checked.n_rows} of them checked{ranges}, {model}"
         )
 
-    @cached_property
-    def spec(self) -> str:
-        """One line for a paper: question, mean, interval, P(ECE < 0.02)."""
-        return wording.specification(self.question, self.ece, None)
-
-    def sentence(self, prob: float = 0.95) -> str:
-        """Return the posterior mean and interval in words; see `Evaluation.sentence`."""
-        return self._headline(prob)
-
     @property
     def _subject(self) -> str:
         within = " within ranges" if self.judge.strata > 1 else ""
@@ -170,35 +208,6 @@ class JudgedEvaluation(Evaluation):
             f"If the judge's errors do not depend on the confidence{within}, the Expected Calibration Error"
             f"{self._of_label}"
         )
-
-    def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
-        """One row of a table, for any estimand; see `Evaluation.row`.
-
-        Parameters
-        ----------
-        estimand, prob
-            As for `Evaluation.row`.
-
-        Returns
-        -------
-        dict
-            Keys as for `Evaluation.row`, and ``judge_as_truth`` and ``checked_only``: posterior means of the
-            evaluations that take the judge's labels as true, and the checked rows alone (NaN without any).
-        """
-        record = as_scalar(estimand)
-        checked = self.checked_only.draws(record).mean() if self.counts.checked.n_rows else float("nan")
-        others = {"judge_as_truth": self.judge_as_truth.draws(record).mean(), "checked_only": checked}
-        return super().row(record, prob) | others
-
-    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
-        d = wording.decimals(self.ece)
-        columns = ("mean", "sd", "low", "high", "judge_as_truth", "checked_only")
-        rows = [
-            [each.row_label(self.counts.target), *(_render.number(self.row(each)[name], d) for name in columns)]
-            for each in self._chosen(estimands)
-        ]
-        return replace(super().sheet(whole=whole, estimands=estimands), header=HEADER, rows=rows)
 
     def _beside(self) -> list[str]:
         """Line below the table: the judge."""
