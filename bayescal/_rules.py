@@ -55,8 +55,8 @@ COMPLETE = Rule(
 #: The same for outcomes, and arguments that hold them.
 OBSERVED = replace(
     COMPLETE,
-    hint="Rows are never dropped for you. To remove these is unbiased only if known and missing outcomes have the same "
-    "scores, and the same rates at equal scores; otherwise use `bayescal.labels.partly_observed(missing=...)`.",
+    hint="Rows are never dropped for you. Without these, results are unbiased only if known and missing outcomes have "
+    "the same scores, and equal rates at equal scores; otherwise use `bayescal.labels.partly_observed(missing=...)`.",
 )
 OUTCOMES = ("y_true", "outcome", "label")
 FINITE = Rule("must be finite", np.isfinite)

@@ -185,22 +185,30 @@ class Commands(TyperGroup):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Parse the arguments as `TyperGroup` does."""
-        with _escaped_usage_errors():
+        with self._clear_usage_errors():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command as `TyperGroup` does."""
-        with _escaped_usage_errors():
+        with self._clear_usage_errors():
             return super().invoke(ctx)
 
+    @contextmanager
+    def _clear_usage_errors(self) -> Iterator[None]:
+        """Escape messages, and name the commands that have an unknown option."""
+        try:
+            yield
+        except UsageError as problem:
+            problem.message = _render.printed(problem.message)
+            if option := getattr(problem, "option_name", ""):
+                have = [name for name, each in self.commands.items() if any(option in of.opts for of in _shown(each))]
+                named = " and ".join(f"`bayescal {name}`" for name in have[:2])
+                problem.message += f"; {named} {'has' if len(have) == 1 else 'have'} it" * bool(have)
+            raise
 
-@contextmanager
-def _escaped_usage_errors() -> Iterator[None]:
-    try:
-        yield
-    except UsageError as problem:
-        problem.message = _render.printed(problem.message)
-        raise
+
+def _shown(command: Any) -> list[Any]:
+    return [each for each in command.params if not getattr(each, "hidden", False)]
 
 
 class OneValueEach(TyperCommand):

@@ -69,8 +69,8 @@ def partly_observed(
 ) -> PartlyObservedEvaluation | PartlyObservedBand:
     r"""Compute the posterior of the calibration error of all rows if the outcome is known for some of them.
 
-    To drop the other rows gives the error of the rows with known outcome. It is that of all rows only if both have the
-    same scores, and the same outcomes at equal scores.
+    Without the other rows, the result is the error of the rows with known outcome. It is that of all rows only if both
+    have the same scores, and the same outcomes at equal scores.
 
     Parameters
     ----------

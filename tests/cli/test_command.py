@@ -102,6 +102,25 @@ def test_nothing_is_saved_if_the_input_is_invalid(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["report", "x.csv", "--judge", "grade"], "--judge; `bayescal judged` has it"),
+        (["compare", "x.csv", "--horizon", "5"], "--horizon; `bayescal survival` has it"),
+        (["judged", "x.csv", "--width", "0.1"], "--width; `bayescal plan` has it"),
+    ],
+)
+def test_an_option_of_another_command_is_found_there(arguments, words):
+    done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
+    assert done.exit_code == 2
+    assert f"No such option: {words}" in done.stderr
+
+
+def test_an_unknown_option_belongs_to_no_command():
+    done = CliRunner().invoke(app, ["report", "x.csv", "--no-such-thing"], env={"COLUMNS": "120", "TERM": "dumb"})
+    assert "has it" not in done.stderr
+
+
 def test_every_command_has_a_file_of_its_name():
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")} - {"__init__"}
     topics = {path.parent.name for path in Path(bayescal.__file__).parent.glob("*/command.py")} - {"cli"}
