@@ -36,6 +36,7 @@ def test_means_and_standard_deviations(sub_model):
         pm.Binomial("judged", n=EVIDENCE.n.astype(int), p=q, observed=EVIDENCE.k.astype(int))
         tree = pm.sample(
             4000, tune=1000, chains=2, cores=1, random_seed=1, progressbar=False, target_accept=0.95,
+            compute_convergence_checks=False,
             initvals={"s": 0.9, "p": 0.8},
         )  # fmt: skip
     drawn = tree["posterior"]

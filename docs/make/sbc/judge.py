@@ -147,13 +147,19 @@ def _estimated(data: JudgedData) -> Floats:
     return ((right + 1) / (right + data.table[0, [1, 3]] + 2)).reshape(1, 2, 1)
 
 
+#: Simulators by name: the default one, and those in which checked rows, or error rates, matter most.
+JUDGE_PROBLEMS = {
+    "judge": JudgeSimulator(),
+    "judge, most rows checked": JudgeSimulator(rows=240, checked=200),
+    "judge, few rows checked": JudgeSimulator(rows=2000, checked=40),
+}
 #: Mistakes in the sampler of accuracies from a judge's labels.
 JUDGE_MISTAKES = tuple(
-    Control(name, "judge", sampler, of="judge", runs=runs)
-    for name, sampler, runs in (
-        ("judge as truth", _given(_without_errors), 100),
-        ("sensitivity and specificity swapped", with_draws(_swapped), 200),
-        ("checked rows used twice", with_data(_checked_twice), 500),
-        ("estimated error rates taken as known", _given(_estimated), 500),
+    Control(name, problem, sampler, of="judge", runs=runs)
+    for name, problem, sampler, runs in (
+        ("judge as truth", "judge", _given(_without_errors), 100),
+        ("sensitivity and specificity swapped", "judge", with_draws(_swapped), 200),
+        ("checked rows used twice", "judge, most rows checked", with_data(_checked_twice), 300),
+        ("estimated error rates taken as known", "judge, few rows checked", _given(_estimated), 100),
     )
 )

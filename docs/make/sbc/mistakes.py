@@ -9,7 +9,7 @@ from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED, SMALL
 from sbc.cell_shift import CELL_SHIFT_MISTAKES, CellShiftSimulator
 from sbc.class_priors import CLASS_PRIOR_MISTAKES, ClassPriorSimulator
 from sbc.control import Control
-from sbc.judge import JUDGE_MISTAKES, JudgeSimulator
+from sbc.judge import JUDGE_MISTAKES, JUDGE_PROBLEMS
 from sbc.net_benefit import NET_BENEFIT_MISTAKES, NetBenefitSimulator
 from sbc.pooling import LONE, OWN, POOLING_MISTAKES, SAME, UNSPOILT_POOLING, PoolingSimulator
 from sbc.random_effects import RANDOM_EFFECTS_MISTAKES, RandomEffectsSimulator
@@ -60,7 +60,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "random effects": RandomEffectsSimulator(),
         "class frequencies": ClassPriorSimulator(),
         "shift of cells": CellShiftSimulator(),
-        "judge": JudgeSimulator(),
+        **JUDGE_PROBLEMS,
         OWN: PoolingSimulator(),
         SAME: PoolingSimulator(together=True),
         LONE: PoolingSimulator(alone=0.4),
