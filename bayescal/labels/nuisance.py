@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, betaln, expit, gammaln, logit, logsumexp
 
 from bayescal._arrays import Floats
@@ -205,13 +204,3 @@ def normalised(log_weight: Floats) -> Floats:
     """Return weights that sum to 1."""
     weight = np.exp(log_weight - log_weight.max())
     return np.asarray(weight / weight.sum())
-
-
-def systematic(weight: Floats, number: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return sorted positions, each ``number * weight`` times to within one.
-
-    Carpenter, Clifford and Fearnhead (1999), IEE Proceedings - Radar, Sonar and Navigation 146, 2-7.
-    """
-    at = (np.arange(number) + rng.random()) / number
-    total = weight.cumsum()
-    return np.minimum(np.searchsorted(total / total[-1], at), len(weight) - 1)

@@ -22,8 +22,9 @@ from bayescal._arrays import Floats
 from bayescal.draws import BinDraws
 from bayescal.labels.counts import LabelCounts
 from bayescal.labels.evidence import TINY, Evidence, kernels, log_free
-from bayescal.labels.nuisance import JudgeRates, Proposal, at_mode, fitted, log_mixture, normalised, systematic
+from bayescal.labels.nuisance import JudgeRates, Proposal, at_mode, fitted, log_mixture, normalised
 from bayescal.labels.verified import VerifiedCounts
+from bayescal.posterior.shrinkage.independent.sampling import systematic
 from bayescal.posterior.shrinkage.model import SamplerWarning, ShrinkagePosterior, compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.prior import EXACT, FAMILIES, ShrinkagePrior, alternatives
 
@@ -304,7 +305,7 @@ class LabelPosterior:
         """Return numbers of draws, which run over all values of nu, by systematic resampling and in random order."""
         generator = _checks.generator(rng)
         weight = self.solved.weights[:, None] * self._values.draw_weights
-        return generator.permutation(systematic(weight.ravel(), _checks.whole_number("draws", n_draws), generator))
+        return systematic(weight.ravel(), _checks.whole_number("draws", n_draws), generator)
 
     def value_of(self, n_draws: int, rng: Any) -> NDArray[np.intp]:
         """Return the number of the value of nu of each draw that `sample` returns for the same `rng`."""
@@ -324,7 +325,7 @@ class LabelPosterior:
         one further row per bin. Values of nu have their weights with free accuracies.
         """
         generator, problem, values = _checks.generator(rng), self._problem, self._values
-        part = generator.permutation(systematic(self.solved.free_weights, n_draws, generator))
+        part = systematic(self.solved.free_weights, n_draws, generator)
         mean, checked = np.clip(problem.counts.confidence, TINY, 1 - TINY), problem.counts.checked
         ones, zeros = values.ones[part], values.zeros[part]
         shape = (CANDIDATES, *ones.shape)

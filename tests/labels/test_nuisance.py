@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import beta, gaussian_kde, multivariate_t
 
-from bayescal.labels.nuisance import JudgeRates, Student, Verified, at_mode, fitted, log_mixture, normalised, systematic
+from bayescal.labels.nuisance import JudgeRates, Student, Verified, at_mode, fitted, log_mixture
 
 TABLE = np.array([[40.0, 5.0, 12.0, 3.0], [10.0, 0.0, 7.0, 6.0]])
 RATES = JudgeRates(TABLE, np.array([[100.0, 50.0], [40.0, 60.0]]))
@@ -80,11 +80,7 @@ def test_a_mixture_is_weighted_by_numbers_of_values():
     np.testing.assert_allclose(log_mixture([(10, one), (30, two)], at), expected)
 
 
-def test_systematic_resampling_has_the_expected_numbers_to_within_one():
-    weight = normalised(np.log([1.0, 2.0, 5.0, 0.5]))
-    number = np.bincount(systematic(weight, 100, np.random.default_rng(1)), minlength=4)
-    assert (np.abs(number - 100 * weight) < 1).all()
-    assert number.sum() == 100
+def test_the_search_begins_at_the_means_of_the_rates():
     assert RATES.start == pytest.approx(logit([41 / 47, 11 / 12, 13 / 17, 8 / 15]))
 
 
