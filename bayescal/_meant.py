@@ -197,6 +197,13 @@ def similar(name: str, known: Iterable[str]) -> str:
     return _checks.did_you_mean(name, [each for each in known if not each.startswith("_")])
 
 
+def _public_names(topic: str) -> Collection[str]:
+    from importlib import import_module
+
+    names: Collection[str] = import_module(f"{_lazy.PACKAGE}.{topic}").__all__
+    return names
+
+
 def of_module(name: str, module: str, listed: Iterable[str]) -> str:
     """Return where in the package a thing is, or public names of similar spelling, after a space; may be empty.
 
@@ -213,6 +220,8 @@ def of_module(name: str, module: str, listed: Iterable[str]) -> str:
         return elsewhere
     names = {each: f"{module}.{each}" for each in listed}
     if module == _lazy.PACKAGE:
+        if inside := [f"`{module}.{topic}.{name}`" for topic in _lazy.MODULES if name in _public_names(topic)]:
+            return f" Did you mean {' or '.join(inside)}?"
         names = {each: f"{module}.plugins.{each}" for each in _lazy.PLUGINS} | names
         names = {each: _lazy.written(each) for each in _lazy.former_names()} | names
     # a verb of another topic is no misspelled function of this one
@@ -280,6 +289,7 @@ class SeveralClassifiersError(TypeError):
 #: Calls that compare several classifiers, by the function that was called with them or its topic.
 _COMPARING = {
     "": "compare(y_true, {0})",
+    "labels.judged": "labels.compare_judged(y_true, {0}, judge=judge)",
     "survival": "survival.compare(time, event, {0}, horizon=5)",
     "scores.multiclass_brier": "scores.compare(y_true, {0})",
     "scores.multiclass_log": "scores.compare(y_true, {0})",

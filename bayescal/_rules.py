@@ -56,7 +56,8 @@ COMPLETE = Rule(
 OBSERVED = replace(
     COMPLETE,
     hint="Rows are never dropped for you. Without these, results are unbiased only if known and missing outcomes have "
-    "the same scores, and equal rates at equal scores; otherwise use `bayescal.labels.partly_observed(missing=...)`.",
+    "the same scores, and equal rates at equal scores; otherwise use `bayescal.labels.partly_observed(missing=...)`, "
+    "or `bayescal.labels.judged(judge=...)` if a judge labelled the others.",
 )
 OUTCOMES = ("y_true", "outcome", "label")
 FINITE = Rule("must be finite", np.isfinite)

@@ -114,9 +114,11 @@ TABLE = (
           (), "bayescal.evaluate(y_target, y_prob_target)", of="shift"),
     Meant("sampleweight sampleweights weight weights w importanceweights", "Under covariate shift, ratios of "
           "densities are", ("weights",), f"bayescal.shift.covariate{SHIFTED}, weights=weights)", of="shift"),
-    Meant("sampleweight sampleweights weight weights w importanceweights",
-          "Weights of rows whose outcomes are missing given covariates are", ("weights",),
-          "bayescal.labels.partly_observed(y_true, y_prob, missing='covariates', weights=weights)", of="labels"),
+    Meant("sampleweight sampleweights weight weights w importanceweights", "With a judge all rows have equal weights.",
+          of="labels"),
+    Meant("judge judges grader llmjudge judgelabels annotator", "Labels of an imperfect judge are used by", ("judge",),
+          "bayescal.labels.judged(y_true, y_prob, judge=judge)` or "
+          "`bayescal.labels.compare_judged(y_true, models, judge=judge)"),
     Meant("sampleweight sampleweights weight weights w importanceweights", "The statistics are defined for rows of "
           "equal weight; weighted rows are evaluated by", (), f"{EVALUATE}, weights=weights)",
           of="clinical.calibration_tests"),

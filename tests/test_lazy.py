@@ -55,6 +55,20 @@ def test_a_name_that_is_not_there():
             getattr(module, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        ("partly_observed", ["labels.partly_observed"]),
+        ("checks_needed", ["planning.checks_needed"]),
+        ("judged", ["labels.judged", "read.judged"]),
+    ],
+)
+def test_a_name_of_a_topic_is_found_there(name, places):
+    with pytest.raises(AttributeError, match="no attribute") as caught:
+        getattr(bayescal, name)
+    assert str(caught.value).endswith(f" Did you mean {' or '.join(f'`bayescal.{each}`' for each in places)}?")
+
+
 def test_a_topic_suggests_its_own_names():
     """Functions of a topic come before former names of the package, and quantities are named where they are."""
     offenders = []

@@ -52,8 +52,8 @@ OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulat
 OPTIONS += ("require_below", "require_above", "require_no_worse")
 #: Calls that messages suggest, and their words on the command line.
 CALLS = {
-    "`bayescal.labels.partly_observed(missing=...)`": "`bayescal judged` if a judge labelled the other rows, and "
-    "`bayescal.labels.partly_observed` in Python",
+    "`bayescal.labels.partly_observed(missing=...)`": "`bayescal.labels.partly_observed` in Python",
+    "`bayescal.labels.judged(judge=...)`": "`bayescal judged`",
     "`y_prob[:, 1]`": "--prob with the column of class 1",
     "`np.exp(y_prob)`": "`logprob=True`",
     "`np.exp(y_prob_target)`": "`logprob=True`",

@@ -182,3 +182,15 @@ def test_no_warning_for_usual_rows():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         judged_set(n=500, checked=100).judged(**FAST)
+
+
+def test_a_judge_elsewhere_leads_here():
+    rows = judged_set(n=100, checked=50)
+    with pytest.raises(TypeError, match=r"`bayescal\.labels\.judged\(y_true, y_prob, judge=judge\)`"):
+        bc.evaluate(rows.truth, rows.confidence, judge=rows.judge)
+    with pytest.raises(
+        ValueError, match=r"or `bayescal\.labels\.judged\(judge=\.\.\.\)` if a judge labelled the others"
+    ):
+        bc.evaluate(rows.y, rows.confidence)
+    with pytest.raises(TypeError, match="With a judge all rows have equal weights"):
+        bc.labels.judged(rows.y, rows.confidence, judge=rows.judge, weights=rows.confidence)

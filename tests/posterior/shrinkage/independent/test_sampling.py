@@ -7,7 +7,7 @@ from bayescal.posterior.shrinkage.independent.sampling import _categorical, syst
 
 
 @pytest.mark.parametrize("weights", [[1, 1, 2], [3, 0, 1], [0, 5, 0], [0.001, 0.999], [7]])
-def testsystematic_draws_come_as_often_as_their_weight_says_to_within_one(weights):
+def test_systematic_draws_come_as_often_as_their_weight_says_to_within_one(weights):
     drawn = systematic(np.array(weights, dtype=float), 1000, np.random.default_rng(1))
     often = np.bincount(drawn, minlength=len(weights))
     assert np.all(np.abs(often - 1000 * np.array(weights) / np.sum(weights)) <= 1)
