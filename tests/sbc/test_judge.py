@@ -14,6 +14,8 @@ def test_ranks_are_uniform(simulator):
     assert sbc(simulator, runs=300, rng=1).rejected(ERROR_RATE) == []
 
 
+# wrong data may contradict the model, which the sampler says
+@pytest.mark.filterwarnings("ignore::bayescal.posterior.shrinkage.model.SamplerWarning")
 @pytest.mark.parametrize("mistake", JUDGE_MISTAKES, ids=lambda each: each.name)
 def test_wrong_samplers_are_caught(mistake):
     simulator = JUDGE_PROBLEMS[mistake.problem]
