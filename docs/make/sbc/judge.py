@@ -121,6 +121,12 @@ def _swapped(drawn: Mapping[str, Any], data: Any, rng: np.random.Generator) -> d
 
 
 def _checked_twice(data: JudgedData) -> JudgedData:
+    """Count the checked rows twice."""
+    counts = LabelCounts.without_kernel(data.counts.rows, data.counts.checked + data.counts.checked)
+    return replace(data, counts=counts, table=2 * data.table)
+
+
+def _labels_again(data: JudgedData) -> JudgedData:
     """Use the judge's labels of checked rows as evidence, too."""
     evidence = data.evidence
     more = replace(evidence, n=evidence.n + data.counts.checked.n, k=evidence.k + data.judged_checked)
@@ -150,7 +156,7 @@ def _estimated(data: JudgedData) -> Floats:
 #: Simulators by name: the default one, and those in which checked rows, or error rates, matter most.
 JUDGE_PROBLEMS = {
     "judge": JudgeSimulator(),
-    "judge, most rows checked": JudgeSimulator(rows=240, checked=200),
+    "judge, most rows checked": JudgeSimulator(bins=2, rows=400, checked=380),
     "judge, few rows checked": JudgeSimulator(rows=2000, checked=40),
 }
 #: Mistakes in the sampler of accuracies from a judge's labels.
@@ -159,7 +165,8 @@ JUDGE_MISTAKES = tuple(
     for name, problem, sampler, runs in (
         ("judge as truth", "judge", _given(_without_errors), 100),
         ("sensitivity and specificity swapped", "judge", with_draws(_swapped), 200),
-        ("checked rows used twice", "judge, most rows checked", with_data(_checked_twice), 300),
+        ("checked rows used twice", "judge", with_data(_checked_twice), 300),
+        ("labels of checked rows used again", "judge, most rows checked", with_data(_labels_again), 1000),
         ("estimated error rates taken as known", "judge, few rows checked", _given(_estimated), 100),
     )
 )
