@@ -496,7 +496,8 @@ def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():
     ] == []
     assert [r["name"] for r in stored["wrong_samplers"] if not r["caught"]] == []
     assert len(stored["wrong_samplers"]) >= 20
-    assert {r["runs"] for r in stored["sbc"]} == {10_000}
+    fewer = {r["model"]: r["runs"] for r in stored["sbc"] if r["runs"] != 10_000}
+    assert fewer == {"labels of a judge, 300 rows, 60 checked": 2000}  # one data set takes a third of a second
     assert all(r["divergences"] == 0 and r["worst_r_hat"] < 1.01 and r["worst_z"] < 5 for r in stored["agreement"])
     page = DOCS / "explanation" / "how_we_know.md"
     of_agreement = next(t for t in markdown_tables(page) if t[0][0] == "Model" and "Divergences" in t[0])

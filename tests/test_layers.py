@@ -323,8 +323,8 @@ def test_modules_that_are_imported_by_their_name():
 
     Results name the files that write them and their models, an evaluation the analysis of its sensitivity, the
     registries their estimands, kinds of counts and pages of topics, the adapters their modules, the package, in an
-    error, their synonyms, the program the commands of topics, and each command the function whose defaults its help
-    shows.
+    error, their synonyms and the names of topics, the program the commands of topics, and each command the function
+    whose defaults its help shows.
     """
     found = set()
     for path in FILES:
@@ -333,6 +333,7 @@ def test_modules_that_are_imported_by_their_name():
                 found.add((path, ast.unparse(node.args[0])))
     assert found == {
         ("_lazy.py", "f'{PACKAGE}._meant'"),
+        ("_meant.py", "f'{_lazy.PACKAGE}.{topic}'"),
         ("_lazy.py", "f'{PACKAGE}.estimands.registry'"),
         ("_lazy.py", "f'{PACKAGE}.{module}'"),
         ("_presented.py", "f'bayescal.report.{name}'"),
