@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from inspect import signature
+from inspect import cleandoc, signature
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 #: Suffixes of the names of pages, of documents and of LaTeX tables.
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
+
+#: Parameters that methods of many results have; docstrings of methods without another one need not repeat them.
+SHARED = {
+    "prob": "prob : float, default 0.95\n    Probability of the (equal-tailed) intervals.",
+    "estimand": "estimand : str, Estimand or callable, optional\n    The estimand to compare; by default the ECE.",
+}
 
 
 def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
@@ -98,6 +104,15 @@ class Details:
         return _render.details_html(self._sheet)
 
 
+def _describe_parameter(method: FunctionType) -> None:
+    """Add the section of parameters to the docstring of a method that has none, if `SHARED` has its only parameter."""
+    code, text = method.__code__, cleandoc(method.__doc__ or "")
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    if len(names) == 1 and names[0] in SHARED and text and "Parameters\n---" not in text:
+        summary, end, rest = text.partition("\n\nReturns\n---")
+        method.__doc__ = f"{summary}\n\nParameters\n----------\n{SHARED[names[0]]}{end}{rest}"
+
+
 class Presented:
     """A result that prints itself from its sheet: as text, as HTML in a notebook or in a file, and as LaTeX.
 
@@ -108,11 +123,13 @@ class Presented:
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Escape control characters in sentences; the sheet does this for tables and remarks."""
+        """Complete docstrings, and escape control characters in sentences; the sheet does this for tables."""
         super().__init_subclass__(**options)
-        for name in ("sentence", "verdict"):
-            if isinstance(sentence := vars(cls).get(name), FunctionType):
-                setattr(cls, name, _render.printable(sentence))
+        for name, method in list(vars(cls).items()):
+            if isinstance(method, FunctionType) and not name.startswith("_"):
+                _describe_parameter(method)
+                if name in ("sentence", "verdict"):
+                    setattr(cls, name, _render.printable(method))
 
     #: Keys of the rows that identify a row, and the other keys, which are needed if there may be no rows.
     _index: tuple[str, ...] = ("quantity",)

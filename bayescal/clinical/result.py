@@ -165,11 +165,6 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per model and quantity.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-
         Returns
         -------
         list of dict
@@ -213,11 +208,6 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the main numbers in words, as a paper reports them.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
 
         Returns
         -------

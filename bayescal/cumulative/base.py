@@ -325,11 +325,6 @@ class Cumulative(_presented.Presented):
     def kuiper_interval(self, prob: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the Kuiper statistic of the population, which is wide but assumes no model.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
-
         Returns
         -------
         (low, high) : tuple of float

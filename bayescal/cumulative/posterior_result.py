@@ -235,11 +235,6 @@ class CumulativePosterior(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         list of dict
@@ -259,11 +254,6 @@ class CumulativePosterior(_presented.Presented):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the Kuiper statistic of the population in words.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
 
         Returns
         -------

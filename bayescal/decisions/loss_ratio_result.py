@@ -149,11 +149,6 @@ class LossRatio(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per threshold.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         list of dict
@@ -168,11 +163,6 @@ class LossRatio(_presented.Presented):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the result in words.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
 
         Returns
         -------

@@ -284,11 +284,6 @@ class NetBenefit(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per model and threshold.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         list of dict
@@ -310,11 +305,6 @@ class NetBenefit(_presented.Presented):
 
     def treat_all_table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the net benefit of treating all as data: one dict per threshold.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
 
         Returns
         -------

@@ -250,11 +250,6 @@ class JudgedComparison(Comparison):
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line; see `Comparison.specification`.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
         Returns
         -------
         str

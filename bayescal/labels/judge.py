@@ -89,13 +89,7 @@ class JudgeReport(Presented):
         return f"judge, {judged} rows without a true label, {checked} checked rows with a judge's label"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return rates and worth in words.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        """
+        """Return rates and worth in words."""
         one, zero = (wording.mean_and_interval(each, prob) for each in (self.sensitivity, self.specificity))
         return (
             f"The judge has the sensitivity {one} and the specificity {zero}. A judged row is worth "
@@ -104,11 +98,6 @@ class JudgeReport(Presented):
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Sensitivity and specificity by range of confidence, as data.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
 
         Returns
         -------

@@ -254,11 +254,6 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the ECE as data: one dict per odds ratio.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         list of dict
@@ -275,13 +270,7 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
         return f"{low:.3g} times" if low == high else f"between {low:.3g} and {high:.3g} times"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the union of the intervals in words.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        """
+        """Return the union of the intervals in words."""
         ends = self.interval(self.estimand, prob)
         d = _render.interval_decimals(*ends)
         low, high = (_render.number(each, d) for each in ends)

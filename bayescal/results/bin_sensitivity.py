@@ -76,11 +76,6 @@ class BinSensitivity(Choices[Choice, Evaluation]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per choice.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         list of dict
@@ -97,11 +92,6 @@ class BinSensitivity(Choices[Choice, Evaluation]):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the range of answers in words, and how it compares with the width of one interval.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
 
         Returns
         -------

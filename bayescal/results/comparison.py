@@ -152,11 +152,6 @@ class Compared(Judged, Evaluations):
     def quantity(self, estimand: EstimandLike = "ece") -> str:
         """Return the words for the compared quantity: the estimand, or its absolute value if draws can be negative.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
         Returns
         -------
         str
@@ -223,11 +218,6 @@ class Comparison(OfEstimand, Compared):
 
     def models(self, prob: float = 0.95) -> "pd.DataFrame":
         """Return the usual measures of each classifier, with their intervals: one row per classifier.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
 
         Returns
         -------
@@ -304,11 +294,6 @@ class Comparison(OfEstimand, Compared):
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line: rows, target, estimand, bins and model.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
 
         Returns
         -------

@@ -347,11 +347,6 @@ class Evaluation(ModelChecks, _presented.Presented):
     def sentence(self, prob: float = 0.95) -> str:
         """Return the result in words.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
-
         Returns
         -------
         str

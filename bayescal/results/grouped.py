@@ -244,11 +244,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def sentence(self, prob: float = 0.95) -> str:
         """State the result in words: the group that stands out, or that no group does.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
-
         Returns
         -------
         str

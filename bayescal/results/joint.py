@@ -199,11 +199,6 @@ class Joint(Labelled, _presented.Presented):
     def badness(self, estimand: EstimandLike | None = None) -> Floats:
         """Joint draws on a scale on which smaller is better.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
-
         Returns
         -------
         ndarray, shape (n_draws, n)
@@ -309,11 +304,6 @@ class Joint(Labelled, _presented.Presented):
     def p_best(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
         """Probability that each evaluation is the best; those that tie in a draw share it equally.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
-
         Returns
         -------
         dict of label to float
@@ -323,11 +313,6 @@ class Joint(Labelled, _presented.Presented):
 
     def p_worst(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
         """Probability that each evaluation is the worst; those that tie in a draw share it equally.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
 
         Returns
         -------
@@ -339,11 +324,6 @@ class Joint(Labelled, _presented.Presented):
     def expected_ranks(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
         """Posterior mean of the rank of each evaluation, 1 being the best; those that tie share their mean rank.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
-
         Returns
         -------
         dict of label to float
@@ -353,11 +333,6 @@ class Joint(Labelled, _presented.Presented):
 
     def rank_probabilities(self, estimand: EstimandLike | None = None) -> Floats:
         """Probability of every rank of every evaluation; those that tie in a draw share their ranks equally.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
 
         Returns
         -------
@@ -489,11 +464,6 @@ class OfEstimand(Judged):
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """Return the result in words without its numbers, for a title.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
 
         Returns
         -------

@@ -59,11 +59,6 @@ class ModelSensitivity(Choices[Choice, Any]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per model and prior.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         list of dict
@@ -102,11 +97,6 @@ class ModelSensitivity(Choices[Choice, Any]):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the range of answers in words, how it compares with the width of one interval, and the best choices.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
 
         Returns
         -------

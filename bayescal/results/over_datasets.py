@@ -273,11 +273,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def to_datatree(self, *, estimand: EstimandLike = "ece") -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
         Returns
         -------
         xarray.DataTree
@@ -318,11 +313,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
         """Describe the comparison on one line: data sets, rows, target, estimand, bins, model and prior.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
 
         Returns
         -------

@@ -78,11 +78,6 @@ class OverDatasets(Judged):
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of an estimand of all classifiers on all data sets.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare, by default the ECE.
-
         Returns
         -------
         Draws
@@ -115,11 +110,6 @@ class OverDatasets(Judged):
     def badness(self, estimand: EstimandLike | None = None) -> Floats:
         """Joint draws on a scale on which smaller is better.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare, by default the ECE.
-
         Returns
         -------
         ndarray, shape (n_draws, n_datasets, n_classifiers)
@@ -129,11 +119,6 @@ class OverDatasets(Judged):
 
     def average(self, estimand: EstimandLike | None = None) -> Draws:
         """Draws of the mean of an estimand over these data sets, each with the same weight.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare, by default the ECE.
 
         Returns
         -------
@@ -270,11 +255,6 @@ class OverDatasets(Judged):
     def ranks(self, estimand: EstimandLike | None = None) -> Draws:
         """Draws of the mean rank of each classifier over these data sets, 1 being the best.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare, by default the ECE.
-
         Returns
         -------
         Draws
@@ -287,11 +267,6 @@ class OverDatasets(Judged):
     def p_best_by_dataset(self, estimand: EstimandLike | None = None) -> dict[str, dict[str, float]]:
         """Probability that each classifier is the best on each data set.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare, by default the ECE.
-
         Returns
         -------
         dict of str to dict of str to float
@@ -303,11 +278,6 @@ class OverDatasets(Judged):
     def expected_ranks(self, estimand: EstimandLike | None = None) -> dict[str, float]:
         """Posterior mean of the mean rank of each classifier over these data sets, 1 being the best; see `ranks`.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare, by default the ECE.
-
         Returns
         -------
         dict of str to float
@@ -317,11 +287,6 @@ class OverDatasets(Judged):
 
     def in_order(self, estimand: EstimandLike | None = None) -> tuple[str, ...]:
         """Return the names of the classifiers from the best expected mean rank to the worst.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            The estimand to compare, by default the ECE.
 
         Returns
         -------

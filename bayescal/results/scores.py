@@ -177,11 +177,6 @@ class MultiClassScore(_presented.Presented):
     def sentence(self, prob: float = 0.95) -> str:
         """Return the result in words.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
-
         Returns
         -------
         str
@@ -388,11 +383,6 @@ class ScoreComparison(Judged):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the result in words: the best classifier and the second best.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
 
         Returns
         -------

@@ -185,11 +185,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return one dict per class, as data.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-
         Returns
         -------
         list of dict
@@ -274,11 +269,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the result in words.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
 
         Returns
         -------

@@ -91,11 +91,6 @@ class ShiftEvidence(Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return one dict per cell, as data.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         list of dict

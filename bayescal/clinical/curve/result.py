@@ -335,11 +335,6 @@ class CalibrationCurve(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the errors as data: one dict per quantity.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         list of dict
@@ -360,11 +355,6 @@ class CalibrationCurve(_presented.Presented):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the errors in words.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
 
         Returns
         -------

@@ -230,11 +230,6 @@ class Recalibration(_presented.Presented):
     def sentence(self, prob: float = 0.95) -> str:
         """Return slope and calibration in the large in words.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
         Returns
         -------
         str
@@ -354,11 +349,6 @@ class GroupedRecalibration(OfGroups[Recalibration]):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the smallest and the largest slope, and the sentence of all rows.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
 
         Returns
         -------
