@@ -16,6 +16,7 @@ import numpy as np
 from jobs import named_streams
 from numpy.typing import NDArray
 from pages import cells, rounded, rows_again, save_parts, table
+from scipy.special import expit, logit, ndtr, ndtri
 from studies import about, errors_near, rows_of_jobs, run_study
 from studies.true_values import bin_values
 
@@ -31,6 +32,8 @@ Row = dict[str, Any]
 SEED, PROB, BINS = 42, 0.95, 15
 #: Points of a population that stand for equal shares of it; resamples of the bootstraps.
 POINTS, RESAMPLES = 200_000, 200
+#: Points of a pair's population along each of two axes.
+GRID = 2000
 #: Least share of intervals of the ECE of a cell, and how many times as many fresh data sets are drawn below it.
 BARS, TIMES_AGAIN = {"judged": 0.83, "further": 0.83, "dependent": 0.65, "chosen": 0.83}, 4
 SMALL_P = 0.05
@@ -145,7 +148,97 @@ PLANNED_COLUMNS = (
     "curve", "population", "n_rows", "n_checked", "rates", "linear", "now", "random_predicted", "random",
     "random_coverage", "planned_predicted", "planned", "planned_coverage", "repeats",
 )  # fmt: skip
-PARTS = (*BARS, "planned")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models with one judge: accuracies and confidences of both are functions of two uniform numbers.
+
+    Each model has answers of its own, or both predict one outcome.
+    """
+
+    models: str
+    made: Callable[[Floats, Floats], tuple[Floats, Floats, Floats, Floats]]
+    n_rows: int
+    n_checked: int
+    rates: str
+    own: bool = False
+
+    @property
+    def columns(self) -> Row:
+        """Columns of the pair in the table."""
+        outcomes = "own answers" if self.own else "same outcome"
+        return {
+            "models": self.models, "outcomes": outcomes, "n_rows": self.n_rows, "n_checked": self.n_checked,
+            "rates": self.rates,
+        }  # fmt: skip
+
+    def draw(self, rng: np.random.Generator) -> tuple[dict[str, Floats], dict[str, tuple[Bools, Bools, Bools]]]:
+        """Confidences by model; true labels, judged labels and which rows are checked, by model."""
+        first, c_first, second, c_second = self.made(*rng.random((2, self.n_rows)))
+        labels = self._labels(first, rng)
+        of_second = self._labels(second, rng) if self.own else labels
+        return {"first": c_first, "second": c_second}, {"first": labels, "second": of_second}
+
+    def _labels(self, theta: Floats, rng: np.random.Generator) -> tuple[Bools, Bools, Bools]:
+        y = rng.random(len(theta)) < theta
+        s, p = DEPENDENT[self.rates](theta) if self.rates in DEPENDENT else PAIRS[self.rates]
+        judge = np.where(y, rng.random(len(theta)) < s, rng.random(len(theta)) >= p)
+        return y, judge, rng.permutation(len(theta)) < self.n_checked
+
+
+@dataclass(frozen=True)
+class OwnAnswers:
+    """Curves of two models whose confidences have the population "top" and a correlation of normal scores of 0.8."""
+
+    first: tuple[str, float | None]
+    second: tuple[str, float | None]
+
+    def __call__(self, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        other = ndtr(0.8 * ndtri(u) + 0.6 * ndtri(v))
+        c, d = (np.clip(POPULATIONS["top"].quantile(each), 1e-6, 1 - 1e-6) for each in (u, other))
+        return true_curve(*self.first)(c), c, true_curve(*self.second)(d), d
+
+
+def overconfident(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """The first model is calibrated; the second states 1.5 times its log odds."""
+    return u, u, u, expit(1.5 * logit(u))
+
+
+def noisy(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """The first model is calibrated; the second adds normal noise to its log odds."""
+    return u, u, u, expit(logit(u) + 0.7 * ndtri(v))
+
+
+def partly_informed(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Both models are calibrated, and each knows one of two predictors."""
+    x, z = ndtri(u), ndtri(v)
+    theta = ndtr(x + z)
+    return theta, ndtr(x / np.sqrt(2)), theta, ndtr(z / np.sqrt(2))
+
+
+def both_wrong(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """The first model shifts the log odds by -0.3; the second multiplies them by 1.5."""
+    return u, expit(logit(u) - 0.3), u, expit(1.5 * logit(u))
+
+
+PAIR_CELLS = (
+    Pair("both calibrated", OwnAnswers(CURVES[0], CURVES[0]), 2000, 200, "0.9 and 0.8", own=True),
+    Pair("calibrated, temperature 1.5", OwnAnswers(CURVES[0], CURVES[1]), 2000, 200, "0.9 and 0.8", own=True),
+    Pair("calibrated, temperature 1.5", OwnAnswers(CURVES[0], CURVES[1]), 10_000, 200, "0.75 and 0.9", own=True),
+    Pair("shift 0.3, temperature 1.5", OwnAnswers(CURVES[2], CURVES[1]), 2000, 200, "0.9 and 0.8", own=True),
+    Pair("calibrated, log odds times 1.5", overconfident, 2000, 200, "0.9 and 0.8"),
+    Pair("calibrated, log odds times 1.5", overconfident, 10_000, 200, "0.75 and 0.9"),
+    Pair("calibrated, log odds times 1.5", overconfident, 2000, 200, FALLS),
+    Pair("calibrated, noise in log odds", noisy, 2000, 200, "0.9 and 0.8"),
+    Pair("both calibrated, half informed", partly_informed, 2000, 200, "0.9 and 0.8"),
+    Pair("log odds - 0.3, log odds times 1.5", both_wrong, 10_000, 1000, "0.9 and 0.8"),
+)
+PAIR_COLUMNS = (
+    "models", "outcomes", "n_rows", "n_checked", "rates", "quantity", "truth", "method", "coverage", "width", "repeats",
+)  # fmt: skip
+COMPARED = ("ece", "signed_error", "brier_score")
+PARTS = (*BARS, "planned", "differences")
 
 
 @cache
@@ -287,26 +380,95 @@ def planned_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
     return [about_cell | dict(zip(PLANNED_COLUMNS[5:-1], means, strict=True)) | {"repeats": repeats}]
 
 
+# ------------------------------------------------------------------------------------------------ differences
+@cache
+def true_differences(pair: Pair) -> dict[str, float]:
+    """True differences of two models, over a grid of both uniform numbers."""
+    grid = (np.arange(GRID) + 0.5) / GRID
+    u, v = (each.ravel() for each in np.meshgrid(grid, grid))
+    first, c, second, d = pair.made(u, v)
+    values = []
+    for theta, confidence in ((first, c), (second, d)):
+        of_bins = bin_values(confidence, theta, BINS)
+        brier = float((theta * (1 - confidence) ** 2 + (1 - theta) * confidence**2).mean())
+        values.append({"ece": of_bins["ece"], "signed_error": of_bins["signed_error"], "brier_score": brier})
+    return {name: float(values[0][name] - values[1][name]) for name in COMPARED}
+
+
+def pair_set(pair: Pair, draws: int, rng: np.random.Generator) -> dict[tuple[str, str], tuple[float, float]]:
+    """Intervals of differences by method and quantity, for one data set."""
+    confidence, labels = pair.draw(rng)
+    options: dict[str, Any] = {"draws": draws, "rng": int(rng.integers(2**63)), "bins": BINS, "target": "confidence"}
+    given: Any = {name: np.where(checked, y, np.nan) for name, (y, _, checked) in labels.items()}
+    judge: Any = {name: judged for name, (_, judged, _) in labels.items()}
+    if not pair.own:
+        given, judge = given["first"], judge["first"]
+    found: dict[str, Any] = {OURS: bc.labels.compare_judged(given, confidence, judge=judge, **options)}
+    for method, which in ((CHECKED, 0), (TRUTH, 1), (ALL_TRUE, 0)):
+        columns = {}
+        for name, of_model in labels.items():
+            rows = of_model[2] if method == CHECKED else slice(None)
+            columns[name] = of_model[which][rows], confidence[name][rows]
+        if pair.own:
+            each: dict[str, Any] = {name: bc.evaluate(*column, **options) for name, column in columns.items()}
+            found[method] = bc.compare_independent(each)
+        else:
+            by_model = {name: c for name, (_, c) in columns.items()}
+            found[method] = bc.compare(columns["first"][0], by_model, **options)
+    return {
+        (method, name): found[method].difference("first", "second", estimand=name).interval(PROB)
+        for method in found
+        for name in COMPARED
+    }
+
+
+def pair_cell(job: tuple[Pair, int, int, np.random.Generator]) -> list[Row]:
+    """Coverage and width of intervals of differences in data sets of one pair."""
+    pair, repeats, draws, rng = job
+    warnings.simplefilter("ignore")
+    every, truths, rows = [pair_set(pair, draws, rng) for _ in range(repeats)], true_differences(pair), []
+    for method, name in every[0]:
+        low, high = np.array([each[method, name] for each in every]).T
+        numbers = {
+            "coverage": float(contains(low, high, truths[name]).mean()),
+            "width": float((high - low).mean()),
+        }
+        about_pair = {**pair.columns, "quantity": name, "truth": truths[name], "method": method}
+        rows.append({**about_pair, **numbers, "repeats": repeats})
+    return rows
+
+
+#: Cells, and function and columns of a cell, of parts with tables of their own.
+CELLS_OF: dict[str, tuple[Any, ...]] = {"planned": PLANNED_CELLS, "differences": PAIR_CELLS}
+FUNCTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "planned": (planned_cell, PLANNED_COLUMNS), "differences": (pair_cell, PAIR_COLUMNS),
+}  # fmt: skip
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the cells of the chosen parts; with --quick, one of each."""
     stream_of = named_streams(np.random.default_rng(SEED))
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "resamples": RESAMPLES}
     by_part: dict[str, list[list[Any]]] = {}
     for part in options.only:
-        chosen = [cell for cell in (*CELLS, *PLANNED_CELLS) if cell.part == part][: 1 if options.quick else None]
+        every = CELLS_OF.get(part) or tuple(cell for cell in CELLS if cell.part == part)
+        chosen = every[: 1 if options.quick else None]
         jobs = [(cell, options.repeats, options.draws, stream_of(*map(str, cell.columns.values()))) for cell in chosen]
-        function, columns = (planned_cell, PLANNED_COLUMNS) if part == "planned" else (measured_cell, COLUMNS)
+        function, columns = FUNCTIONS.get(part, (measured_cell, COLUMNS))
         rows = rows_of_jobs(function, jobs, workers=options.workers, description=part)
         by_part[part] = [[row[name] for name in columns] for row in rows]
-    columns_of = {"columns": list(COLUMNS), "planned_columns": list(PLANNED_COLUMNS)}
+    columns_of = {"columns": list(COLUMNS)} | {f"{part}_columns": list(of) for part, (_, of) in FUNCTIONS.items()}
     return {**about(SEED, settings), **columns_of, **rounded(by_part)}
 
 
 # ------------------------------------------------------------------------------------------------ tables
 def every_row(numbers: Mapping[str, Any]) -> dict[str, list[Row]]:
     """Rows of the table by part."""
-    columns = {part: numbers["planned_columns" if part == "planned" else "columns"] for part in PARTS}
-    return {part: rows_again({"columns": columns[part], "rows": numbers[part]}) for part in PARTS if part in numbers}
+    return {
+        part: rows_again({"columns": numbers.get(f"{part}_columns", numbers["columns"]), "rows": numbers[part]})
+        for part in PARTS
+        if part in numbers
+    }
 
 
 def chosen_rows(rows: list[Row], method: str, quantity: str = "ece", **where: Any) -> list[Row]:
@@ -370,6 +532,20 @@ def by_cell(rows: list[Row], methods: tuple[str, ...], *more: str) -> str:
     return table(f"Curve | Confidences | Rows: | Checked: | Judge | True ECE: | {heads}{extra_heads}", lines)
 
 
+def differences(rows: list[Row]) -> str:
+    """One line per pair and quantity: this package and others."""
+    lines = []
+    for row in (row for name in COMPARED for row in chosen_rows(rows, OURS, name)):
+        where = {name: row[name] for name in ("models", "outcomes", "n_rows", "n_checked", "rates")}
+        shown = []
+        for method in (OURS, CHECKED, TRUTH, ALL_TRUE):
+            of = chosen_rows(rows, method, row["quantity"], **where)[0]
+            shown.append(f"{of['coverage']:.2f} {of['width']:.3f}")
+        lines.append([row["quantity"], *where.values(), f"{row['truth']:.3f}", *shown])
+    heads = " | ".join(f"{method}:" for method in (OURS, CHECKED, TRUTH, ALL_TRUE))
+    return table(f"Difference of | Models | Outcomes | Rows: | Checked: | Judge | True: | {heads}", lines)
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     rows, beside = every_row(numbers), (CHECKED, TRUTH, ROGAN_GLADEN, PREDICTION_POWERED)
@@ -402,6 +578,8 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
             "{random:.3f}|{random_coverage:.2f}|{planned_predicted:.3f}|{planned:.3f}|{planned_coverage:.2f}|{repeats}"
         )
         texts["planned"] = table(head, cells(rows["planned"], form))
+    if "differences" in rows:
+        texts["differences"] = differences(rows["differences"])
     return texts
 
 
@@ -413,7 +591,7 @@ if __name__ == "__main__":
         numbers="judged.json",
         page="judge.md",
         save=save_parts,
-        shown=("conditions", "overall", "quantities", "further", "dependent", "chosen", "planned"),
+        shown=("conditions", "overall", "quantities", "further", "dependent", "chosen", "planned", "differences"),
         repeats=(100, 2),
         parts=PARTS,
     )

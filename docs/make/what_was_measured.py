@@ -539,15 +539,24 @@ INTERVALS = (
             ("brier_score", "Brier score"),
         )
     ),
-    Interval(
-        "differences of classifiers with labels of one judge",
-        ("JudgedComparison",),
-        reason="not measured yet; `tests/labels` compares them with `compare` where all labels are true",
+    *(
+        Interval(
+            f"difference of the {words} of two classifiers from labels of one judge",
+            ("JudgedComparison",) if quantity == "ece" else (),
+            (Study("judged", {"quantity": quantity, "method": "bayescal"}, ("differences",)),),
+        )
+        for quantity, words in (("ece", "ECE"), ("signed_error", "signed error"), ("brier_score", "Brier score"))
     ),
     Interval(
         "sensitivity and specificity of a judge",
         (),
-        reason="not measured yet; `tests/labels` compares them with exact sums over the true labels",
+        (
+            Study(
+                "judged",
+                {"quantity": ("sensitivity", "specificity"), "method": "bayescal"},
+                ("judged", "further"),
+            ),
+        ),
     ),
     Interval(
         "width of the interval after planned checks",
