@@ -10,7 +10,7 @@ import typer
 
 from bayescal._lazy import MODULES
 from bayescal.cli.command import Command, Commands, command, help_of
-from bayescal.cli.commands import compare, count, demo, merge, report
+from bayescal.cli.commands import COMMANDS, demo
 from bayescal.cli.words import prepare_terminal, say_error
 from bayescal.verify import command as verify
 
@@ -48,7 +48,7 @@ def _bayescal(
 
 def _add(each: Command) -> None:
     kind = help_of(each.defaults, each.besides)
-    no_arguments = each.function is not demo.demo
+    no_arguments = each.function is not demo
     app.command(cls=kind, no_args_is_help=no_arguments, epilog=each.examples or None)(command(each.function))
 
 
@@ -59,7 +59,7 @@ def _of_topics() -> Iterator[Command]:
             yield import_module(f"bayescal.{topic}.command").COMMAND
 
 
-for _each in (*(module.COMMAND for module in (demo, report, compare, count, merge)), *_of_topics(), verify.COMMAND):
+for _each in (*COMMANDS, *_of_topics(), verify.COMMAND):
     _add(_each)
 
 

@@ -87,7 +87,7 @@ LOADED_WHEN_NEEDED = {
     "_jit.py", "_compiled.py", "posterior/shrinkage/many.py", "plugins/inspect_ai.py",
 }  # fmt: skip
 #: Folders to which the page gives one line; it names the files of the others.
-WHOLE = (*TOPICS, "verify", "plugins", "cli/commands", "posterior/shrinkage/compiled")
+WHOLE = (*TOPICS, "verify", "plugins", "posterior/shrinkage/compiled")
 #: Floors of the house, of which topics are one: the longest chain of layers in which each may import the one before.
 MOST_FLOORS = 13
 #: Longest chain of topics, from the page.
