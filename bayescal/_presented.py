@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from inspect import cleandoc, signature
+from inspect import CO_VARKEYWORDS, cleandoc, signature
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 #: Suffixes of the names of pages, of documents and of LaTeX tables.
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
 
-#: Parameters that methods of many results have; docstrings of methods without another one need not repeat them.
+#: Parameters that methods of many results have; docstrings of methods with no others need not repeat them.
 SHARED = {
     "prob": "prob : float, default 0.95\n    Probability of the (equal-tailed) intervals.",
     "estimand": "estimand : str, Estimand or callable, optional\n    The estimand to compare; by default the ECE.",
+    "options": '**options\n    Passed to `arviz.summary`, as in ``kind="stats"``.',
 }
 
 
@@ -104,13 +105,17 @@ class Details:
         return _render.details_html(self._sheet)
 
 
-def _describe_parameter(method: FunctionType) -> None:
-    """Add the section of parameters to the docstring of a method that has none, if `SHARED` has its only parameter."""
+def _describe_parameters(method: FunctionType) -> None:
+    """Add the section of parameters to the docstring of a method that has none, if `SHARED` has all of them."""
     code, text = method.__code__, cleandoc(method.__doc__ or "")
-    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    if len(names) == 1 and names[0] in SHARED and text and "Parameters\n---" not in text:
-        summary, end, rest = text.partition("\n\nReturns\n---")
-        method.__doc__ = f"{summary}\n\nParameters\n----------\n{SHARED[names[0]]}{end}{rest}"
+    keywords = bool(code.co_flags & CO_VARKEYWORDS)
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount + keywords]
+    shared = SHARED.keys() if method.__name__ == "summary" else SHARED.keys() - {"options"}
+    if not names or not text or "Parameters\n---" in text or not {*names} <= shared:
+        return
+    summary, end, rest = text.partition("\n\nReturns\n---")
+    section = "\n".join(SHARED[name] for name in names)
+    method.__doc__ = f"{summary}\n\nParameters\n----------\n{section}{end}{rest}"
 
 
 class Presented:
@@ -127,7 +132,7 @@ class Presented:
         super().__init_subclass__(**options)
         for name, method in list(vars(cls).items()):
             if isinstance(method, FunctionType) and not name.startswith("_"):
-                _describe_parameter(method)
+                _describe_parameters(method)
                 if name in ("sentence", "verdict"):
                     setattr(cls, name, _render.printable(method))
 

@@ -107,6 +107,15 @@ class Described(Presented):
     def several(self, prob=0.95, *, estimand=None):
         """Return it."""
 
+    def summary(self, prob=0.95, **options):
+        """Return it."""
+
+    def unknown(self, prob=0.95, *, other=None):
+        """Return it."""
+
+    def passed_on(self, prob=0.95, **options):
+        """Return it."""
+
     def none(self):
         """Return it."""
 
@@ -120,6 +129,11 @@ def test_methods_share_the_description_of_a_parameter():
     assert Described.table.__doc__ == f"Return rows.\n\n{shared}\n\nReturns\n-------\nlist of dict\n    Rows."
     assert Described.own.__doc__.count("prob : float") == 1
     assert "Another meaning" in Described.own.__doc__
-    for method in (Described.several, Described.none, Described._private):
+    assert Described.several.__doc__.splitlines()[4::2] == [
+        "prob : float, default 0.95",
+        "estimand : str, Estimand or callable, optional",
+    ]
+    assert Described.summary.__doc__.splitlines()[6] == "**options"
+    for method in (Described.unknown, Described.passed_on, Described.none, Described._private):
         assert "Parameters" not in method.__doc__
     assert "estimand : str" in Comparison.p_best.__doc__

@@ -191,13 +191,6 @@ class CumulativePosterior(_presented.Presented):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two statistics.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        **options
-            Passed to `arviz.summary`, as in ``kind="stats"``.
-
         Returns
         -------
         pandas.DataFrame

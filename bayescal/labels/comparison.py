@@ -229,13 +229,6 @@ class JudgedComparison(Comparison):
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """Return the result in words, with the assumption about the judge; see `Comparison.sentence`.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
         Returns
         -------
         str

@@ -282,13 +282,6 @@ class ClasswiseEvaluation(Evaluations):
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two means and of each class.
 
-        Parameters
-        ----------
-        prob, estimand
-            As for `table`.
-        **options
-            Passed to `arviz.summary`.
-
         Returns
         -------
         pandas.DataFrame

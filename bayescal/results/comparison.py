@@ -106,15 +106,6 @@ class Compared(Judged, Evaluations):
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every evaluation and every difference.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-        **options
-            Passed to `arviz.summary`.
-
         Returns
         -------
         pandas.DataFrame
@@ -278,11 +269,6 @@ class Comparison(OfEstimand, Compared):
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """Return the result in words, with its direction: the best classifier and the second best.
-
-        Parameters
-        ----------
-        prob, estimand
-            As for `summary`.
 
         Returns
         -------

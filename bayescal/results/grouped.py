@@ -206,13 +206,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping.
 
-        Parameters
-        ----------
-        prob, estimand
-            As for `table`.
-        **options
-            Passed to `arviz.summary`.
-
         Returns
         -------
         pandas.DataFrame

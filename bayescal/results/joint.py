@@ -345,13 +345,6 @@ class Joint(Labelled, _presented.Presented):
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per evaluation, as data.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
-
         Returns
         -------
         list of dict
@@ -361,11 +354,6 @@ class Joint(Labelled, _presented.Presented):
 
     def pairs_table(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return the decision table as data: one dict per pair.
-
-        Parameters
-        ----------
-        prob, estimand
-            As for `each`.
 
         Returns
         -------

@@ -128,13 +128,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
         Returns
         -------
         list of dict
@@ -154,11 +147,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return the decision table as data: one dict per pair.
-
-        Parameters
-        ----------
-        prob, estimand
-            As for `each`.
 
         Returns
         -------
@@ -195,11 +183,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def by_dataset(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> "pd.DataFrame":
         """Return the difference of each pair on each data set, one row each.
-
-        Parameters
-        ----------
-        prob, estimand
-            As for `each`.
 
         Returns
         -------
@@ -239,13 +222,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of means over data sets, mean ranks, differences, and populations.
-
-        Parameters
-        ----------
-        prob, estimand
-            As for `each`.
-        **options
-            Passed to `arviz.summary`.
 
         Returns
         -------
@@ -294,11 +270,6 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """Return the result in words: the two best classifiers by mean rank, on these data sets and in a population.
-
-        Parameters
-        ----------
-        prob, estimand
-            As for `each`.
 
         Returns
         -------

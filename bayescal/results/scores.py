@@ -346,13 +346,6 @@ class ScoreComparison(Judged):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every score and every difference.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        **options
-            Passed to `arviz.summary`.
-
         Returns
         -------
         pandas.DataFrame

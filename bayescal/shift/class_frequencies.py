@@ -207,13 +207,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the class frequencies.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-        **options
-            Passed to `arviz.summary`.
-
         Returns
         -------
         pandas.DataFrame

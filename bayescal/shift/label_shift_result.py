@@ -288,13 +288,7 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
         return {"class_frequencies": self.priors.table(prob)}
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """Return the class with the largest posterior mean, in words.
-
-        Parameters
-        ----------
-        prob, estimand
-            As for `table`.
-        """
+        """Return the class with the largest posterior mean, in words."""
         record, label = as_estimand(estimand), self._worst(estimand)
         largest = self[label].draws(record)
         words = "Expected Calibration Error" if record.name == "ece" else record.words(self[label].counts.target)
