@@ -16,3 +16,4 @@ from .registry import register as register
 from .registry import registered as registered
 from .scores import brier_score as brier_score
 from .scores import log_score as log_score
+from .selective import augrc as augrc

@@ -25,7 +25,7 @@ OF_FOUR = 0.25
 
 
 def _observed(counts: Counts) -> float:
-    _require_predictions(counts)
+    require_predictions(counts)
     return _share_right(counts) if counts.occupied.any() else float("nan")
 
 
@@ -36,12 +36,13 @@ def _share_right(counts: Counts) -> float:
     return min(float(counts.share[seen] @ counts.accuracy[seen]) / total, 1.0) if total > 0 else 0.0
 
 
-def _require_predictions(counts: Counts) -> None:
+def require_predictions(counts: Counts, what: str = "the accuracy") -> None:
+    """Refuse counts of an event, whose outcome is not whether a prediction is right."""
     if counts.target in EVENTS:
         raise ValueError(
-            "the accuracy needs rows whose outcome is whether a prediction is right, as under the targets 'top-label' "
-            f"and 'confidence'; the target of these counts is {counts.target!r}. Probabilities of an event have an "
-            "accuracy only with a decision threshold; `net_benefit` takes thresholds."
+            f"{what} needs rows whose outcome is whether a prediction is right, as under the targets 'top-label' "
+            f"and 'confidence'; the target of these counts is {counts.target!r}. Probabilities of an event are right "
+            "or wrong only with a decision threshold; `net_benefit` takes thresholds."
         )
 
 
@@ -203,7 +204,7 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     >>> round(evaluation.accuracy.mean(), 2), round(evaluation.plug_in_of("accuracy"), 2)
     (0.63, 0.67)
     """
-    _require_predictions(counts)
+    require_predictions(counts)
     parts = bin_draws.mass * bin_draws.accuracy
     of_bins = parts.sum(axis=1)
     if stored_rows(counts) is not None:  # accuracies vary with the class frequencies of each draw

@@ -19,7 +19,7 @@ from bayescal.stats.ranks import Ranks, correlation_of_areas
 
 def ranks_of(counts: Counts) -> Ranks:
     """Return the ranks of the rows (without a finer grid, those of the bins); refuse rows with one outcome."""
-    ranks = _grid(counts)
+    ranks = grid_of(counts)
     if not ranks.both_outcomes:
         zero, one = ranks.total > 0
         missing = "0" if one else "1" if zero else "0 or 1"
@@ -30,7 +30,8 @@ def ranks_of(counts: Counts) -> Ranks:
     return ranks
 
 
-def _grid(counts: Counts) -> Ranks:
+def grid_of(counts: Counts) -> Ranks:
+    """Return the ranks of the rows; without a finer grid, those of the bins."""
     return _grid_of_bins(counts) if counts.ranks is None else counts.ranks
 
 
@@ -150,7 +151,7 @@ def same_classifier(pair: Paired) -> bool:
 
 
 def _observed(counts: Counts) -> float:
-    ranks = _grid(counts)
+    ranks = grid_of(counts)
     return ranks.auc if ranks.both_outcomes else float("nan")
 
 

@@ -1,6 +1,6 @@
 """Evaluation: the result for one classifier and one binary problem."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,11 +11,12 @@ from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Array, Floats
 from bayescal._meant import no_attribute, public
 from bayescal._metrics import Table
-from bayescal.draws import BinDraws, Draws
+from bayescal.draws import BinDraws, Draws, fingerprint
 from bayescal.estimands import errors, registry
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.regret import regret_of
+from bayescal.estimands.selective import Selection, checked_shares, selection_of
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Pooled, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.joint import with_ranks_of
@@ -112,16 +113,18 @@ class Evaluation(ModelChecks, _presented.Presented):
 
     def __getstate__(self) -> dict[str, Any]:
         # the draws can be computed again from the bins, and some functions cannot be pickled
-        return {name: value for name, value in self.__dict__.items() if name != "_draws_by_name"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_draws_by_name", "_selection")}
+
+    def _within_bins(self) -> np.random.SeedSequence:
+        """Seed of draws besides the bins; groups with joint draws share the seed of the bins, and not this one."""
+        place = (self.posterior.place,) if isinstance(self.posterior, Pooled) else ()
+        return np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS, *place))
 
     def _draw(self, record: Estimand) -> Draws:
-        # groups with joint draws share the seed of the bins, and are independent within them
-        place = (self.posterior.place,) if isinstance(self.posterior, Pooled) else ()
-        rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS, *place))
         try:
-            result = record.draw(self.bin_draws, self.counts, rng=rng)
+            result = record.draw(self.bin_draws, self.counts, rng=self._within_bins())
             if record.of_total and self.draw_total_bins is not None:
-                total = record.draw(self.draw_total_bins(), self.counts, rng=rng)
+                total = record.draw(self.draw_total_bins(), self.counts, rng=self._within_bins())
                 result = replace(result, values=with_ranks_of(result.values, total.values))
         except ValueError as problem:
             if record.available(self.counts):
@@ -191,6 +194,85 @@ class Evaluation(ModelChecks, _presented.Presented):
         0.022
         """
         return regret_of(self.bin_draws, self.counts, self.posterior, threshold)
+
+    @cached_property
+    def _selection(self) -> Selection:
+        return selection_of(self.counts, len(self.bin_draws), self._within_bins())
+
+    def selective_risk(self, share: float | Sequence[float]) -> Draws:
+        r"""Draws of the share of wrong predictions if only those with the largest confidences are kept.
+
+        Parameters
+        ----------
+        share : float or sequence of float
+            Share of all predictions that are kept, above 0 and at most 1; the others go to a person.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,), or (n_draws, n_shares) for several shares; smaller is better.
+
+        Raises
+        ------
+        ValueError
+            If a share is outside (0, 1] or keeps less than one row, or the outcome is not whether a prediction is
+            right.
+
+        See Also
+        --------
+        bayescal.decisions.selective : The curve over all shares, and the confidence from which to keep predictions.
+
+        Notes
+        -----
+        The rows are sorted by confidence. The masses of right and wrong ones in at most 512 cells between quantiles of
+        the confidence have a Dirichlet posterior: a Dirichlet process with two pseudo-rows, half right and half wrong,
+        of which 0.9 lie above and below all confidences, so that the risk of every share has nearly the prior of
+        Jeffreys. It does not depend on `bins` or `model`.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(2000, population="flat", rng=1)
+        >>> ev = bc.evaluate(rows.outcome, rows.confidence, target="confidence", rng=1)
+        >>> round(ev.selective_risk(0.2).mean(), 2), round(ev.accuracy.mean(), 2)
+        (0.12, 0.51)
+        """
+        values = self._selection.risk(checked_shares(share, self.counts))
+        return self._selective(values if np.ndim(share) else values[:, 0], "selective risk")
+
+    def largest_share(self, risk: float) -> Draws:
+        """Draws of the largest share of predictions that can be kept so that the risk is at most `risk`.
+
+        Parameters
+        ----------
+        risk : float
+            Largest share of wrong ones among the kept predictions, strictly between 0 and 1.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,), in [0, 1]; larger is better. 0 if not even the most confident predictions reach the risk.
+
+        Raises
+        ------
+        ValueError
+            If `risk` is outside (0, 1), or as for `selective_risk`.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(2000, population="flat", rng=1)
+        >>> ev = bc.evaluate(rows.outcome, rows.confidence, target="confidence", rng=1)
+        >>> ev.largest_share(risk=0.1).interval(0.95)
+        (0.1..., 0.2...)
+        """
+        share = self._selection.largest_share(_checks.fraction("risk", risk))
+        return self._selective(share, f"largest share at risk {risk:g}")
+
+    def _selective(self, values: Floats, name: str) -> Draws:
+        return Draws(values, name, fingerprint("selection", self.bin_draws.fingerprint))
 
     @cached_property
     def plug_in(self) -> float:

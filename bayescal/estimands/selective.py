@@ -1,0 +1,218 @@
+"""Selective prediction: predictions with the largest confidences are kept; their risk is the share of wrong ones."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal._arrays import Array, Floats
+from bayescal._invalid import quoted
+from bayescal._meant import public
+from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.accuracies import evidence, require_predictions
+from bayescal.estimands.area_under_roc import grid_of
+from bayescal.estimands.errors import _of_bins
+from bayescal.estimands.registry import estimand
+from bayescal.estimands.scores import stored_rows
+from bayescal.posterior.joint import with_ranks_of
+from bayescal.stats.contract import Counts
+from bayescal.stats.ranks import Ranks
+
+#: Most cells between quantiles of the confidence, in which the masses of right and wrong predictions are drawn.
+CELLS = 512
+#: Rows of the prior, and the share of them above and below all confidences, half on each side.
+PRIOR_ROWS, AT_ENDS = 2.0, 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Shares of all rows that are kept, and that are kept and wrong, if cells of confidences are added from the top.
+
+    Arrays of shape (n_draws, n_cells + 1), which begin with 0; between cells, both are linear.
+    """
+
+    kept: Floats
+    wrong: Floats
+
+    @classmethod
+    def of_cells(cls, wrong: Floats, right: Floats) -> "Selection":
+        """Add the masses of wrong and right predictions by cell, from the largest confidence on; (n_draws, n_cells)."""
+        total = (wrong + right).sum(axis=1, keepdims=True)
+        start = np.zeros((len(total), 1))
+        kept, lost = (np.cumsum(each / total, axis=1) for each in (wrong + right, wrong))
+        return cls(np.concatenate([start, kept], axis=1), np.concatenate([start, lost], axis=1))
+
+    def risk(self, share: Floats) -> Floats:
+        """Share of wrong ones among the kept predictions, if a given share is kept; shape (n_draws, n_shares)."""
+        return np.stack([self._wrong_at(each) / each for each in share.tolist()], axis=1)
+
+    def _wrong_at(self, share: float) -> Floats:
+        last = np.clip((self.kept < share).sum(axis=1) - 1, 0, self.kept.shape[1] - 2)[:, None]
+        (k0, k1), (w0, w1) = (
+            [np.take_along_axis(each, last + i, axis=1)[:, 0] for i in (0, 1)] for each in (self.kept, self.wrong)
+        )
+        part = np.divide(share - k0, k1 - k0, out=np.zeros_like(k0), where=k1 > k0)
+        return np.asarray(w0 + np.clip(part, 0, 1) * (w1 - w0))
+
+    def largest_share(self, risk: float) -> Floats:
+        """Largest share of which at most `risk` are wrong; 0 if there is none. Shape (n_draws,)."""
+        excess = self.wrong - risk * self.kept
+        fits = excess[:, 1:] <= 0
+        cells = fits.shape[1]
+        last = np.where(fits.any(axis=1), cells - fits[:, ::-1].argmax(axis=1), 0)  # the last place that fits
+        after = np.minimum(last + 1, cells)
+        (k0, e0), (k1, e1) = (
+            [np.take_along_axis(each, at[:, None], axis=1)[:, 0] for each in (self.kept, excess)]
+            for at in (last, after)
+        )
+        part = np.divide(-e0, e1 - e0, out=np.zeros_like(e0), where=e1 > e0)
+        share = np.where(last == cells, 1.0, k0 + part * (k1 - k0))
+        return np.where((last == 0) & (excess[:, 1] > 0), 0.0, share)
+
+    def area(self) -> Floats:
+        """Mean share of kept and wrong predictions over all shares that may be kept; shape (n_draws,)."""
+        height = (self.wrong[:, 1:] + self.wrong[:, :-1]) / 2
+        return np.asarray((height * np.diff(self.kept, axis=1)).sum(axis=1))
+
+
+def observed_selection(counts: Counts) -> Selection:
+    """Return the observed shares; predictions with one confidence are kept in random order."""
+    _require(counts)
+    wrong, right = grid_of(counts).weight[:, ::-1]
+    return Selection.of_cells(wrong[None], right[None])
+
+
+def selection_of(counts: Counts, n_draws: int, rng: Any = None) -> Selection:
+    """Draw the shares from their posterior; see `selective_risk` of an evaluation."""
+    _require(counts)
+    generator, (_, rows, most, freedom) = _checks.generator(rng), evidence(counts)
+    if not most:
+        raise ValueError("a selective risk needs rows; these counts have none.")
+    wrong, right = _merged(grid_of(counts)) * rows / grid_of(counts).total.sum()
+    inside, ends = PRIOR_ROWS * (1 - AT_ENDS) / (2 * len(wrong)), PRIOR_ROWS * AT_ENDS / 4
+    shape = np.full((2, len(wrong) + 2), ends)
+    shape[:, 1:-1] = np.stack([wrong, right]) + inside
+    every: Array = shape[None]
+    if np.isfinite(freedom):
+        factor = np.minimum(generator.chisquare(freedom, n_draws) / freedom, most / rows)
+        every = np.broadcast_to(shape, (n_draws, *shape.shape)).copy()
+        every[:, :, 1:-1] = np.stack([wrong, right]) * factor[:, None, None] + inside
+    mass = generator.standard_gamma(every, (n_draws, *shape.shape))
+    return Selection.of_cells(mass[:, 0], mass[:, 1])
+
+
+def checked_shares(share: Any, counts: Counts) -> Floats:
+    """Return shares in (0, 1], each of which keeps at least one (effective) row, shape (n_shares,)."""
+    values = np.atleast_1d(np.asarray(share))
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        raise TypeError(f"`share` must be a number in (0, 1], or a one-dimensional array of them; not {quoted(share)}.")
+    if not len(values):
+        raise ValueError("`share` is empty; at least one share is needed.")
+    outside = ~((values > 0) & (values <= 1))  # also if one is NaN
+    hint = "Percentages? Divide by 100." if 1 < values.max() <= 100 else ""
+    if outside.any():
+        _checks.refuse("share", "must lie in (0, 1]", outside, values, hint)
+    _require(counts)
+    rows = evidence(counts).rows
+    few = values * rows < 1 - 1e-9
+    if few.any():
+        _checks.refuse("share", f"must keep at least one of the {rows:.6g} (effective) rows", few, values)
+    return values.astype(np.float64)
+
+
+def _require(counts: Counts) -> None:
+    require_predictions(counts, "a selective risk")
+    if stored_rows(counts) is not None:
+        raise ValueError(
+            "a selective risk needs labelled rows of the population itself; under a shift, confidences and outcomes of "
+            "the target are not observed together."
+        )
+
+
+def _merged(ranks: Ranks) -> Floats:
+    """Merge cells of the grid, from the largest confidence on, into at most `CELLS` of nearly equal weight; (2, n)."""
+    weight = ranks.weight[:, ::-1]
+    if weight.shape[1] <= CELLS:
+        return weight
+    reached = np.cumsum(weight.sum(axis=0))
+    cell = np.minimum((reached - weight.sum(axis=0) / 2) / reached[-1] * CELLS, CELLS - 1).astype(np.intp)
+    first = np.flatnonzero(np.diff(cell, prepend=-1))
+    return np.add.reduceat(weight, first, axis=1)
+
+
+def _observed(counts: Counts) -> float:
+    return float(observed_selection(counts).area()[0]) if counts.occupied.any() else float("nan")
+
+
+@estimand(
+    "AUGRC",
+    title="Area Under the Generalized Risk-Coverage Curve",
+    needs=frozenset({"predictions"}),
+    reported=False,
+    plug_in=_observed,
+    bounds=(0.0, 0.5),
+    citation="Traub, Bungert, Luth, Baumgartner, Maier-Hein, Maier-Hein and Jaeger (2024), NeurIPS",
+    formula=r"\int_0^1 P(z = 0,\; c \text{ among the largest share } s) \, ds",
+    synonyms=("area under the generalised risk-coverage curve", "generalized risk", "selective prediction"),
+)
+@_of_bins
+@public
+def augrc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
+    r"""Draw the AUGRC: the mean risk of a wrong prediction that is kept, over all shares of predictions that are kept.
+
+    It measures how well confidences say which predictions to keep and which to give to a person. `Evaluation.augrc`
+    calls this function.
+
+    Parameters
+    ----------
+    bin_draws : BinDraws
+        Posterior draws of the bins; the draws of the AUGRC get their ranks.
+    counts : BinnedCounts
+        The counts; their `ranks` are used, or the bins if there are none.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator.
+
+    Returns
+    -------
+    Draws
+        In [0, 1/2]; smaller is better. With a share e of wrong predictions, it lies between e\ :sup:`2`/2, if all of
+        them have the smallest confidences, and e - e\ :sup:`2`/2; if confidences say nothing, it is e/2.
+
+    Raises
+    ------
+    ValueError
+        If the target is ``event`` or ``classwise``, whose outcome is not whether a prediction is right.
+
+    Notes
+    -----
+    If the share s with the largest confidences is kept, G(s) is the share of all predictions that are kept and wrong.
+    The AUGRC is :math:`\int_0^1 G(s) \, ds` [1]_. With the accuracy a and the AUC A of confidence against correctness,
+
+    .. math:: \mathrm{AUGRC} = a (1 - a) (1 - A) + (1 - a)^2 / 2.
+
+    The posterior is that of `Evaluation.selective_risk`. It does not use the accuracies of the bins, which the default
+    model shrinks towards the confidences: intervals of a nearly linear quantity would then be too short.
+
+    References
+    ----------
+    .. [1] J. Traub, T. J. Bungert, C. T. Luth, M. Baumgartner, K. H. Maier-Hein, L. Maier-Hein and P. F. Jaeger (2024),
+       "Overcoming common flaws in the evaluation of selective classification systems", Advances in Neural Information
+       Processing Systems 37.
+
+    Examples
+    --------
+    Two right and two wrong predictions, the wrong ones with the second and the smallest confidence: G is 0, 0, 1/4,
+    1/4 and 1/2 after 0 to 4 predictions, and the area of the line through these points is 3/16.
+
+    >>> import bayescal as bc
+    >>> ev = bc.evaluate([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6], target="confidence", rng=1)
+    >>> ev.plug_in_of("augrc")
+    0.1875
+    >>> ev.augrc.interval(0.95)
+    (0.0..., 0.4...)
+    """
+    draws = selection_of(counts, len(bin_draws), rng).area()
+    wrong = bin_draws.mass * (1 - bin_draws.accuracy)
+    by_bin = Selection.of_cells(wrong[:, ::-1], (bin_draws.mass - wrong)[:, ::-1])
+    return Draws(with_ranks_of(by_bin.area(), draws), "augrc")

@@ -1,0 +1,258 @@
+"""Measure how often intervals of selective prediction contain the truth: the risk of the most confident predictions,
+the largest share at a risk, and the AUGRC; write docs/explanation/selective.md: part of `make coverage`.
+
+Cells whose coverage is below the bar are measured again in four times as many fresh data sets, and that share counts.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from jobs import named_streams
+from numpy.typing import NDArray
+from pages import rows_again, rows_of, save_parts, table
+from scipy.special import betaincinv
+from studies import about, errors_near, rows_of_jobs, run_study
+from studies.populations import POPULATIONS as KINDS
+from studies.populations import population_of
+
+import bayescal as bc
+from bayescal.datasets.simulate import POPULATIONS, true_curve
+from bayescal.estimands.selective import Selection
+from bayescal.verify.coverage import STUDY_CURVES, contains
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+
+SEED, PROB, BAR, TIMES_AGAIN = 43, 0.95, 0.85, 4
+SHARES, AT_RISKS_OF = (0.1, 0.5, 0.8, 0.95), (0.3, 0.8)
+SIZES = (200, 1000, 5000)
+#: Points that represent a simulated population; resamples of the bootstrap.
+POINTS, RESAMPLES = 400_000, 200
+OURS, BINOMIAL = "bayescal", "binomial, threshold as known"
+BOOTSTRAP, SHRUNK = "percentile bootstrap", "shrunk bins"
+RISK, SHARE, AREA = "selective risk", "largest share", "AUGRC"
+COLUMNS = (
+    "part", "population", "curve", "n_rows", "quantity", "at", "truth", "method", "coverage", "above", "width",
+    "repeats", "first",
+)  # fmt: skip
+PARTS = ("simulated", "populations")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A population of confidences and correctness, and a number of rows."""
+
+    part: str
+    population: str
+    curve: tuple[str, float | None]
+    n_rows: int
+
+    def source(self, rng: np.random.Generator) -> tuple[Callable[[], tuple[Any, Floats]], tuple[Floats, Floats]]:
+        """A function that draws correctness and confidence, and points that represent the population."""
+        if self.part == "populations":
+            classifier = population_of(self.population).classifier(rng)
+            return lambda: classifier.draw(self.n_rows, rng), classifier.grid
+        of, curve = POPULATIONS[self.population], true_curve(*self.curve)
+
+        def draw() -> tuple[Any, Floats]:
+            c = of.sample(self.n_rows, rng=rng)
+            return (rng.random(self.n_rows) < curve(c)).astype(np.int64), c
+
+        c = of.quantile((np.arange(POINTS) + 0.5) / POINTS)
+        return draw, (c, curve(c))
+
+    @property
+    def columns(self) -> Row:
+        """Columns of the cell in the table."""
+        name, strength = self.curve
+        curve = name if strength is None else f"{name} {strength:g}"
+        return {"part": self.part, "population": self.population, "curve": curve, "n_rows": self.n_rows}
+
+
+CELLS = (
+    *(Cell("simulated", population, curve, n) for curve, population, n in product(STUDY_CURVES, POPULATIONS, SIZES)),
+    *(Cell("populations", kind.name, ("", None), n) for kind in KINDS if not kind.varies for n in kind.sizes),
+)
+
+
+# ------------------------------------------------------------------------------------------------ truths
+def path_of(score: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Shares that are kept, and kept and wrong, after each distinct confidence from the largest one on."""
+    distinct, at = np.unique(-score, return_inverse=True)
+    rows, wrong = (np.bincount(at, values, len(distinct)) for values in (np.ones_like(score), 1 - right))
+    kept, lost = (np.concatenate([[0.0], np.cumsum(each)]) / len(score) for each in (rows, wrong))
+    return kept, lost
+
+
+def of_path(kept: Floats, wrong: Floats, risks: tuple[float, ...]) -> dict[tuple[str, float], float]:
+    """Quantities of a path."""
+    found = {(RISK, share): float(np.interp(share, kept, wrong)) / share for share in SHARES}
+    for risk in risks:
+        found[SHARE, risk] = largest_share(kept, wrong, risk)
+    found[AREA, 0.0] = float(np.trapezoid(wrong, kept))
+    return found
+
+
+def largest_share(kept: Floats, wrong: Floats, risk: float) -> float:
+    """Last share at which the line of wrong predictions is at most the risk times the share."""
+    excess = wrong - risk * kept
+    fits = np.flatnonzero(excess[1:] <= 1e-12) + 1
+    if not len(fits):
+        return 0.0
+    last = fits[-1]
+    if last == len(kept) - 1:
+        return 1.0
+    return float(kept[last] - excess[last] * (kept[last + 1] - kept[last]) / (excess[last + 1] - excess[last]))
+
+
+# ------------------------------------------------------------------------------------------------ methods
+def intervals(
+    z: Any, c: Floats, risks: tuple[float, ...], draws: int, rng: np.random.Generator
+) -> dict[tuple[str, float, str], tuple[float, float]]:
+    """Intervals of one data set, by quantity, place and method."""
+    ev = bc.evaluate(z, c, target="confidence", draws=draws, rng=int(rng.integers(2**63)))
+    found: dict[tuple[str, float, str], tuple[float, float]] = {(AREA, 0.0, OURS): ev.augrc.interval(PROB)}
+    low, high = ev.selective_risk(SHARES).interval(PROB)
+    found |= {(RISK, share, OURS): (low[i], high[i]) for i, share in enumerate(SHARES)}
+    found |= {(SHARE, risk, OURS): ev.largest_share(risk).interval(PROB) for risk in risks}
+
+    tails = [(1 - PROB) / 2, (1 + PROB) / 2]
+    distinct, place = np.unique(-c, return_inverse=True)
+    counted = np.bincount(2 * place + z, minlength=2 * len(distinct))
+    drawn = rng.multinomial(len(z), counted / len(z), RESAMPLES).reshape(RESAMPLES, -1, 2)
+    resampled = Selection.of_cells(drawn[:, :, 0].astype(float), drawn[:, :, 1].astype(float))
+    ends = np.quantile(resampled.risk(np.array(SHARES)), tails, axis=0)
+    found |= {(RISK, share, BOOTSTRAP): (ends[0, i], ends[1, i]) for i, share in enumerate(SHARES)}
+    found |= {(SHARE, risk, BOOTSTRAP): tuple(np.quantile(resampled.largest_share(risk), tails)) for risk in risks}
+    found[AREA, 0.0, BOOTSTRAP] = tuple(np.quantile(resampled.area(), tails))
+
+    wrong_bins = ev.bin_draws.mass * (1 - ev.bin_draws.accuracy)
+    by_bin = Selection.of_cells(wrong_bins[:, ::-1], (ev.bin_draws.mass - wrong_bins)[:, ::-1])
+    found[AREA, 0.0, SHRUNK] = tuple(np.quantile(by_bin.area(), tails))
+    ends = np.quantile(by_bin.risk(np.array(SHARES)), tails, axis=0)
+    order = np.argsort(-c, kind="stable")
+    for i, share in enumerate(SHARES):
+        found[RISK, share, SHRUNK] = (ends[0, i], ends[1, i])
+        k = max(round(share * len(z)), 1)
+        wrong = int((1 - z[order[:k]]).sum())
+        found[RISK, share, BINOMIAL] = tuple(betaincinv(wrong + 0.5, k - wrong + 0.5, tails).tolist())
+    return found
+
+
+def coverage_of(cell: Cell, repeats: int, draws: int, rng: np.random.Generator) -> list[Row]:
+    """Coverage of all methods in data sets of one cell."""
+    draw, points = cell.source(rng)
+    path = path_of(*points)
+    at_risks = tuple(float(np.interp(share, *path)) / share for share in AT_RISKS_OF)
+    risks = tuple(risk for risk in at_risks if 0 < risk < 1)
+    truths, every = of_path(*path, risks), []
+    for _ in range(repeats):
+        every.append(intervals(*draw(), risks, draws, rng))
+    rows = []
+    for quantity, at, method in every[0]:
+        low, high = np.array([each[quantity, at, method] for each in every]).T
+        truth = truths[quantity, at]
+        rows.append(
+            {
+                **cell.columns, "quantity": quantity, "at": at, "truth": truth, "method": method,
+                "coverage": float(contains(low, high, truth).mean()), "above": float((truth > high + 1e-9).mean()),
+                "width": float((high - low).mean()), "repeats": repeats,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def measured_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
+    """Coverage in one cell; of quantities below the bar, that in fresh data sets."""
+    cell, repeats, draws, rng = job
+    first, second = rng.spawn(2)
+    rows = coverage_of(cell, repeats, draws, first)
+    low = {(row["quantity"], row["at"]) for row in rows if row["method"] == OURS and row["coverage"] < BAR}
+    if not low:
+        return [row | {"first": None} for row in rows]
+    again = coverage_of(cell, TIMES_AGAIN * repeats, draws, second)
+    return [
+        new | {"first": old["coverage"]} if (old["quantity"], old["at"]) in low else old | {"first": None}
+        for old, new in zip(rows, again, strict=True)
+    ]
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the cells of the chosen parts; with --quick, one of each."""
+    stream_of = named_streams(np.random.default_rng(SEED))
+    found: dict[str, Any] = {}
+    for part in options.only:
+        cells = [cell for cell in CELLS if cell.part == part][: 1 if options.quick else None]
+        jobs = [(cell, options.repeats, options.draws, stream_of(*map(str, cell.columns.values()))) for cell in cells]
+        rows = rows_of_jobs(measured_cell, jobs, workers=options.workers, description=part)
+        found[part] = rows_of(COLUMNS, rows)
+    settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "resamples": RESAMPLES}
+    return {**about(SEED, settings), "columns": list(COLUMNS), **found}
+
+
+# ------------------------------------------------------------------------------------------------ tables
+def overall(rows: list[Row]) -> str:
+    """One line per quantity and method: mean and least coverage, width, and where it is worst."""
+    lines = []
+    keys = dict.fromkeys((row["quantity"], row["at"] if row["quantity"] == RISK else None) for row in rows)
+    for quantity, at in keys:
+        for method in (OURS, BOOTSTRAP, BINOMIAL, SHRUNK):
+            of = [
+                row
+                for row in rows
+                if (row["quantity"], row["method"]) == (quantity, method) and (at is None or row["at"] == at)
+            ]
+            if not of:
+                continue
+            covered = np.array([row["coverage"] for row in of])
+            worst = of[int(covered.argmin())]
+            first = f" (first {worst['first']:.2f})" if worst["first"] is not None else ""
+            where = ", ".join(filter(None, (worst["population"], worst["curve"], f"{worst['n_rows']} rows")))
+            lines.append(
+                [
+                    quantity if at is None else f"{quantity} at share {at:g}",
+                    method,
+                    f"{covered.mean():.3f}",
+                    f"{covered.min():.3f}{first}",
+                    f"{np.mean([row['above'] for row in of]):.3f}",
+                    f"{np.mean([row['width'] for row in of]):.3f}",
+                    where,
+                ]
+            )
+    return table("Quantity | Method | Mean coverage: | Worst cell: | Truth above: | Width: | Worst cell", lines)
+
+
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Return conditions and tables by the name of their marker."""
+    repeats, prob = numbers["repeats"], numbers["prob"]
+    one, again = errors_near(prob, repeats, TIMES_AGAIN * repeats)
+    texts = {
+        "conditions": (
+            f"bayescal {numbers['bayescal']}: {repeats} data sets per cell, {numbers['draws']} draws, "
+            f"{numbers['resamples']} bootstrap resamples, seed {numbers['seed']}.\nThe standard error of one share "
+            f"near {prob:g} is {one}; a cell below {BAR:g} is measured again in {TIMES_AGAIN * repeats} fresh data\n"
+            f"sets ({again}), and that share counts.\n"
+        )
+    }
+    return texts | {
+        part: overall(rows_again({"columns": numbers["columns"], "rows": numbers[part]}))
+        for part in PARTS
+        if part in numbers
+    }
+
+
+if __name__ == "__main__":
+    run_study(
+        __doc__,
+        measure=measure,
+        tables=tables,
+        numbers="selective.json",
+        page="selective.md",
+        save=save_parts,
+        shown=("conditions", *PARTS),
+        parts=PARTS,
+    )
