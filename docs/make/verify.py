@@ -60,7 +60,7 @@ SHOWN_FACTOR = 1.1
 EXACT_ROW = "exact calibration: masses"
 TRUNCATED_ROWS = ("truncated likelihood: bins", "truncated likelihood: mean ECE")
 #: Parts that may run alone.
-PARTS = ("agreement", "sbc", "controls")
+PARTS = ("agreement", "sbc", "controls", "power")
 #: Parts of the stored numbers whose rows may run alone, and what identifies a row of each.
 KEYS = {
     "agreement": ("model", "data"),
@@ -466,8 +466,14 @@ def replaced(stored: dict[str, Any], parts: dict[str, list[Row]]) -> dict[str, A
 def measure(settings: Settings) -> dict[str, Any]:
     """Run every part."""
     parts = checked(settings)
+    ranks = parts.pop("ranks")
+    return rounded({**power(settings), **parts, "ranks": ranks})
+
+
+def power(settings: Settings) -> dict[str, Any]:
+    """Measure the power of the checks, and the effect of the truncation; return also date, versions and settings."""
     console.rule("power of the checks")
-    numbers = {
+    return {
         "date": date.today().isoformat(),
         "versions": {"python": platform.python_version(), **dict(versions_of(PROGRAMS))},
         "settings": {
@@ -479,14 +485,11 @@ def measure(settings: Settings) -> dict[str, Any]:
             "ks_shift": KS_SHIFT,
             "nearest": float(mean_of_truncated(0.0)),
         },
-        **{part: rows for part, rows in parts.items() if part != "ranks"},
         "power_of_sbc": power_of_sbc(settings),
         "power_of_tests": power_of_tests(settings),
         "truncation": truncation_study().rows,
         "shipped": shipped_data(),
-        "ranks": parts["ranks"],
     }
-    return rounded(numbers)
 
 
 def failures(numbers: dict[str, Any]) -> list[str]:
@@ -564,8 +567,14 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
 
 def run_later(numbers: dict[str, Any]) -> str:
     """Say how many checks ran alone, and when."""
-    later = [row["date"] for part in KEYS for row in numbers[part] if "date" in row]
-    return f"; {len(later)} of the checks were run later, the last on {max(later)}" if later else ""
+    later = [row["date"] for part in KEYS for row in numbers[part] if row.get("date", "") > numbers["date"]]
+    before = [row["date"] for part in KEYS for row in numbers[part] if row.get("date", "~") < numbers["date"]]
+    texts = [
+        f"; {len(of)} of the checks were run {when}, the {word} on {end(of)}"
+        for of, when, word, end in ((later, "later", "last", max), (before, "before", "first", min))
+        if of
+    ]
+    return "".join(texts)
 
 
 def truncation_table(rows: list[Row]) -> str:
@@ -611,10 +620,11 @@ def main() -> int:
     settings = Settings(workers=asked.workers, only=asked.only, part=asked.part, **few)
     if asked.redraw or asked.only or asked.part:
         numbers = json.loads(NUMBERS.read_text(encoding="utf-8"))
-        parts = {} if asked.redraw else checked(settings)
-        if asked.only and not any(parts.values()):
+        of_power = asked.part == "power"
+        parts = {} if asked.redraw or of_power else checked(settings)
+        if asked.only and not of_power and not any(parts.values()):
             parser.error(f"--only {asked.only!r}: no row, simulator or wrong sampler has this in its name")
-        numbers = replaced(numbers, parts)
+        numbers = replaced(numbers, parts) | (rounded(power(settings)) if of_power else {})
     else:
         numbers = measure(settings)
     figure, page = draw(numbers), tables(numbers)
