@@ -48,6 +48,8 @@ PROGRAMS = ("bayescal", "numpy", "scipy", "pymc", "pytensor", "arviz", "nutpie")
 #: Largest difference from PyMC in Monte Carlo standard errors; R-hat; probabilities of a false alarm per right sampler.
 LARGEST_Z, LARGEST_R_HAT, SBC_ERROR_RATE, CONTROLS_ERROR_RATE = 5.0, 1.01, 1e-4, 1e-6
 CHAINS, TUNE, TARGET_ACCEPT = 4, 1500, 0.95
+#: A difference above this many standard errors is measured again, with so many times as many draws; that counts.
+AGAIN_Z, TIMES_AGAIN = 4.0, 4
 #: Power of simulation-based calibration: factors of the standard deviation, numbers of runs, repetitions.
 TOO_WIDE, POWER_RUNS, POWER_REPEATS = (1.05, 1.2), (100, 1000, 10_000), 20
 #: Two-sample test: draws, shift in standard deviations, level, attempts, repetitions.
@@ -111,7 +113,10 @@ def compared(case: Case, settings: Settings) -> Row:
     """Compare one posterior with its PyMC model."""
     with timed(f"{case.name}, {case.data}") as row:
         rng = streams()("agreement", case.name, case.data)
-        found = agreement(case.posterior(), draws=settings.draws, rng=rng, **case.options)
+        found, first = agreement(case.posterior(), draws=settings.draws, rng=rng, **case.options), None
+        if found.worst > AGAIN_Z:
+            first, rng = found.worst, streams()("agreement again", case.name, case.data)
+            found = agreement(case.posterior(), draws=TIMES_AGAIN * settings.draws, rng=rng, **case.options)
         quantities = [r["quantity"] for r in found.rows]
         kinds = (re.sub(r"\[\d+\]|<= [\d.e-]+", "", q).replace(" )", ")") for q in quantities)
         row |= {
@@ -120,6 +125,7 @@ def compared(case: Case, settings: Settings) -> Row:
             "quantities": len(quantities),
             "kinds": list(dict.fromkeys(kinds)),
             "worst_z": found.worst,
+            "first_z": first,
             "worst_r_hat": found.worst_r_hat,
             "divergences": found.reference.divergences,
             "draws": found.reference.draws,
@@ -524,8 +530,8 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         "agreement": table(
             "Model | Data | Quantities: | Largest difference: | Worst R-hat: | Divergences: | Draws: | Attempt:",
             cells(
-                numbers["agreement"],
-                "{model}|{data}|{quantities}|{worst_z:.1f}|{worst_r_hat:.3f}|{divergences}|{draws}|{attempts}",
+                [row | {"first": first_words(row.get("first_z"))} for row in numbers["agreement"]],
+                "{model}|{data}|{quantities}|{worst_z:.1f}{first}|{worst_r_hat:.3f}|{divergences}|{draws}|{attempts}",
             ),
         ),
         "sbc": table(
@@ -563,6 +569,11 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
             ),
         ),
     }
+
+
+def first_words(z: float | None) -> str:
+    """State the difference with fewer draws, if it was measured again."""
+    return "" if z is None else f" (first {z:.1f})"
 
 
 def run_later(numbers: dict[str, Any]) -> str:
