@@ -240,6 +240,10 @@ PAIR_COLUMNS = (
 )  # fmt: skip
 COMPARED = ("ece", "signed_error", "brier_score")
 PARTS = (*BARS, "planned", "differences", "clusters")
+WORDS_OF_PARTS = {
+    "judged": "the 36 cells", "further": "further cells", "dependent": "errors that depend on the confidence",
+    "chosen": "chosen rows", "planned": "planned checks", "differences": "differences", "clusters": "clusters",
+}  # fmt: skip
 
 
 @cache
@@ -626,19 +630,28 @@ def clustered(rows: list[Row]) -> str:
     return table(f"{head}| {OURS}: | clusters ignored: | Data sets:", lines)
 
 
+def conditions(numbers: dict[str, Any], rows: dict[str, list[Row]]) -> str:
+    """State versions, settings and the numbers of data sets of each part."""
+    first = {part: min(row["repeats"] for row in of_part) for part, of_part in rows.items()}
+    by_number: dict[int, list[str]] = {}
+    for part, number in first.items():
+        by_number.setdefault(number, []).append(WORDS_OF_PARTS[part])
+    by_number = dict(sorted(by_number.items(), reverse=True))
+    sets = ",\n".join(f"{number} ({', '.join(parts)})" for number, parts in by_number.items())
+    errors = errors_near(numbers["prob"], *by_number)
+    stated = ", ".join(f"{error} with {number}" for number, error in zip(by_number, errors, strict=True))
+    return (
+        f"bayescal {numbers['bayescal']}: {numbers['draws']} draws, {numbers['resamples']} resamples of bootstraps, "
+        f"{BINS} equal-width bins, seed {numbers['seed']}.\nData sets per cell: {sets}.\nThe standard error of one "
+        f"share near {numbers['prob']:g} is {stated}. A cell of the ECE below its bar is\nmeasured again in "
+        f"{TIMES_AGAIN} times as many fresh data sets, and that share counts.\n"
+    )
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     rows, beside = every_row(numbers), (CHECKED, TRUTH, ROGAN_GLADEN, PREDICTION_POWERED)
-    repeats, prob = numbers["repeats"], numbers["prob"]
-    of_one, of_again = errors_near(prob, repeats, TIMES_AGAIN * repeats)
-    texts = {
-        "conditions": (
-            f"bayescal {numbers['bayescal']}: {repeats} data sets per cell, {numbers['draws']} draws, "
-            f"{numbers['resamples']} resamples of bootstraps, {BINS} equal-width\nbins, seed {numbers['seed']}. The "
-            f"standard error of one share near {prob:g} is {of_one}; a cell below its bar is measured again in\n"
-            f"{TIMES_AGAIN * repeats} fresh data sets ({of_again}), and that share counts.\n"
-        )
-    }
+    texts = {"conditions": conditions(numbers, rows)}
     if "judged" in rows:
         texts |= {"overall": overall(rows["judged"]), "quantities": quantities(rows["judged"])}
         texts["cells"] = by_cell(rows["judged"], (OURS, *beside, ALL_TRUE))
