@@ -246,13 +246,7 @@ class CumulativePosterior(_presented.Presented):
         ]
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the Kuiper statistic of the population in words.
-
-        Returns
-        -------
-        str
-            Mean and interval, the plug-in value, and its mean under calibration.
-        """
+        """Return the Kuiper statistic with its interval, the plug-in value, and its mean if calibrated, in words."""
         row = self.table(prob)[0]
         plug_in, null = (self._as_kuiper(row, row[name]) for name in ("plug_in", "null_mean"))
         return (

@@ -162,13 +162,7 @@ class LossRatio(_presented.Presented):
         return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the result in words.
-
-        Returns
-        -------
-        str
-            Mean ratio with its interval, and whether recalibration lowers the loss, raises it, or neither is clear.
-        """
+        """Return the mean ratio with its interval, and whether recalibration lowers or raises the loss, in words."""
         low, high = self.mean_ratio.interval(prob)
         d = _render.interval_decimals(low, high)
         mean, low_text, high_text = (_render.number(v, d) for v in (self.mean_ratio.mean(), low, high))

@@ -3,7 +3,8 @@
 import functools
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of
 from bayescal.labels.judge import RATES, report_of
 from bayescal.labels.nuisance import JudgeRates
-from bayescal.labels.posterior import LabelPosterior, Problem, solve
+from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve
 from bayescal.labels.result import JudgedEvaluation
 from bayescal.labels.statistics import error_trend, p_checked_at_random
 from bayescal.labels.sums import OF_EACH_LABEL, TWO_FROM, JudgedCounts, strata_of
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
+from bayescal.stats.clusters import require_several_clusters
 
 #: Least number of checked rows; and of checked rows of each label and range, below which a warning is given.
 FEWEST_CHECKED, FEW_OF_LABEL = 30, 5
@@ -45,6 +47,7 @@ def judged(
     rng: Any = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
+    cluster: Any = None,
 ) -> JudgedEvaluation:
     r"""Compute the posterior of the calibration error for the true label, from labels of an imperfect judge.
 
@@ -75,6 +78,9 @@ def judged(
         As for `evaluate`.
     classes : sequence of two labels, optional
         The label that counts as 0 and the one that counts as 1, in `y_true` and in `judge`.
+    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
+        Labels of clusters, such as questions with several answers, whose rows may depend on each other. By default all
+        rows are independent.
 
     Returns
     -------
@@ -113,8 +119,9 @@ def judged(
     anything else that is related to the true label decides which rows are checked. Checked rows must not have been used
     to write the judge's prompt or to train it, because s and p would be too good.
 
-    Rows are independent. Of rows that depend on each other, such as several answers to one question, keep one, chosen
-    at random.
+    With `cluster`, the likelihoods of checked and of judged rows of a bin are raised to the power 1 / D, where D is the
+    design effect of their residuals as for `evaluate`: a bin counts as n / D independent rows. Signed error, accuracy
+    and scores have the design effect of the total, for which the posterior is computed a second time.
 
     Half of the weights of s and p comes from the marginal likelihood of the shrinkage model, and half from that of
     independent accuracies: a linear pool. The shrinkage model alone prefers error rates under which the classifier
@@ -143,7 +150,7 @@ def judged(
     (0.9, 0.8)
     """
     draws = _checks.whole_number("draws", draws, at_least=2)
-    columns: dict[str, Any] = {"target": target, "classes": classes, "logits": logits}
+    columns: dict[str, Any] = {"target": target, "classes": classes, "logits": logits, "cluster": cluster}
     counts = JudgedCounts.from_arrays(y_true, y_prob, judge=judge, bins=bins, binning=binning, **columns)
     return judged_counts(counts, strata=strata, rates=rates, draws=draws, rng=rng)
 
@@ -209,23 +216,57 @@ def evaluations_of(
     """
     draws, stated = _checks.whole_number("draws", draws, at_least=2), _given_rates(rates)
     counts, copies = functools.reduce(operator.add, each_counts), len(each_counts) if same_rows else 1
+    require_several_clusters(counts.rows)
     stratum = strata_of(strata, counts, copies) if stated is None else _one_stratum(strata, counts)
-    known = stated if stated is not None and stated.ndim == 1 else None
-    elsewhere = stated.reshape(1, 4) if stated is not None and stated.ndim == 2 else 0
-    nuisance = JudgeRates(counts.table(stratum) / copies + elsewhere, counts.judged_by_label(stratum) / copies)
-    if known is None:
-        _require_checked(counts.n_checked // copies, nuisance, learnt=stated is None)
-    problems = [Problem(each.of_labels, each.evidence(stratum), ShrinkagePrior()) for each in each_counts]
+    judge = Judge(stratum, stated, copies)
+    if stated is None or stated.ndim == 2:
+        _require_checked(counts.n_checked // copies, judge.rates_of(counts), learnt=stated is None)
     seed, for_solving = _checks.seeds(rng, 2)
-    of_known = None if known is None else known.reshape(1, 2, 1)
-    solved = solve(problems, nuisance, known=of_known, rng=for_solving, draws=draws, same_rows=same_rows)
+    solved = judge.solve(each_counts, draws, for_solving)
     solved.warn_if_poor()
     return [
         _evaluation(
-            LabelPosterior(solved, place), each, stratum, tuple(_notes(each, strata, stated, stratum)), draws, seed
+            LabelPosterior(solved, place, _total(judge, each, draws, for_solving)),
+            each,
+            stratum,
+            tuple(_notes(each, strata, stated, stratum)),
+            draws,
+            seed,
         )
         for place, each in enumerate(each_counts)
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Ranges of confidence, what is known about the judge, and how many times the counts hold each row."""
+
+    stratum: NDArray[np.intp]
+    stated: Floats | None
+    copies: int
+
+    def rates_of(self, counts: JudgedCounts, *, effective: bool = False) -> JudgeRates:
+        """Return the evidence of checked rows about the judge, and that of rows checked elsewhere."""
+        elsewhere = self.stated.reshape(1, 4) if self.stated is not None and self.stated.ndim == 2 else 0
+        table = counts.table(self.stratum, effective=effective)
+        return JudgeRates(table / self.copies + elsewhere, counts.judged_by_label(self.stratum) / self.copies)
+
+    def solve(self, each_counts: Sequence[JudgedCounts], draws: int, seed: int) -> Solved:
+        """Solve the problems of all counts for values of the judge's rates."""
+        rates = self.rates_of(functools.reduce(operator.add, each_counts), effective=True)
+        problems = [
+            Problem(each.of_labels, each.evidence(self.stratum, effective=True), ShrinkagePrior())
+            for each in each_counts
+        ]
+        known = self.stated.reshape(1, 2, 1) if self.stated is not None and self.stated.ndim == 1 else None
+        return solve(problems, rates, known=known, rng=seed, draws=draws, same_rows=self.copies > 1)
+
+
+def _total(judge: Judge, counts: JudgedCounts, draws: int, seed: int) -> Callable[[], Solved] | None:
+    """Return a function that solves the problem with the design effect of the total; None without clusters."""
+    if counts.rows.clusters is None:
+        return None
+    return functools.partial(judge.solve, [counts.with_total_effect()], draws, seed)
 
 
 def _evaluation(
@@ -238,6 +279,8 @@ def _evaluation(
 ) -> JudgedEvaluation:
     """Draw from the posterior of one problem, and report on its judge."""
     evaluation = evaluation_of(posterior.counts, lambda counts: posterior, model=DEFAULT_MODEL, draws=draws, rng=seed)
+    if posterior.of_total is not None:
+        evaluation = replace(evaluation, draw_total_bins=functools.partial(posterior.sample_total, draws, rng=seed))
     cuts = np.flatnonzero(np.diff(stratum)) + 1
     report = report_of(
         evaluation.bin_draws,

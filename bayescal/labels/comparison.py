@@ -227,13 +227,7 @@ class JudgedComparison(Comparison):
         return p_judge_alike(np.stack([each.judge.table_of_checked for each in self._judged]))
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """Return the result in words, with the assumption about the judge; see `Comparison.sentence`.
-
-        Returns
-        -------
-        str
-            The assumption, the verdict, the difference and the probabilities of better, worse and equal.
-        """
+        """Return the assumption about the judge, and the result as `Comparison.sentence` has it."""
         within = " within ranges" if self._judged[0].judge.strata > 1 else ""
         classifier = f" or on the {self.axis}" if self.pairs is None else ""
         text = super().sentence(prob, estimand=estimand)

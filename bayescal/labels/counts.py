@@ -59,13 +59,13 @@ class LabelCounts(Whole):
 
     @property
     def effective_n(self) -> Floats:
-        """Checked rows of each bin, and those that the other rows are worth."""
-        return self.checked.n + self.ones + self.zeros
+        """Checked (effective) rows of each bin, and those that the other rows are worth."""
+        return self.checked.effective_n + self.ones + self.zeros
 
     @property
     def effective_k(self) -> Floats:
-        """Checked rows with outcome 1, and those that the other rows are worth."""
-        return self.checked.k + self.ones
+        """Checked (effective) rows with outcome 1, and those that the other rows are worth."""
+        return self.checked.effective_k + self.ones
 
     @property
     def accuracy(self) -> Floats:
@@ -76,7 +76,8 @@ class LabelCounts(Whole):
     @property
     def rows_by_outcome(self) -> NDArray[np.float64]:
         """Number of checked rows without and with outcome 1, shape (2, n_bins), for mean losses given the outcome."""
-        return np.stack([self.checked.n - self.checked.k, self.checked.k]).astype(np.float64)
+        n, k = self.checked.effective_n, self.checked.effective_k
+        return np.stack([n - k, k])
 
     def __repr__(self) -> str:
         return f"LabelCounts({self.bins}, {self.n_rows} rows, {self.checked.n_rows} of them checked)"

@@ -25,8 +25,8 @@ def judged_from_document(document: Mapping[str, Any]) -> JudgedCounts:
     _checks.one_of("target", document["target"], TARGETS)
     bins = bins_from_document(document["bins"])
     for name in PARTS:
-        if {"weight", "clusters"} & set(document[name]):
-            raise ValueError(f"`{name}` must hold rows without weights and clusters.")
+        if "weight" in document[name]:
+            raise ValueError(f"`{name}` must hold rows without weights.")
     return JudgedCounts(*(sums_from_document(document[name], bins, document["target"], f"{name}.") for name in PARTS))
 
 

@@ -114,7 +114,7 @@ def kernels(counts: Direct, evidence: Evidence, nu: Floats) -> tuple[Floats, Flo
 def _mode(counts: Direct, evidence: Evidence, nu: Floats) -> tuple[Floats, Floats]:
     """Return the mode of all evidence of each bin, and its standard deviation in the angle, by Fisher scoring."""
     confidence = np.clip(counts.confidence, INSIDE, 1 - INSIDE)
-    n, k = counts.checked.n + ADDED, counts.checked.k + ADDED * confidence
+    n, k = counts.checked.effective_n + ADDED, counts.checked.effective_k + ADDED * confidence
     theta = np.tile(confidence, (len(nu), 1))
     for _ in range(STEPS):
         slope, information = evidence.slope(theta, nu)
@@ -131,7 +131,7 @@ def log_free(counts: Direct, evidence: Evidence, nu: Floats, kernel: tuple[Float
     It is the midpoint rule in the angle, where the kernel gives the centre and the width of the evidence. Bins without
     evidence of rows that were not checked have closed forms.
     """
-    n, k = counts.checked.n, counts.checked.k
+    n, k = counts.checked.effective_n, counts.checked.effective_k
     ones, zeros = k + kernel[0] + 1, n - k + kernel[1] + 1
     centre, spread = np.arcsin(np.sqrt(ones / (ones + zeros))), 0.5 / np.sqrt(ones + zeros)
     low, high = np.maximum(centre - FREE_REACH * spread, 0), np.minimum(centre + FREE_REACH * spread, np.pi / 2)

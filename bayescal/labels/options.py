@@ -12,7 +12,7 @@ JudgedFile = Annotated[Path, cli.argument(cli.FILE)]
 NOT_HERE = {
     "by": "with a judge; write one file per group",
     "weights": "with a judge, whose rows have equal weights",
-    "cluster": "with a judge, whose rows must be independent; keep one row per cluster, such as one epoch per question",
+    "cluster": "with a judge; in Python, `bayescal.labels.judged(..., cluster=)` takes rows in clusters",
     "prob_prefix": "with a judge, who labels one event; give --confidence and --correct, or --prob and --label",
 }
 

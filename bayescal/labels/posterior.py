@@ -7,7 +7,7 @@ is exact up to Monte Carlo error. Values of nu come from a mixture of proposals 
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -273,11 +273,22 @@ def solve(
 class LabelPosterior:
     """Posterior of the bins of problem number `place` of those that were solved together.
 
-    Draws of several problems with the same `rng` are joint: they have the same value of nu.
+    Draws of several problems with the same `rng` are joint: they have the same value of nu. For rows in clusters,
+    `of_total` solves the problem with the design effect of the total in each bin.
     """
 
     solved: Solved
     place: int = 0
+    of_total: Callable[[], Solved] | None = None
+
+    @cached_property
+    def with_total_effect(self) -> "LabelPosterior":
+        """The posterior with the design effect of the total; this one without clusters."""
+        return self if self.of_total is None else LabelPosterior(self.of_total())
+
+    def sample_total(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
+        """Draw the bins with the design effect of the total."""
+        return self.with_total_effect.sample(n_draws, rng=rng)
 
     @property
     def _problem(self) -> Problem:
@@ -327,9 +338,9 @@ class LabelPosterior:
         generator, problem, values = _checks.generator(rng), self._problem, self._values
         part = systematic(self.solved.free_weights, n_draws, generator)
         mean, checked = np.clip(problem.counts.confidence, TINY, 1 - TINY), problem.counts.checked
-        ones, zeros = values.ones[part], values.zeros[part]
+        ones, zeros, n, k = values.ones[part], values.zeros[part], checked.effective_n, checked.effective_k
         shape = (CANDIDATES, *ones.shape)
-        theta = generator.beta(checked.k + ones + mean, checked.n - checked.k + zeros + 1 - mean, shape)
+        theta = generator.beta(k + ones + mean, n - k + zeros + 1 - mean, shape)
         # several candidates, of which one is chosen with the ratio of the evidence to the kernel
         noise = generator.gumbel(size=shape)
         best = (problem.log_ratio(theta, values.nu[part], ones, zeros) + noise).argmax(axis=0)

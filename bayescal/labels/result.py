@@ -21,7 +21,7 @@ from bayescal.posterior.contract import Posterior
 from bayescal.posterior.joint import with_ranks_of
 from bayescal.results import wording
 from bayescal.results.evaluation import WITHIN_BINS, Evaluation
-from bayescal.results.remarks import mistake_remarks
+from bayescal.results.remarks import cluster_remarks, mistake_remarks
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.contract import Counts
 
@@ -153,7 +153,7 @@ class JudgedEvaluation(BesideOthers):
     @cached_property
     def _free_bins(self) -> BinDraws:
         rng = np.random.SeedSequence((self.bin_draws_seed, OF_FREE))
-        return self.posterior.sample_free(len(self.bin_draws), rng=rng)
+        return self.posterior.with_total_effect.sample_free(len(self.bin_draws), rng=rng)
 
     def _draw(self, record: Estimand) -> Draws:
         """Draw accuracy and scores from accuracies that are not shrunk, in the order of the shrunk ones."""
@@ -222,4 +222,5 @@ class JudgedEvaluation(BesideOthers):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the interval, which are printed below the table; empty if no problem is known."""
-        return (*super().remarks, *mistake_remarks(self.counts.checked), *self.judge.remarks)
+        about = (*cluster_remarks(self.counts.rows), *mistake_remarks(self.counts.checked))
+        return (*super().remarks, *about, *self.judge.remarks)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._arrays import Floats
 from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
 from bayescal.data.columns import binary, column
 from bayescal.data.frames import with_missing
 from bayescal.data.predictions import Columns, Predictions
@@ -30,14 +31,22 @@ class JudgedRows:
     checked: NDArray[np.bool_]
     judge: NDArray[np.bool_]
     judged: NDArray[np.bool_]
+    clusters: Clusters | None = None  # of each row; None if all rows are independent
 
     @classmethod
     def read(
-        cls, y_true: Any, y_prob: Any, judge: Any, target: str, classes: Sequence[Any] | None, logits: bool
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        judge: Any,
+        target: str,
+        classes: Sequence[Any] | None,
+        logits: bool,
+        cluster: Any = None,
     ) -> "JudgedRows":
         """Check the columns."""
         _checks.one_of("target", target, TARGETS)
-        same_rows({"y_true": y_true, "y_prob": y_prob, "judge": judge})
+        same_rows({"y_true": y_true, "y_prob": y_prob, "judge": judge, "cluster": cluster})
         (outcome, checked), (grade, judged) = (
             _labels(name, values, classes) for name, values in (("y_true", y_true), ("judge", judge))
         )
@@ -50,17 +59,18 @@ class JudgedRows:
             _checks.refuse("judge", rule, neither, hint=hint, verb=("is missing, too", "are missing, too"))
         both = np.where(judged, grade, outcome)
         rows = Predictions(confidence=columns.confidence, outcome=both, target=target, reading=columns.reading)
-        return cls(rows, outcome, checked, grade, judged)
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(rows))
+        return cls(rows, outcome, checked, grade, judged, clusters)
 
     @classmethod
     def joined(cls, parts: "Sequence[JudgedRows]") -> "JudgedRows":
-        """Return the rows of all parts, which have one target."""
+        """Return the rows of all parts, which have one target and no clusters."""
         if len(parts) == 1:
             return parts[0]
         confidence, outcome = (
             np.concatenate([getattr(part.predictions, name) for part in parts]) for name in ("confidence", "outcome")
         )
-        of_labels = (np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)[1:])
+        of_labels: Any = (np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)[1:5])
         rows = Predictions(confidence=confidence, outcome=outcome, target=parts[0].predictions.target)
         return cls(rows, *of_labels)
 

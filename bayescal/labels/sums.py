@@ -1,7 +1,7 @@
 """JudgedCounts: rows with a judge's label or a true label, by bin. Frozen and addable; ranges of confidence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -96,13 +96,15 @@ class JudgedCounts(Sums):
         target: str = "confidence",
         classes: Sequence[Any] | None = None,
         logits: bool = False,
+        cluster: Any = None,
     ) -> "JudgedCounts":
         """Count rows.
 
         Parameters
         ----------
-        y_true, y_prob, judge, target, classes, logits
-            As for `bayescal.labels.judged`. All true labels of a batch may be missing.
+        y_true, y_prob, judge, target, classes, logits, cluster
+            As for `bayescal.labels.judged`. All true labels of a batch may be missing. If batches are added, all rows
+            of a cluster must be in one of them.
         bins, binning
             As for `make_bins`. Batches that are added need the same edges.
 
@@ -116,7 +118,7 @@ class JudgedCounts(Sums):
         ValueError, TypeError
             For invalid input, as for `bayescal.labels.judged`.
         """
-        rows = JudgedRows.read(y_true, y_prob, judge, target, classes, logits)
+        rows = JudgedRows.read(y_true, y_prob, judge, target, classes, logits, cluster)
         return cls.from_rows(rows, make_bins(bins, binning=binning, confidence=rows.confidence))
 
     @classmethod
@@ -129,10 +131,11 @@ class JudgedCounts(Sums):
                 return BinnedCounts.empty(bins, target=rows.predictions.target)
             confidence, target = rows.confidence[part], rows.predictions.target
             chosen = Predictions(confidence=confidence, outcome=outcome[part], target=target)
-            return BinnedCounts.from_predictions(chosen, bins=bins)
+            clusters = None if rows.clusters is None else rows.clusters.take(np.flatnonzero(part))
+            return BinnedCounts.from_predictions(chosen, bins=bins, clusters=clusters)
 
         return cls(
-            BinnedCounts.from_predictions(rows.predictions, bins=bins),
+            BinnedCounts.from_predictions(rows.predictions, bins=bins, clusters=rows.clusters),
             counted(rows.checked, rows.outcome),
             counted(both & ~rows.outcome, rows.judge),
             counted(both & rows.outcome, rows.judge),
@@ -181,21 +184,34 @@ class JudgedCounts(Sums):
         """All rows and the checked ones, for posteriors."""
         return LabelCounts.without_kernel(self.rows, self.checked)
 
-    def evidence(self, stratum: NDArray[np.intp]) -> JudgeEvidence:
-        """Return the rows that were judged and not checked."""
-        return JudgeEvidence(self.alone.sum(axis=0).astype(np.float64), self.alone[1].astype(np.float64), stratum)
+    def evidence(self, stratum: NDArray[np.intp], *, effective: bool = False) -> JudgeEvidence:
+        """Return the rows that were judged and not checked; `effective`: divided by the design effect of clusters."""
+        n, k = self.alone.sum(axis=0).astype(np.float64), self.alone[1].astype(np.float64)
+        each = _effective_share(self.rows) if effective else 1.0
+        return JudgeEvidence(n * each, k * each, stratum)
 
-    def table(self, stratum: NDArray[np.intp]) -> Floats:
+    def table(self, stratum: NDArray[np.intp], *, effective: bool = False) -> Floats:
         """Return checked rows with a judge's label by stratum and labels, shape (n_strata, 4).
 
-        The columns are (true label, judge's label) (1, 1), (1, 0), (0, 0) and (0, 1).
+        The columns are (true label, judge's label) (1, 1), (1, 0), (0, 0) and (0, 1). `effective`: numbers are divided
+        by the design effect of clusters.
         """
-        zero, one = self.both
+        zero, one = self.both * (_effective_share(self.checked) if effective else 1)
         return _by_stratum([one[1], one[0], zero[0], zero[1]], stratum)
+
+    def with_total_effect(self) -> "JudgedCounts":
+        """Return counts of rows without clusters that have the design effects of totals in each bin."""
+        whole = {name: getattr(self, name).with_total_effect() for name in ("rows", "checked")}
+        return replace(self, **whole, both_0=self.both_0.with_total_effect(), both_1=self.both_1.with_total_effect())
 
     def judged_by_label(self, stratum: NDArray[np.intp]) -> Floats:
         """Return the rows with a judge's label by stratum, labels 1 first, shape (n_strata, 2)."""
         return _by_stratum((self.alone + self.both.sum(axis=0))[::-1], stratum)
+
+
+def _effective_share(counts: BinnedCounts) -> Floats:
+    """Effective rows per row of each bin: 1 without clusters."""
+    return np.divide(counts.effective_n, counts.n, out=np.ones(len(counts.bins)), where=counts.n > 0)
 
 
 def _by_stratum(values: Any, stratum: NDArray[np.intp]) -> Floats:

@@ -146,8 +146,8 @@ def checks_needed(
     Raises
     ------
     TypeError, ValueError
-        If the evaluation is not that of a judge's labels, not exactly one goal is given, all rows are checked, or the
-        width is not reached although all rows are checked.
+        If the evaluation is not that of a judge's labels, its rows are in clusters, not exactly one goal is given, all
+        rows are checked, or the width is not reached although all rows are checked.
 
     See Also
     --------
@@ -185,16 +185,10 @@ def checks_needed(
     >>> plan.rows, plan.width < plan.at_random < plan.now
     (200, True)
     """
-    judge = getattr(evaluation, "judge", None)
-    if judge is None:
-        raise TypeError(
-            f"`evaluation` must be the result of `labels.judged`, not of type {type(evaluation).__name__}. "
-            "`labels_needed` plans test sets without a judge."
-        )
+    evidence = _evidence(evaluation)
     if (width is None) == (rows is None):
         raise TypeError(f"give exactly one of `width` and `rows`, not {'neither' if width is None else 'both'}.")
     prob, record = _checks.fraction("prob", prob), as_scalar(estimand)
-    evidence = judge.evidence
     unchecked = np.stack([evidence.n - evidence.k, evidence.k]).astype(np.int64)
     total = int(unchecked.sum())
     if not total:
@@ -231,6 +225,22 @@ def checks_needed(
         linear=design.linear, edges=evaluation.counts.bins.edges, unchecked=unchecked,
         planned=_whole(best, number, unchecked),
     )  # fmt: skip
+
+
+def _evidence(evaluation: Any) -> Any:
+    """Return the rows that were judged and not checked; refuse other evaluations, and rows in clusters."""
+    judge = getattr(evaluation, "judge", None)
+    if judge is None:
+        raise TypeError(
+            f"`evaluation` must be the result of `labels.judged`, not of type {type(evaluation).__name__}. "
+            "`labels_needed` plans test sets without a judge."
+        )
+    if evaluation.counts.rows.clusters is not None:
+        raise ValueError(
+            "`evaluation` must be of independent rows: in clusters, a further check is worth less than a row. Evaluate "
+            "without `cluster=` for a plan, and check more rows than it says, from different clusters."
+        )
+    return judge.evidence
 
 
 @dataclass(frozen=True, eq=False)

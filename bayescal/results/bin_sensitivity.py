@@ -91,14 +91,7 @@ class BinSensitivity(Choices[Choice, Evaluation]):
         return rows
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the range of answers in words, and how it compares with the width of one interval.
-
-        Returns
-        -------
-        str
-            Smallest and largest posterior mean and plug-in value, and the ratio of the range of means to the mean width
-            of the intervals.
-        """
+        """Return the ranges of posterior means and plug-in values, and the mean width of an interval, in words."""
         rows = self.table(prob)
         text = self._range(rows, prob)
         d = _render.decimals(float(np.mean([row["high"] - row["low"] for row in rows])))

@@ -268,13 +268,9 @@ class Comparison(OfEstimand, Compared):
         return _render.Sheet("", "", (self.axis, *titles), cells)
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """Return the result in words, with its direction: the best classifier and the second best.
+        """Return the verdict on the best classifier and the second best, in words.
 
-        Returns
-        -------
-        str
-            The verdict, the difference as in `table` with its interval, and the probabilities of better, worse and
-            equal.
+        The difference as in `table` with its interval, and the probabilities of better, worse and equal.
         """
         return self._verdict(estimand).sentence(prob)
 

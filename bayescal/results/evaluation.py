@@ -427,13 +427,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         return wording.specification(self.question, self.ece, None if self.null_bin_draws is None else self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the result in words.
-
-        Returns
-        -------
-        str
-            Posterior mean and interval, the plug-in value, and the mean of its null distribution.
-        """
+        """Return posterior mean and interval, the plug-in value, and the mean of its null distribution, in words."""
         null = None if self.null_bin_draws is None else self.null
         return wording.sentence(self._headline(prob), self.ece, prob, self.plug_in, null)
 

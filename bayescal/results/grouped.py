@@ -235,14 +235,10 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """State the result in words: the group that stands out, or that no group does.
+        """State the group that stands out, or that no group does, in words.
 
-        Returns
-        -------
-        str
-            The ECE of the group that stands out (its ECE is the largest with a probability of at least 0.8; see
-            `standing_out`) and the ECE of all rows. If there is no such group, the sentence says so and names the group
-            with the highest probability.
+        Its ECE is the largest with a probability of at least 0.8; see `standing_out`. If there is no such
+        group, the sentence names the group with the highest probability. It also has the ECE of all rows.
         """
         largest, label = self.p_largest(), self._named
         group = self._with_rows(label)

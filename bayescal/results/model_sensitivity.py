@@ -96,14 +96,11 @@ class ModelSensitivity(Choices[Choice, Any]):
         return rows
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the range of answers in words, how it compares with the width of one interval, and the best choices.
+        """Return the range of posterior means, and which choices predict left-out outcomes best, in words.
 
-        Returns
-        -------
-        str
-            Smallest and largest posterior mean, and the ratio of their difference to the mean width of the intervals,
-            of choices with different posteriors of the estimand. Then the choice with the largest expected log
-            predictive density (leave-one-out), or how many are within two standard errors of it, and the smallest.
+        The range is that of choices with different posteriors of the estimand. Of the expected log predictive density
+        (leave-one-out), the sentence names the choice with the largest, or says how many are within two standard errors
+        of it, and the smallest.
         """
         rows = self.table(prob)
         draws = [each.values for each in self._draws_by_choice.values()]

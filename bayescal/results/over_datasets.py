@@ -269,13 +269,9 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         )
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
-        """Return the result in words: the two best classifiers by mean rank, on these data sets and in a population.
+        """Return the two best classifiers by mean rank, in words: on these data sets, and in a population.
 
-        Returns
-        -------
-        str
-            First the mean over these data sets, which assumes nothing about other data sets; then the mean over a
-            population of which they are a random sample.
+        The mean over these data sets assumes nothing about others; they are a random sample of the population.
         """
         (first, second), verdict = self._listed(estimand)[:2], self._verdict(estimand)
         population, sign = self.population(first, second, estimand), self._sign(estimand)

@@ -175,13 +175,7 @@ class MultiClassScore(_presented.Presented):
         return f"{self.question}: {self._number(self.observed)}, 95 % interval [{low}, {high}]"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the result in words.
-
-        Returns
-        -------
-        str
-            The observed score with its convention, and the interval.
-        """
+        """Return the observed score with its convention, and the interval, in words."""
         low, high = map(self._number, self.interval(prob))
         return (
             f"The observed {self.name} ({self.convention}) is {self._number(self.observed)} ({100 * prob:g} % credible "
@@ -375,13 +369,9 @@ class ScoreComparison(Judged):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the result in words: the best classifier and the second best.
+        """Return the verdict on the best classifier and the second best, in words.
 
-        Returns
-        -------
-        str
-            The verdict, the difference as in `table` with its interval, and the probabilities of better, worse and
-            equal.
+        The difference as in `table` with its interval, and the probabilities of better, worse and equal.
         """
         return self._verdict(None).sentence(prob)
 

@@ -261,14 +261,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         )
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the result in words.
-
-        Returns
-        -------
-        str
-            The frequency of the second of two classes; with more classes, that of the class with the largest change
-            relative to its standard deviation.
-        """
+        """Return the frequency of the second of two classes, or of the class that changes most, in words."""
         rows = self.table(prob)
         row = rows[self._headline_class]
         lead = "The frequency" if len(rows) == 2 else "Largest change relative to its uncertainty: the frequency"

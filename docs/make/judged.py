@@ -21,6 +21,7 @@ from studies import about, errors_near, rows_of_jobs, run_study
 from studies.true_values import bin_values
 
 import bayescal as bc
+from bayescal.datasets.clustered import simulate_clusters
 from bayescal.datasets.simulate import POPULATIONS, true_curve
 from bayescal.stats.bins import make_bins
 from bayescal.verify.coverage import contains
@@ -238,7 +239,11 @@ PAIR_COLUMNS = (
     "models", "outcomes", "n_rows", "n_checked", "rates", "quantity", "truth", "method", "coverage", "width", "repeats",
 )  # fmt: skip
 COMPARED = ("ece", "signed_error", "brier_score")
-PARTS = (*BARS, "planned", "differences")
+PARTS = (*BARS, "planned", "differences", "clusters")
+WORDS_OF_PARTS = {
+    "judged": "the 36 cells", "further": "further cells", "dependent": "errors that depend on the confidence",
+    "chosen": "chosen rows", "planned": "planned checks", "differences": "differences", "clusters": "clusters",
+}  # fmt: skip
 
 
 @cache
@@ -438,10 +443,77 @@ def pair_cell(job: tuple[Pair, int, int, np.random.Generator]) -> list[Row]:
     return rows
 
 
+# ------------------------------------------------------------------------------------------------ clusters
+@dataclass(frozen=True)
+class ClusteredCell:
+    """Rows in clusters of which a judge labels all, and a share is checked."""
+
+    curve: tuple[str, float | None]
+    n_clusters: int
+    size: int
+    n_checked: int
+    rates: str
+    dependence: float
+
+    @property
+    def columns(self) -> Row:
+        """Columns of the cell in the table."""
+        name, strength = self.curve
+        curve = name if strength is None else f"{name} {strength:g}"
+        return {
+            "curve": curve, "n_clusters": self.n_clusters, "size": self.size, "n_checked": self.n_checked,
+            "rates": self.rates, "dependence": self.dependence,
+        }  # fmt: skip
+
+
+CLUSTERED_CELLS = (
+    ClusteredCell(CURVES[0], 400, 5, 200, "0.9 and 0.8", 0.5),
+    ClusteredCell(CURVES[1], 400, 5, 200, "0.95 and 0.95", 0.5),
+    ClusteredCell(CURVES[2], 400, 5, 400, "0.9 and 0.8", 0.5),
+    ClusteredCell(CURVES[1], 100, 10, 200, "0.9 and 0.8", 0.8),
+    ClusteredCell(CURVES[0], 100, 10, 400, "0.75 and 0.9", 0.8),
+    ClusteredCell(CURVES[3], 1000, 3, 300, "0.9 and 0.8", 0.8),
+)
+CLUSTERED_COLUMNS = (
+    "curve", "n_clusters", "size", "n_checked", "rates", "dependence", "quantity", "truth", "method", "coverage",
+    "width", "repeats",
+)  # fmt: skip
+IGNORED = "bayescal, clusters ignored"
+
+
+def clustered_cell(job: tuple[ClusteredCell, int, int, np.random.Generator]) -> list[Row]:
+    """Coverage with and without the clusters, in data sets of one cell."""
+    cell, repeats, draws, rng = job
+    warnings.simplefilter("ignore")
+    s, p = PAIRS[cell.rates]
+    name, strength = cell.curve
+    every = []
+    for _ in range(repeats):
+        sizes = np.full(cell.n_clusters, cell.size)
+        data = simulate_clusters(sizes, dependence=cell.dependence, curve=name, strength=strength, rng=rng)
+        c, y, n = data.confidence, data.outcome, len(data.outcome)
+        judge = np.where(y == 1, rng.random(n) < s, rng.random(n) >= p)
+        given = np.where(rng.permutation(n) < cell.n_checked, y, np.nan)
+        options: dict[str, Any] = {"judge": judge, "draws": draws, "rng": int(rng.integers(2**63)), "bins": BINS}
+        found = {OURS: bc.labels.judged(given, c, cluster=data.cluster, **options)}
+        found[IGNORED] = bc.labels.judged(given, c, **options)
+        every.append({(m, q): each.draws(q).interval(PROB) for m, each in found.items() for q in QUANTITIES})
+    truths, rows = true_values(cell.curve, "flat", cell.rates), []
+    for method, quantity in every[0]:
+        low, high = np.array([each[method, quantity] for each in every]).T
+        covered = contains(low, high, truths[quantity])
+        numbers = {"coverage": float(covered.mean()), "width": float((high - low).mean()), "repeats": repeats}
+        rows.append({**cell.columns, "quantity": quantity, "truth": truths[quantity], "method": method, **numbers})
+    return rows
+
+
 #: Cells, and function and columns of a cell, of parts with tables of their own.
-CELLS_OF: dict[str, tuple[Any, ...]] = {"planned": PLANNED_CELLS, "differences": PAIR_CELLS}
+CELLS_OF: dict[str, tuple[Any, ...]] = {
+    "planned": PLANNED_CELLS, "differences": PAIR_CELLS, "clusters": CLUSTERED_CELLS,
+}  # fmt: skip
 FUNCTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "planned": (planned_cell, PLANNED_COLUMNS), "differences": (pair_cell, PAIR_COLUMNS),
+    "clusters": (clustered_cell, CLUSTERED_COLUMNS),
 }  # fmt: skip
 
 
@@ -546,19 +618,40 @@ def differences(rows: list[Row]) -> str:
     return table(f"Difference of | Models | Outcomes | Rows: | Checked: | Judge | True: | {heads}", lines)
 
 
+def clustered(rows: list[Row]) -> str:
+    """One line per cell and quantity: with the clusters and without."""
+    lines = []
+    for row in (row for name in QUANTITIES for row in chosen_rows(rows, OURS, name)):
+        where = {name: row[name] for name in CLUSTERED_COLUMNS[:6]}
+        (other,) = chosen_rows(rows, IGNORED, row["quantity"], **where)
+        shown = [f"{of['coverage']:.2f} {of['width']:.3f}" for of in (row, other)]
+        lines.append([row["quantity"], *where.values(), f"{row['truth']:.3f}", *shown, row["repeats"]])
+    head = "Quantity | Curve | Clusters: | Rows of each: | Checked: | Judge | Dependence: | True: "
+    return table(f"{head}| {OURS}: | clusters ignored: | Data sets:", lines)
+
+
+def conditions(numbers: dict[str, Any], rows: dict[str, list[Row]]) -> str:
+    """State versions, settings and the numbers of data sets of each part."""
+    first = {part: min(row["repeats"] for row in of_part) for part, of_part in rows.items()}
+    by_number: dict[int, list[str]] = {}
+    for part, number in first.items():
+        by_number.setdefault(number, []).append(WORDS_OF_PARTS[part])
+    by_number = dict(sorted(by_number.items(), reverse=True))
+    sets = ",\n".join(f"{number} ({', '.join(parts)})" for number, parts in by_number.items())
+    errors = errors_near(numbers["prob"], *by_number)
+    stated = ", ".join(f"{error} with {number}" for number, error in zip(by_number, errors, strict=True))
+    return (
+        f"bayescal {numbers['bayescal']}: {numbers['draws']} draws, {numbers['resamples']} resamples of bootstraps, "
+        f"{BINS} equal-width bins, seed {numbers['seed']}.\nData sets per cell: {sets}.\nThe standard error of one "
+        f"share near {numbers['prob']:g} is {stated}. A cell of the ECE below its bar is\nmeasured again in "
+        f"{TIMES_AGAIN} times as many fresh data sets, and that share counts.\n"
+    )
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     rows, beside = every_row(numbers), (CHECKED, TRUTH, ROGAN_GLADEN, PREDICTION_POWERED)
-    repeats, prob = numbers["repeats"], numbers["prob"]
-    of_one, of_again = errors_near(prob, repeats, TIMES_AGAIN * repeats)
-    texts = {
-        "conditions": (
-            f"bayescal {numbers['bayescal']}: {repeats} data sets per cell, {numbers['draws']} draws, "
-            f"{numbers['resamples']} resamples of bootstraps, {BINS} equal-width\nbins, seed {numbers['seed']}. The "
-            f"standard error of one share near {prob:g} is {of_one}; a cell below its bar is measured again in\n"
-            f"{TIMES_AGAIN * repeats} fresh data sets ({of_again}), and that share counts.\n"
-        )
-    }
+    texts = {"conditions": conditions(numbers, rows)}
     if "judged" in rows:
         texts |= {"overall": overall(rows["judged"]), "quantities": quantities(rows["judged"])}
         texts["cells"] = by_cell(rows["judged"], (OURS, *beside, ALL_TRUE))
@@ -580,6 +673,8 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         texts["planned"] = table(head, cells(rows["planned"], form))
     if "differences" in rows:
         texts["differences"] = differences(rows["differences"])
+    if "clusters" in rows:
+        texts["clusters"] = clustered(rows["clusters"])
     return texts
 
 
@@ -591,7 +686,17 @@ if __name__ == "__main__":
         numbers="judged.json",
         page="judge.md",
         save=save_parts,
-        shown=("conditions", "overall", "quantities", "further", "dependent", "chosen", "planned", "differences"),
+        shown=(
+            "conditions",
+            "overall",
+            "quantities",
+            "further",
+            "dependent",
+            "chosen",
+            "planned",
+            "differences",
+            "clusters",
+        ),
         repeats=(100, 2),
         parts=PARTS,
     )

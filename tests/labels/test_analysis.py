@@ -154,7 +154,8 @@ def test_few_checked_rows_of_one_label():
     ("options", "error", "message"),
     [
         ({"weights": [1.0]}, TypeError, "`labels.judged` takes no 'weights'"),
-        ({"cluster": [1]}, TypeError, "takes no 'cluster'. .* independent rows: keep one row per cluster"),
+        ({"cluster": [1]}, ValueError, "`cluster` and `y_true` must have the same length"),
+        ({"cluster": np.zeros(200)}, ValueError, "cluster"),
         ({"model": "dirichlet"}, TypeError, "`labels.judged` takes no 'model'"),
         ({"target": "top-label"}, ValueError, "`target` must be one of"),
         ({"rates": 0.9}, ValueError, r"`rates` have shape \(\): give \(sensitivity, specificity\)"),

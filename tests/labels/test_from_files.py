@@ -92,7 +92,7 @@ def test_a_requirement(file):
         ((*COLUMNS, "--label", "human"), "two kinds of columns are named"),
         ((*COLUMNS, "--by", "site"), "--by cannot be used with a judge; write one file per group"),
         ((*COLUMNS, "--weights", "w"), "--weights cannot be used with a judge, whose rows have equal weights"),
-        ((*COLUMNS, "--cluster", "q"), "--cluster cannot be used with a judge, whose rows must be independent"),
+        ((*COLUMNS, "--cluster", "q"), "--cluster cannot be used with a judge; in Python, `bayescal.labels.judged"),
         ((*COLUMNS, "--prob-prefix", "p_"), "--prob-prefix cannot be used with a judge, who labels one event"),
         ((*COLUMNS, "--strata", "many"), "--strata must be a number of ranges, or inner edges like 0.5,0.8"),
         ((*COLUMNS, "--strata", "0.8,0.5"), "--strata must be"),

@@ -176,7 +176,7 @@ def test_saved_counts_are_equal(tmp_path):
         (lambda d: d.pop("both_1"), "entries .'both_1'. are missing"),
         (lambda d: d.update(target="top-label"), "`target` must be one of"),
         (lambda d: d["checked"].update(rows=3), "`checked.rows` must be what the cells add up to"),
-        (lambda d: d["checked"].update(weight=[[1.0]]), "`checked` must hold rows without weights and clusters"),
+        (lambda d: d["checked"].update(weight=[[1.0]]), "`checked` must hold rows without weights"),
         (lambda d: d.update(both_0=d["rows"]), "`both_0` and `both_1` must be rows of `checked`"),
     ],
 )

@@ -354,14 +354,7 @@ class CalibrationCurve(_presented.Presented):
         return rows
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the errors in words.
-
-        Returns
-        -------
-        str
-            ICI with its interval, the median and the 90th percentile of the error, and the probability of exact
-            calibration.
-        """
+        """Return the ICI with its interval, E50 and E90, and the probability of exact calibration, in words."""
         low, high = self.ici.interval(prob)
         d = _render.interval_decimals(low, high)
         e50, e90 = (_render.number(v, d) for v in (self.e50.mean(), self.e90.mean()))

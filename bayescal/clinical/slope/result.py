@@ -228,13 +228,7 @@ class Recalibration(_presented.Presented):
         return f"event intercept and slope, N = {counts.n_rows}{effective}{floor}, {self.posterior.prior}"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return slope and calibration in the large in words.
-
-        Returns
-        -------
-        str
-            Both with their intervals, and which of them differ from the values for calibrated predictions.
-        """
+        """Return slope and calibration in the large with intervals, and which differ from calibrated ones, in words."""
         rows = {row["quantity"]: row for row in self.table(prob)}
         slope, large = rows["slope"], rows["in_the_large"]
         return (
@@ -348,13 +342,7 @@ class GroupedRecalibration(OfGroups[Recalibration]):
         return abs(of_group.posterior.moments("slope")[0] - 1)
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the smallest and the largest slope, and the sentence of all rows.
-
-        Returns
-        -------
-        str
-            Posterior means of both slopes with their groups, and `Recalibration.sentence`.
-        """
+        """Return the smallest and the largest slope with their groups, and `Recalibration.sentence` of all rows."""
         slopes = {label: each.posterior.moments("slope")[0] for label, each in self.groups.items()}
         least, most = (pick(slopes, key=slopes.__getitem__) for pick in (min, max))
         extremes = f"Slopes range from {slopes[least]:.3f} ({least}) to {slopes[most]:.3f} ({most})."
