@@ -279,6 +279,14 @@ INTERVALS = (
         ("regret of a threshold",),
         (Study("net_benefit", {"quantity": "regret", "method": "bayescal"}, ("regret",)),),
     ),
+    *(
+        Interval(
+            words,
+            ("augrc",) if words == "AUGRC" else (),
+            (Study("selective", {"quantity": words, "method": "bayescal"}, ("simulated", "populations")),),
+        )
+        for words in ("AUGRC", "selective risk", "largest share")
+    ),
     Interval(
         "observed / expected",
         ("Recalibration", "GroupedRecalibration", "ClinicalSummary"),
