@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._arrays import Array, Floats
+from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
@@ -21,7 +21,7 @@ from bayescal.stats.ranks import Ranks
 
 #: Most cells between quantiles of the confidence, in which the masses of right and wrong predictions are drawn.
 CELLS = 512
-#: Rows of the prior, and the share of them above and below all confidences, half on each side.
+#: Rows of the prior, and the share of them in the cells with the largest and the smallest confidences.
 PRIOR_ROWS, AT_ENDS = 2.0, 0.9
 
 
@@ -89,17 +89,28 @@ def selection_of(counts: Counts, n_draws: int, rng: Any = None) -> Selection:
     generator, (_, rows, most, freedom) = _checks.generator(rng), evidence(counts)
     if not most:
         raise ValueError("a selective risk needs rows; these counts have none.")
-    wrong, right = _merged(grid_of(counts)) * rows / grid_of(counts).total.sum()
-    inside, ends = PRIOR_ROWS * (1 - AT_ENDS) / (2 * len(wrong)), PRIOR_ROWS * AT_ENDS / 4
-    shape = np.full((2, len(wrong) + 2), ends)
-    shape[:, 1:-1] = np.stack([wrong, right]) + inside
-    every: Array = shape[None]
-    if np.isfinite(freedom):
-        factor = np.minimum(generator.chisquare(freedom, n_draws) / freedom, most / rows)
-        every = np.broadcast_to(shape, (n_draws, *shape.shape)).copy()
-        every[:, :, 1:-1] = np.stack([wrong, right]) * factor[:, None, None] + inside
-    mass = generator.standard_gamma(every, (n_draws, *shape.shape))
+    cells = _merged(grid_of(counts)) * rows / grid_of(counts).total.sum()
+    if not np.isfinite(freedom):
+        return draw_cells(cells, n_draws, generator)
+    factor = np.minimum(generator.chisquare(freedom, n_draws) / freedom, most / rows)
+    return draw_cells(cells * factor[:, None, None], n_draws, generator)
+
+
+def draw_cells(cells: Floats, n_draws: int, rng: np.random.Generator) -> Selection:
+    """Draw the masses of cells in the order of falling confidence, given their rows.
+
+    `cells` has shape (2, n_cells), or (n_draws, 2, n_cells): effective numbers of wrong and of right predictions.
+    """
+    mass = rng.standard_gamma(cells + prior_of(cells.shape[-1]), (n_draws, *cells.shape[-2:]))
     return Selection.of_cells(mass[:, 0], mass[:, 1])
+
+
+def prior_of(n_cells: int) -> Floats:
+    """Prior rows of each outcome in each cell, shape (n_cells,); `AT_ENDS` of them are in the first and the last."""
+    prior = np.full(n_cells, PRIOR_ROWS * (1 - AT_ENDS) / (2 * n_cells))
+    prior[0] += PRIOR_ROWS * AT_ENDS / 4
+    prior[-1] += PRIOR_ROWS * AT_ENDS / 4
+    return prior
 
 
 def checked_shares(share: Any, counts: Counts) -> Floats:

@@ -17,10 +17,12 @@ from sbc.net_benefit import NetBenefitSimulator
 from sbc.pooling import PoolingSimulator
 from sbc.random_effects import RandomEffectsSimulator
 from sbc.recalibration import RecalibrationSimulator
+from sbc.selection import SelectionSimulator
 from sbc.simulators import dirichlet_simulator, shrinkage_simulator
 from sbc.smooth_curve import SmoothCurveSimulator
 from twins.examples import few_groups, four_cells, simulated_curve, three_classes, two_classes
 from twins.net_benefit import NetBenefitTwin
+from twins.selection import SelectionTwin
 from twins.survival import simulated_rows
 
 import bayescal as bc
@@ -97,6 +99,8 @@ def of_named_quantities() -> Iterator[Case]:
     yield Case(
         "net benefit, known prevalence", "breast cancer, every eighth row", lambda: net_benefit_twin(prevalence=0.1)
     )
+    cells = np.array([[1, 2, 2, 5, 4, 6], [14, 9, 7, 6, 4, 5]], float)
+    yield Case("selective prediction", "65 rows in six cells", partial(SelectionTwin, cells))
     yield Case("random effects", "8 differences", random_effects_twin)
     yield Case("survival curve of one bin", "132 simulated rows", simulated_rows)
     yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
@@ -194,4 +198,6 @@ def simulators() -> dict[str, Any]:
         "shift of cells, 10 cells": CellShiftSimulator(10, rows=(300, 200)),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
         OF_JUDGE: JudgeSimulator(),
+        "selective prediction, 30 rows": SelectionSimulator(),
+        "selective prediction, 500 rows": SelectionSimulator(20, 500),
     }

@@ -60,9 +60,8 @@ def test_the_kept_share_has_a_beta_posterior_with_half_a_pseudo_row():
     """Confidences 1 and 0: the upper cell has 40 rows, of which 4 are wrong, and half of a row of each outcome."""
     z, c = np.arange(100) >= np.repeat([4, 70], [40, 60]), np.repeat([0.9, 0.1], [40, 60])
     drawn = selection_of(evaluated(z, c).counts, 4000, 3)
-    at = 2  # after the pseudo-rows above all confidences, and the cell of 0.9
-    assert kstest(drawn.kept[:, at], beta(40 + 0.95, 60 + 1.05).cdf).pvalue > 1e-3
-    assert kstest(drawn.wrong[:, at] / drawn.kept[:, at], beta(4.475, 36.475).cdf).pvalue > 1e-3
+    assert kstest(drawn.kept[:, 1], beta(41, 61).cdf).pvalue > 1e-3
+    assert kstest(drawn.wrong[:, 1] / drawn.kept[:, 1], beta(4.5, 36.5).cdf).pvalue > 1e-3
 
 
 def test_many_distinct_confidences_are_merged_without_changing_sums():

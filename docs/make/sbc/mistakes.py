@@ -15,6 +15,7 @@ from sbc.pooling import LONE, OWN, POOLING_MISTAKES, SAME, UNSPOILT_POOLING, Poo
 from sbc.random_effects import RANDOM_EFFECTS_MISTAKES, RandomEffectsSimulator
 from sbc.ranks import NamedSimulator, Simulator
 from sbc.recalibration import RECALIBRATION_MISTAKES, UNSPOILT_RECALIBRATION, RecalibrationSimulator
+from sbc.selection import OF_SELECTION, SELECTION_MISTAKES, SelectionSimulator
 from sbc.simulators import dirichlet_simulator, shrinkage_simulator
 from sbc.smooth_curve import SMOOTH_CURVE_MISTAKES, UNSPOILT_SMOOTH_CURVE, SmoothCurveSimulator
 from sbc.wrong_dirichlet import DIRICHLET_MISTAKES
@@ -56,6 +57,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "shared errors and others": shrinkage_simulator(bins=9, rows=3000, sub_models=[SHARED, NOISE, EXACT]),
         "intercept and slope": RecalibrationSimulator(),
         "net benefit": NetBenefitSimulator(),
+        OF_SELECTION: SelectionSimulator(),
         "smooth curve": SmoothCurveSimulator(),
         "random effects": RandomEffectsSimulator(),
         "class frequencies": ClassPriorSimulator(),
@@ -78,7 +80,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     ----------
     of : str, optional
         Name of the sampler: "dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects",
-        "pooling", "class frequencies", "shift of cells" or "judge". By default all.
+        "pooling", "class frequencies", "shift of cells", "judge" or "selection". By default all.
 
     Returns
     -------
@@ -88,7 +90,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     Examples
     --------
     >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects")
-    >>> samplers += ("pooling", "class frequencies", "shift of cells", "judge")
+    >>> samplers += ("pooling", "class frequencies", "shift of cells", "judge", "selection")
     >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
@@ -98,6 +100,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
         *FAMILY_MISTAKES,
         *RECALIBRATION_MISTAKES,
         *NET_BENEFIT_MISTAKES,
+        *SELECTION_MISTAKES,
         *SMOOTH_CURVE_MISTAKES,
         *RANDOM_EFFECTS_MISTAKES,
         *POOLING_MISTAKES,
