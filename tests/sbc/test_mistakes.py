@@ -87,7 +87,7 @@ def test_each_new_sub_model_has_several_mistakes():
 def test_problems_and_samplers():
     every = controls()
     samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve")
-    samplers += ("random effects", "pooling", "class frequencies", "shift of cells")
+    samplers += ("random effects", "pooling", "class frequencies", "shift of cells", "judge")
     assert len(every) == sum(len(controls(of)) for of in samplers)
     assert {control.problem for control in every} == set(problems())
 
