@@ -643,7 +643,7 @@ def conditions(numbers: dict[str, Any], rows: dict[str, list[Row]]) -> str:
     return (
         f"bayescal {numbers['bayescal']}: {numbers['draws']} draws, {numbers['resamples']} resamples of bootstraps, "
         f"{BINS} equal-width bins, seed {numbers['seed']}.\nData sets per cell: {sets}.\nThe standard error of one "
-        f"share near {numbers['prob']:g} is {stated}. A cell of the ECE below its bar is\nmeasured again in "
+        f"share near {numbers['prob']:g} is {stated}.\nA cell of the ECE below its bar is measured again in "
         f"{TIMES_AGAIN} times as many fresh data sets, and that share counts.\n"
     )
 
