@@ -86,6 +86,14 @@ def test_a_batch_without_checked_rows_is_added():
         assert added.checked.clusters.number == second.checked.clusters.number
 
 
+@pytest.mark.parametrize("function", [bc.labels.compare_judged, bc.labels.partly_observed])
+def test_functions_of_independent_rows_name_the_one_that_takes_clusters(function):
+    said = "keep one row per cluster, chosen at random. With a judge, rows in clusters .* `bayescal.labels.judged"
+    with pytest.raises(TypeError, match=f"takes no 'cluster'.*{said}") as raised:
+        function([1], {"a": [0.1]}, cluster=[1])
+    assert "without the judge" not in str(raised.value)
+
+
 def test_a_plan_of_checks_needs_independent_rows():
     rows, cluster = in_clusters(5, n=300, checked=100)
     with pytest.raises(ValueError, match="must be of independent rows: in clusters, a further check is worth less"):
