@@ -1,6 +1,7 @@
 """A result that prints and exports itself: the base of all results that have a table."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import CO_VARKEYWORDS, cleandoc, signature
@@ -106,16 +107,18 @@ class Details:
 
 
 def _describe_parameters(method: FunctionType) -> None:
-    """Add the section of parameters to the docstring of a method that has none, if `SHARED` has all of them."""
+    """Add the section of parameters to a docstring without one, if `SHARED` has all of them, and each has a default."""
     code, text = method.__code__, cleandoc(method.__doc__ or "")
     keywords = bool(code.co_flags & CO_VARKEYWORDS)
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount + keywords]
     shared = SHARED.keys() if method.__name__ == "summary" else SHARED.keys() - {"options"}
-    if not names or not text or "Parameters\n---" in text or not {*names} <= shared:
+    optional = len(method.__defaults__ or ()) + len(method.__kwdefaults__ or ()) + keywords
+    if not text or "Parameters\n---" in text or not {*names} <= shared or not 0 < len(names) == optional:
         return
-    summary, end, rest = text.partition("\n\nReturns\n---")
+    first = re.search(r"\n\n[A-Z][A-Za-z ]+\n---", text)  # the first section
+    end = first.start() if first else len(text)
     section = "\n".join(SHARED[name] for name in names)
-    method.__doc__ = f"{summary}\n\nParameters\n----------\n{section}{end}{rest}"
+    method.__doc__ = f"{text[:end]}\n\nParameters\n----------\n{section}{text[end:]}"
 
 
 class Presented:

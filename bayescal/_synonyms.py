@@ -132,9 +132,9 @@ TABLE = (
     Meant("cluster clusters clusterid subject subjects", "Intervals are those of independent rows.",
           of="monitoring planning scores shift"),
     Meant("cluster clusters clusterid subject subjects",
-          "Intervals and the judge's error rates are those of independent rows: keep one row per cluster, chosen at "
-          "random. Checked rows in clusters are evaluated without the judge by", (),
-          f"{EVALUATE}, cluster=patient)", of="labels"),
+          "Intervals are those of independent rows: keep one row per cluster, chosen at random. With a judge, rows in "
+          "clusters are evaluated, one classifier at a time, by", ("cluster",),
+          "bayescal.labels.judged(y_true, y_prob, judge=judge, cluster=patient)", of="labels"),
     Meant("cluster clusters clusterid subject subjects",
           "Intervals are those of independent rows; rows in clusters are evaluated by", (),
           f"{EVALUATE}, cluster=patient)", of="clinical cumulative"),

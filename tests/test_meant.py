@@ -294,7 +294,6 @@ OF_READER = ("bayescal.", "monitor.", "result.", "result[", "scipy.", "summary."
 #: Functions that messages of another topic name, and why; all topics name quantities of the same rows elsewhere.
 IN_OTHER_TOPICS = {
     ("clinical", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
-    ("labels", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
     ("cumulative", "bayescal.evaluate"): "rows in clusters, for which the topic has no intervals",
     ("clinical", "bayescal.decisions.net_benefit"): "a part of the clinical summary that has more options alone",
     ("planning", "bayescal.BinnedCounts.from_arrays"): "the counts of a pilot",

@@ -116,6 +116,17 @@ class Described(Presented):
     def passed_on(self, prob=0.95, **options):
         """Return it."""
 
+    def needed(self, estimand):
+        """Return it."""
+
+    def with_notes(self, prob=0.95):
+        """Return it.
+
+        Notes
+        -----
+        One.
+        """
+
     def none(self):
         """Return it."""
 
@@ -134,6 +145,7 @@ def test_methods_share_the_description_of_a_parameter():
         "estimand : str, Estimand or callable, optional",
     ]
     assert Described.summary.__doc__.splitlines()[6] == "**options"
-    for method in (Described.unknown, Described.passed_on, Described.none, Described._private):
+    assert Described.with_notes.__doc__ == f"Return it.\n\n{shared}\n\nNotes\n-----\nOne."
+    for method in (Described.unknown, Described.passed_on, Described.needed, Described.none, Described._private):
         assert "Parameters" not in method.__doc__
     assert "estimand : str" in Comparison.p_best.__doc__

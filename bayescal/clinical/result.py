@@ -209,9 +209,9 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
     def sentence(self, prob: float = 0.95) -> str:
         """Return the main numbers in words, as a paper reports them.
 
-        Rows and events; of each of the first three models the AUC, mean predicted risk, observed / expected
-        events and slope with their intervals, which of them differ from the values of calibrated risks, and the
-        net benefit at the first threshold.
+        The sentence has rows and events; for each of the first three models the AUC, mean predicted risk, observed /
+        expected events and slope with their intervals; which of them differ from the values of calibrated risks; and
+        the net benefit at the first threshold.
         """
         table, several = self.table(prob), len(self.parts) > 1
         rows, events = self._rows_and_events

@@ -24,8 +24,9 @@ from bayescal.labels.sums import OF_EACH_LABEL, TWO_FROM, JudgedCounts, strata_o
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.stats.clusters import require_several_clusters
 
-#: Least number of checked rows; and of checked rows of each label and range, below which a warning is given.
-FEWEST_CHECKED, FEW_OF_LABEL = 30, 5
+#: Least number of checked rows; number of them, and of those of each label and range, below which a remark or a warning
+#: is given.
+FEWEST_CHECKED, FEW_CHECKED, FEW_OF_LABEL = 30, 100, 5
 
 
 class FewCheckedWarning(UserWarning):
@@ -365,12 +366,18 @@ def _require_checked(n_checked: int, nuisance: JudgeRates, *, learnt: bool) -> N
 
 
 def _notes(counts: JudgedCounts, strata: Any, stated: Floats | None, stratum: NDArray[np.intp]) -> list[str]:
-    """State what follows from the arguments: rows that are all checked, and one range in place of two."""
+    """State what follows from the arguments: rows that are all checked, one range in place of two, few checked rows."""
     if counts.n_checked == counts.n_rows:
         return ["All rows have a true label, so that the judge's labels are not used."]
+    texts = []
     if stated is None and isinstance(strata, str) and not stratum.any():
-        return [
+        texts.append(
             f"One sensitivity and one specificity hold for all confidences: two ranges need {TWO_FROM} checked rows, "
             f"and {OF_EACH_LABEL} of each true label in both."
-        ]
-    return []
+        )
+    if stated is None and counts.n_checked < FEW_CHECKED:
+        texts.append(
+            f"With fewer than {FEW_CHECKED} checked rows, intervals of the accuracy, the Brier score and the signed "
+            "error can be too short, more so than those of the ECE. Check more rows if you report them."
+        )
+    return texts

@@ -282,9 +282,13 @@ class LabelPosterior:
     of_total: Callable[[], Solved] | None = None
 
     @cached_property
+    def _total(self) -> "LabelPosterior | None":
+        return None if self.of_total is None else LabelPosterior(self.of_total())
+
+    @property
     def with_total_effect(self) -> "LabelPosterior":
         """The posterior with the design effect of the total; this one without clusters."""
-        return self if self.of_total is None else LabelPosterior(self.of_total())
+        return self._total or self
 
     def sample_total(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw the bins with the design effect of the total."""

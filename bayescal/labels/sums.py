@@ -12,6 +12,7 @@ from bayescal import _checks
 from bayescal._arrays import Floats, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
+from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.labels.counts import LabelCounts
 from bayescal.labels.evidence import JudgeEvidence
@@ -126,17 +127,17 @@ class JudgedCounts(Sums):
         """Count validated rows."""
         both = rows.checked & rows.judged
 
-        def counted(part: NDArray[np.bool_], outcome: NDArray[np.bool_]) -> BinnedCounts:
+        def counted(part: NDArray[np.bool_], outcome: NDArray[np.bool_], of: Clusters | None = None) -> BinnedCounts:
             if not part.any():
                 return BinnedCounts.empty(bins, target=rows.predictions.target)
             confidence, target = rows.confidence[part], rows.predictions.target
             chosen = Predictions(confidence=confidence, outcome=outcome[part], target=target)
-            clusters = None if rows.clusters is None else rows.clusters.take(np.flatnonzero(part))
+            clusters = None if of is None else of.take(np.flatnonzero(part))
             return BinnedCounts.from_predictions(chosen, bins=bins, clusters=clusters)
 
         return cls(
             BinnedCounts.from_predictions(rows.predictions, bins=bins, clusters=rows.clusters),
-            counted(rows.checked, rows.outcome),
+            counted(rows.checked, rows.outcome, rows.clusters),
             counted(both & ~rows.outcome, rows.judge),
             counted(both & rows.outcome, rows.judge),
         )
@@ -201,8 +202,7 @@ class JudgedCounts(Sums):
 
     def with_total_effect(self) -> "JudgedCounts":
         """Return counts of rows without clusters that have the design effects of totals in each bin."""
-        whole = {name: getattr(self, name).with_total_effect() for name in ("rows", "checked")}
-        return replace(self, **whole, both_0=self.both_0.with_total_effect(), both_1=self.both_1.with_total_effect())
+        return replace(self, rows=self.rows.with_total_effect(), checked=self.checked.with_total_effect())
 
     def judged_by_label(self, stratum: NDArray[np.intp]) -> Floats:
         """Return the rows with a judge's label by stratum, labels 1 first, shape (n_strata, 2)."""

@@ -237,8 +237,9 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def sentence(self, prob: float = 0.95) -> str:
         """State the group that stands out, or that no group does, in words.
 
-        Its ECE is the largest with a probability of at least 0.8; see `standing_out`. If there is no such
-        group, the sentence names the group with the highest probability. It also has the ECE of all rows.
+        The ECE of a group that stands out is the largest with a probability of at least 0.8; see `standing_out`. If
+        there is no such group, the sentence names the group with the highest probability. It also has the ECE of all
+        rows.
         """
         largest, label = self.p_largest(), self._named
         group = self._with_rows(label)

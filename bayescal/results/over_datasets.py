@@ -271,7 +271,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """Return the two best classifiers by mean rank, in words: on these data sets, and in a population.
 
-        The mean over these data sets assumes nothing about others; they are a random sample of the population.
+        The mean over these data sets assumes nothing about other data sets; the mean over a population assumes that
+        these are a random sample of it.
         """
         (first, second), verdict = self._listed(estimand)[:2], self._verdict(estimand)
         population, sign = self.population(first, second, estimand), self._sign(estimand)

@@ -371,7 +371,8 @@ class ScoreComparison(Judged):
     def sentence(self, prob: float = 0.95) -> str:
         """Return the verdict on the best classifier and the second best, in words.
 
-        The difference as in `table` with its interval, and the probabilities of better, worse and equal.
+        The sentence also has the difference as in `table` with its interval, and the probabilities of better, worse and
+        equal.
         """
         return self._verdict(None).sentence(prob)
 

@@ -59,6 +59,12 @@ DEPENDENT: dict[str, Rates] = {
 RANDOM, BY_JUDGE, BY_CONFIDENCE, BY_TRUTH = "at random", "by judged label", "by confidence", "by the truth"
 
 
+def words_of(curve: tuple[str, float | None]) -> str:
+    """Name and strength of a curve."""
+    name, strength = curve
+    return name if strength is None else f"{name} {strength:g}"
+
+
 @dataclass(frozen=True)
 class Cell:
     """A population of rows, a judge, and how rows are chosen to be checked."""
@@ -74,10 +80,8 @@ class Cell:
     @property
     def columns(self) -> Row:
         """Columns of the cell in the table."""
-        name, strength = self.curve
-        curve = name if strength is None else f"{name} {strength:g}"
         return {
-            "part": self.part, "curve": curve, "population": self.population, "n_rows": self.n_rows,
+            "part": self.part, "curve": words_of(self.curve), "population": self.population, "n_rows": self.n_rows,
             "n_checked": self.n_checked, "rates": self.rates, "how": self.how,
         }  # fmt: skip
 
@@ -458,11 +462,9 @@ class ClusteredCell:
     @property
     def columns(self) -> Row:
         """Columns of the cell in the table."""
-        name, strength = self.curve
-        curve = name if strength is None else f"{name} {strength:g}"
         return {
-            "curve": curve, "n_clusters": self.n_clusters, "size": self.size, "n_checked": self.n_checked,
-            "rates": self.rates, "dependence": self.dependence,
+            "curve": words_of(self.curve), "n_clusters": self.n_clusters, "size": self.size,
+            "n_checked": self.n_checked, "rates": self.rates, "dependence": self.dependence,
         }  # fmt: skip
 
 
@@ -643,7 +645,7 @@ def conditions(numbers: dict[str, Any], rows: dict[str, list[Row]]) -> str:
     return (
         f"bayescal {numbers['bayescal']}: {numbers['draws']} draws, {numbers['resamples']} resamples of bootstraps, "
         f"{BINS} equal-width bins, seed {numbers['seed']}.\nData sets per cell: {sets}.\nThe standard error of one "
-        f"share near {numbers['prob']:g} is {stated}. A cell of the ECE below its bar is\nmeasured again in "
+        f"share near {numbers['prob']:g} is {stated}.\nA cell of the ECE below its bar is measured again in "
         f"{TIMES_AGAIN} times as many fresh data sets, and that share counts.\n"
     )
 

@@ -126,6 +126,15 @@ def test_too_few_checked_rows(checked, message):
     assert rows.judged(rates=(0.9, 0.8), **FAST).counts.n_rows == 200
 
 
+@pytest.mark.parametrize(("checked", "said"), [(60, 1), (120, 0)])
+def test_few_checked_rows_are_too_few_for_accuracies(checked, said):
+    rows = judged_set(n=400, checked=checked)
+    found = [text for text in rows.judged(**FAST).remarks if "With fewer than 100 checked rows" in text]
+    assert len(found) == said
+    known = rows.judged(rates=(0.9, 0.8), **FAST)
+    assert not any("fewer than 100 checked" in text for text in known.remarks)
+
+
 def test_swapped_labels():
     rows = judged_set(n=400, checked=100)
     with pytest.raises(ValueError, match=r"`judge` agrees with the checked labels no better than chance: .* swapped"):

@@ -74,6 +74,26 @@ def test_batches_and_files_of_whole_clusters_equal_one_pass(tmp_path):
     np.testing.assert_allclose(one.signed_error.values, other.signed_error.values, atol=1e-9)
 
 
+def test_a_batch_without_checked_rows_is_added():
+    rows, cluster = in_clusters(6)
+    y = np.where(np.arange(600) < 300, np.nan, rows.y)
+    first, second = (
+        JudgedCounts.from_arrays(y[part], rows.confidence[part], judge=rows.judge[part], cluster=cluster[part])
+        for part in (slice(0, 300), slice(300, 600))
+    )
+    for added in (first + second, sum([first, second], JudgedCounts.empty())):
+        assert (added.rows.clusters.number, added.n_checked) == (120, second.n_checked)
+        assert added.checked.clusters.number == second.checked.clusters.number
+
+
+@pytest.mark.parametrize("function", [bc.labels.compare_judged, bc.labels.partly_observed])
+def test_functions_of_independent_rows_name_the_one_that_takes_clusters(function):
+    said = "keep one row per cluster, chosen at random. With a judge, rows in clusters .* `bayescal.labels.judged"
+    with pytest.raises(TypeError, match=f"takes no 'cluster'.*{said}") as raised:
+        function([1], {"a": [0.1]}, cluster=[1])
+    assert "without the judge" not in str(raised.value)
+
+
 def test_a_plan_of_checks_needs_independent_rows():
     rows, cluster = in_clusters(5, n=300, checked=100)
     with pytest.raises(ValueError, match="must be of independent rows: in clusters, a further check is worth less"):

@@ -105,7 +105,8 @@ def classes():
         if isinstance(thing, type) and thing.__module__ == name and not getattr(thing, "_is_protocol", False)
     }
     posteriors = {each for each in of_modules if each.__name__.endswith("Posterior") and hasattr(each, "sample")}
-    return {each for each in below(Presented) - {Presented} if each.__name__ not in MIXINS} | posteriors
+    results = {each for each in below(Presented) - {Presented} if each.__module__.startswith("bayescal.")}
+    return {each for each in results if each.__name__ not in MIXINS} | posteriors
 
 
 def path(kind):

@@ -228,7 +228,7 @@ class Recalibration(_presented.Presented):
         return f"event intercept and slope, N = {counts.n_rows}{effective}{floor}, {self.posterior.prior}"
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return slope and calibration in the large with intervals, and which differ from calibrated ones, in words."""
+        """Return slope and calibration in the large in words, and which of them differ from calibrated values."""
         rows = {row["quantity"]: row for row in self.table(prob)}
         slope, large = rows["slope"], rows["in_the_large"]
         return (
