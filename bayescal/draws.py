@@ -277,6 +277,44 @@ class Draws(NDArrayOperatorsMixin):
         low, high = np.quantile(self.values, [tail, 1 - tail], axis=0)
         return _plain(low), _plain(high)
 
+    def band(self, prob: float = 0.95) -> tuple[Floats, Floats]:
+        """Simultaneous credible band of a curve: it contains all values with posterior probability `prob`.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Posterior probability of the band, in (0, 1).
+
+        Returns
+        -------
+        (low, high) : tuple of ndarray
+            The bounds, one for each value; wider than those of `interval`. They are the narrowest order statistics,
+            the same on both sides and at each value, between which this share of the draws lies as a whole [1]_.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1, or the quantity is a single number.
+
+        References
+        ----------
+        .. [1] J. Besag, P. Green, D. Higdon and K. Mengersen (1995), "Bayesian computation and stochastic systems",
+           Statistical Science 10, 3-41, section 6.3.
+        """
+        prob = _checks.fraction("prob", prob)
+        if self.values.ndim < 2:
+            raise ValueError("a band needs draws of a curve; these are draws of a single number: use `interval`.")
+        ordered = np.sort(self.values, axis=0)
+        lowest, highest = (
+            np.stack([np.searchsorted(ordered[:, i], self.values[:, i], side) for i in range(ordered.shape[1])], axis=1)
+            for side in ("left", "right")
+        )
+        # number of draws that a band may leave out on each side so that it still contains a draw; ties are inside
+        n = len(self)
+        left_out = np.minimum(highest - 1, n - 1 - lowest).min(axis=1)
+        most = int(np.sort(left_out)[n - int(np.ceil(prob * n))])
+        return ordered[most], ordered[n - 1 - most]
+
     def hdi(self, prob: float = 0.95) -> tuple[Any, Any]:
         """Highest density interval: the narrowest interval; short for ``interval(prob, kind="hdi")``."""
         return self.interval(prob, kind="hdi")

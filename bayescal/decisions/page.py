@@ -4,15 +4,18 @@ from functools import partial
 from typing import Any
 
 from bayescal.decisions.loss_ratio_result import LossRatio
-from bayescal.decisions.plot import plot_decision_curve, plot_loss_ratio
+from bayescal.decisions.plot import plot_decision_curve, plot_loss_ratio, plot_selective
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
+from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table
 from bayescal.report.page_content import WIDTH, Content, Picture, content, drawn, one_table
 from bayescal.report.plot import drawn_by_type
+from bayescal.results.wording import row_numbers
 
 drawn_by_type.register(NetBenefit, plot_decision_curve)
 drawn_by_type.register(LossRatio, plot_loss_ratio)
+drawn_by_type.register(SelectivePrediction, plot_selective)
 
 
 def decision_picture(result: NetBenefit | HasDecisionCurve) -> Picture:
@@ -61,3 +64,33 @@ def _(result: NetBenefit) -> Content:
         rows["effective rows"] = f"{result.counts.effective_rows:.0f}"
     pictures = [decision_picture(result)] if len(result.thresholds) > 1 else []
     return Content("Net benefit", sheet, [one_table("Net benefit", sheet)], rows, pictures)
+
+
+@document_of.register
+def _(result: SelectivePrediction, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the AUGRC of each classifier."""
+    ends = {name: each.interval(PROB) for name, each in result.augrc.items()}
+    return {
+        **with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "augrc": [
+            {
+                "classifier": name,
+                "mean": draws.mean(),
+                "low": ends[name][0],
+                "high": ends[name][1],
+                "observed": result.observed_augrc[name],
+            }
+            for name, draws in result.augrc.items()
+        ],
+        "seeds": {"draws": str(result.draws_seed)},
+    }
+
+
+@content.register
+def _(result: SelectivePrediction) -> Content:
+    sheet = result.sheet(whole=True)
+    rows = row_numbers(next(iter(result.counts.values())))
+    draw = partial(drawn, partial(plot_selective, result), 1.4 * WIDTH, WIDTH)
+    picture = Picture("Risk of the predictions that are kept", draw, wide=True)
+    return Content("Selective prediction", sheet, [one_table("Selective risk", sheet)], rows, [picture])

@@ -1,4 +1,4 @@
-"""The plots of decision curves, computed as a record, then drawn, and of a loss ratio over thresholds."""
+"""The plots of decision curves, computed as a record, then drawn; of loss ratios; and of risk-coverage curves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
+from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws, ranges
 from bayescal.report import drawing
 
@@ -404,3 +405,106 @@ def _draw_ratio(ax: "Axes", result: LossRatio, shown: Any, prob: float, main: st
     room = 0.06 * (top - bottom)
     ax.set(xlim=(t[shown][0], t[shown][-1]), ylim=(bottom - room, top + room))
     _over_thresholds(ax, "loss after / before")
+
+
+@public
+def plot_selective(
+    result: SelectivePrediction,
+    ax: "Axes | None" = None,
+    *,
+    prob: float = 0.95,
+    simultaneous: bool = False,
+    risk: float | None = None,
+    color: Any = None,
+) -> "Axes":
+    """Draw risk-coverage curves: the share of wrong predictions among those that are kept, by the share that is kept.
+
+    Parameters
+    ----------
+    result : SelectivePrediction
+        From `selective`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the band, in (0, 1).
+    simultaneous : bool, default False
+        Whether the band contains the whole curve with this probability; by default, the risk at each share.
+    risk : float, optional
+        A risk that is marked by a line; the title then states the largest share that can be kept.
+    color : color, sequence of colors or mapping of str to color, optional
+        One colour, one per classifier, or some by name. Default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one.
+
+    Raises
+    ------
+    TypeError
+        If `result` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` or `risk` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> kept = bc.decisions.selective([0, 1, 1, 1], [0.2, 0.7, 0.8, 0.9], target="confidence", rng=1)
+    >>> ax = bc.decisions.plot_selective(kept, Figure().subplots())
+    >>> ax.get_ylabel()
+    'share of wrong predictions'
+    """
+    if not isinstance(result, SelectivePrediction):
+        raise TypeError(
+            f"`result` must be a SelectivePrediction, not {type(result).__name__}; make one with "
+            "`bayescal.decisions.selective(...)`."
+        )
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    prob = _checks.fraction("prob", prob)
+    limit = None if risk is None else _checks.fraction("risk", risk)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.6))
+    small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
+    names, alpha = result.classifiers, 0.35 if drawing.is_dark(drawing.background(ax)) else 0.2
+    cycle = [colours.cycle[i % len(colours.cycle)] for i in range(len(names))]
+    tops = []
+    for name, chosen in zip(names, drawing.colors_by_name(color, names, cycle), strict=True):
+        draws = result.risk[name]
+        low, high = draws.band(prob) if simultaneous else draws.interval(prob)
+        ax.fill_between(result.shares, low, high, color=chosen, alpha=alpha, linewidth=0, gid="band")
+        label = "posterior mean" if len(names) == 1 else _render.cut(_render.name(name), 16 if small else 30)
+        ax.plot(result.shares, draws.mean(), color=chosen, linewidth=1.6, gid=f"risk of {name}", label=label)
+        dots: dict[str, Any] = {"color": chosen, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
+        ax.plot(result.shares, result.observed[name], gid=f"observed risk of {name}", **dots)
+        tops.append(float(high[len(high) // 10 :].max()))
+    if limit is not None:
+        dashes: dict[str, Any] = {"color": colours.grey, "linewidth": 1.2, "linestyle": (0, (3, 1.5))}
+        ax.axhline(limit, gid="risk", label=f"risk {limit:g}", **dashes)
+    ax.set(xlim=(0, 1), ylim=(0, 1.05 * max(*tops, limit or 0.0)))
+    _over_thresholds(ax, "share of wrong predictions")
+    ax.set_xlabel("share of predictions that are kept", fontsize=drawing.SMALL)
+    first = cycle[0] if len(names) == 1 and color is None else colours.grey
+    labelled = ((line, str(line.get_label())) for line in ax.lines)
+    entries: list[tuple[Any, str]] = [each for each in labelled if each[1][0] != "_"]
+    if not small:
+        entries.append((Line2D([], [], color=first, linewidth=1.0, linestyle=(0, (1, 1.5))), "observed"))
+        kind = "band" if simultaneous else "interval"
+        entries.append((Patch(color=first, alpha=alpha, linewidth=0), f"{100 * prob:g} % {kind}"))
+    key = drawing.key_above(ax, entries, small=small)
+    return _finished(ax, _selective_title(result, limit, prob), result.spec, key, small=small)
+
+
+def _selective_title(result: SelectivePrediction, limit: float | None, prob: float) -> str:
+    """Return the AUGRC of each classifier, or the largest share that can be kept at a risk."""
+    named = len(result.classifiers) > 1
+    draws = result.augrc if limit is None else result.largest_share(limit)
+    lines = ["AUGRC" if limit is None else f"Largest share at risk {limit:g}"]
+    for name, each in list(draws.items())[:TITLED]:
+        low, high = each.interval(prob)
+        d = _render.interval_decimals(low, high)
+        mean, low_text, high_text = (_render.number(value, d) for value in (each.mean(), low, high))
+        of = f"{_render.cut(_render.name(name), 16)}: " if named else ""
+        lines.append(f"{of}{mean} [{low_text},\u00a0{high_text}]")
+    return "\n".join(lines) if named else ": ".join(lines)

@@ -42,7 +42,8 @@ def require_predictions(counts: Counts, what: str = "the accuracy") -> None:
         raise ValueError(
             f"{what} needs rows whose outcome is whether a prediction is right, as under the targets 'top-label' "
             f"and 'confidence'; the target of these counts is {counts.target!r}. Probabilities of an event are right "
-            "or wrong only with a decision threshold; `net_benefit` takes thresholds."
+            "or wrong only with a decision threshold; `net_benefit` takes thresholds. For the more probable of two "
+            "classes, pass the probabilities of both, as in `numpy.column_stack([1 - p, p])`."
         )
 
 

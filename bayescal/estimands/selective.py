@@ -1,12 +1,14 @@
 """Selective prediction: predictions with the largest confidences are kept; their risk is the share of wrong ones."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv
 
 from bayescal import _checks
-from bayescal._arrays import Floats
+from bayescal._arrays import Floats, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
@@ -17,7 +19,6 @@ from bayescal.estimands.registry import estimand
 from bayescal.estimands.scores import stored_rows
 from bayescal.posterior.joint import with_ranks_of
 from bayescal.stats.contract import Counts
-from bayescal.stats.ranks import Ranks
 
 #: Most cells between quantiles of the confidence, in which the masses of right and wrong predictions are drawn.
 CELLS = 512
@@ -76,6 +77,90 @@ class Selection:
         return np.asarray((height * np.diff(self.kept, axis=1)).sum(axis=1))
 
 
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Effective numbers of wrong and of right predictions in cells of the confidence, from the largest one on."""
+
+    rows: Floats  # (2, n_cells): wrong ones, right ones
+    confidence: Floats  # (n_cells,) lower end of each cell
+    number: Ints  # cell of each position of the grid of ranks
+    most: float  # largest factor of the rows in draws of the design effect of clusters
+    freedom: float  # its degrees of freedom; infinite for independent rows
+
+    @classmethod
+    def of_counts(cls, counts: Counts, most_cells: int = CELLS) -> "Cells":
+        """Merge the cells of the grid of ranks into at most this number of cells of nearly equal weight."""
+        _require(counts)
+        (_, rows, most, freedom), ranks = evidence(counts), grid_of(counts)
+        if not most:
+            raise ValueError("a selective risk needs rows; these counts have none.")
+        weight = ranks.weight[:, ::-1]
+        of_cell = weight.sum(axis=0)
+        reached, cell = np.cumsum(of_cell), np.arange(len(of_cell))
+        if len(cell) > most_cells:
+            cell = np.minimum((reached - of_cell / 2) / reached[-1] * most_cells, most_cells - 1).astype(np.int64)
+        first = np.flatnonzero(np.diff(cell, prepend=-1))
+        number = np.repeat(np.arange(len(first)), np.diff(first, append=len(cell)))
+        merged = np.add.reduceat(weight, first, axis=1) * rows / reached[-1]
+        last = np.append(first[1:], len(cell)) - 1
+        return cls(merged, ranks.lower[::-1][last], number[::-1], most / rows, freedom)
+
+    def factors(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the factor of the numbers of rows, whose design effect is known from clusters only; (n_draws, 1)."""
+        if not np.isfinite(self.freedom):
+            return np.ones((n_draws, 1))
+        return np.minimum(rng.chisquare(self.freedom, (n_draws, 1)) / self.freedom, self.most)
+
+    def draw(self, n_draws: int, rng: np.random.Generator, prior: Floats | None = None) -> Selection:
+        """Draw the shares, given prior rows of wrong and of right ones in each cell, by default those of `prior_of`."""
+        cells = self.rows
+        if np.isfinite(self.freedom):
+            cells = cells * self.factors(n_draws, rng)[:, :, None]
+        return draw_cells(cells, n_draws, rng, prior)
+
+    def share_for(self, risk: float, prob: float, n_draws: int, rng: np.random.Generator) -> float:
+        """Return the share that can be kept at a risk with a probability, if one wrong row is added at the top.
+
+        With this row, the upper limit of the risk of a fixed share is that of Clopper and Pearson.
+        """
+        prior = np.zeros((2, len(self.confidence)))
+        prior[0, 0], prior[:, -1] = 1.0, 0.5
+        return float(np.quantile(self.draw(n_draws, rng, prior).largest_share(risk), 1 - prob))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Share of the rows down to the end of each cell."""
+        reached = np.cumsum(self.rows.sum(axis=0))
+        return np.asarray(reached / reached[-1])
+
+    def kept(self, share: float) -> tuple[float, float, float]:
+        """Return confidence, share and observed risk if whole cells of at most this share are kept."""
+        last = int(np.searchsorted(self.shares, share + 1e-9, "right")) - 1
+        if last < 0:
+            return float("inf"), 0.0, float("nan")
+        wrong, right = self.rows[:, : last + 1].sum(axis=1)
+        return float(self.confidence[last]), float(self.shares[last]), float(wrong / (wrong + right))
+
+    def confidence_at(self, share: Floats) -> Floats:
+        """Return the confidence of the last row if these shares are kept."""
+        at = np.searchsorted(self.shares, share - 1e-9, "left")
+        return self.confidence[np.minimum(at, len(self.confidence) - 1)]
+
+    def conformal_share(self, risk: float, prob: float, grid: Floats) -> float:
+        """Return the last share of a grid before the first one whose upper limit of Clopper and Pearson is too large.
+
+        Shares with so few rows that no number of wrong ones would do are passed over.
+        """
+        at = np.searchsorted(self.shares, grid + 1e-9, "right") - 1
+        at = np.unique(at[at >= 0])
+        wrong, right = np.cumsum(self.rows, axis=1)[:, at]
+        enough = wrong + right >= np.log1p(-prob) / np.log1p(-risk)
+        fits = betaincinv(wrong + 1, np.maximum(right, 1e-9), prob) <= risk
+        tested = fits[enough]
+        number = len(tested) if tested.all() else int(tested.argmin())
+        return float(self.shares[at[enough][number - 1]]) if number else 0.0
+
+
 def observed_selection(counts: Counts) -> Selection:
     """Return the observed shares; predictions with one confidence are kept in random order."""
     _require(counts)
@@ -85,23 +170,16 @@ def observed_selection(counts: Counts) -> Selection:
 
 def selection_of(counts: Counts, n_draws: int, rng: Any = None) -> Selection:
     """Draw the shares from their posterior; see `selective_risk` of an evaluation."""
-    _require(counts)
-    generator, (_, rows, most, freedom) = _checks.generator(rng), evidence(counts)
-    if not most:
-        raise ValueError("a selective risk needs rows; these counts have none.")
-    cells = _merged(grid_of(counts)) * rows / grid_of(counts).total.sum()
-    if not np.isfinite(freedom):
-        return draw_cells(cells, n_draws, generator)
-    factor = np.minimum(generator.chisquare(freedom, n_draws) / freedom, most / rows)
-    return draw_cells(cells * factor[:, None, None], n_draws, generator)
+    return Cells.of_counts(counts).draw(n_draws, _checks.generator(rng))
 
 
-def draw_cells(cells: Floats, n_draws: int, rng: np.random.Generator) -> Selection:
+def draw_cells(cells: Floats, n_draws: int, rng: np.random.Generator, prior: Floats | None = None) -> Selection:
     """Draw the masses of cells in the order of falling confidence, given their rows.
 
     `cells` has shape (2, n_cells), or (n_draws, 2, n_cells): effective numbers of wrong and of right predictions.
     """
-    mass = rng.standard_gamma(cells + prior_of(cells.shape[-1]), (n_draws, *cells.shape[-2:]))
+    rows = prior_of(cells.shape[-1]) if prior is None else prior
+    mass = rng.standard_gamma(cells + rows, (n_draws, *cells.shape[-2:]))
     return Selection.of_cells(mass[:, 0], mass[:, 1])
 
 
@@ -139,17 +217,6 @@ def _require(counts: Counts) -> None:
             "a selective risk needs labelled rows of the population itself; under a shift, confidences and outcomes of "
             "the target are not observed together."
         )
-
-
-def _merged(ranks: Ranks) -> Floats:
-    """Merge cells of the grid, from the largest confidence on, into at most `CELLS` of nearly equal weight; (2, n)."""
-    weight = ranks.weight[:, ::-1]
-    if weight.shape[1] <= CELLS:
-        return weight
-    reached = np.cumsum(weight.sum(axis=0))
-    cell = np.minimum((reached - weight.sum(axis=0) / 2) / reached[-1] * CELLS, CELLS - 1).astype(np.intp)
-    first = np.flatnonzero(np.diff(cell, prepend=-1))
-    return np.add.reduceat(weight, first, axis=1)
 
 
 def _observed(counts: Counts) -> float:

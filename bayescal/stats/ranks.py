@@ -87,6 +87,18 @@ class Ranks(Frozen):
         return number[_positions(confidence, self.grid)]
 
     @property
+    def lower(self) -> Floats:
+        """Lower end of each cell, shape (n_cells,)."""
+        if isinstance(self.grid, Bins):
+            return self.grid.edges[self.position]
+        if self.grid == VALUES:
+            return np.asarray(self.position)
+        above = self.position >= SIDE  # there, the lower end is 1 minus the width of the next wider cell
+        code = FIRST + np.where(above, np.minimum(FINE_CELLS - self.position, SIDE - 1), self.position)
+        width = (code.astype(np.int32) << DROPPED).view(np.float32).astype(np.float64)
+        return np.where(above, 1 - width, np.where(self.position == 0, 0.0, width))
+
+    @property
     def total(self) -> Floats:
         """Weight of the rows with outcome 0 and 1, shape (2,)."""
         return self.weight.sum(axis=1)

@@ -1,0 +1,221 @@
+"""Selective prediction: rows -> counts with ranks -> joint draws of the shares that are kept -> SelectivePrediction."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal._arrays import Ints
+from bayescal._invalid import errors_of
+from bayescal._meant import public
+from bayescal.analyses.compare_rows import ClassifierRows
+from bayescal.analyses.one import count_rows, remarks_on
+from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
+from bayescal.data.predictions import Predictions, read_rows
+from bayescal.decisions.selective_result import SelectivePrediction
+from bayescal.decisions.thresholds import UNNAMED
+from bayescal.estimands.area_under_roc import grid_of
+from bayescal.estimands.selective import CELLS, Cells, Selection, prior_of
+from bayescal.results.remarks import of_several
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import require_several_clusters
+from bayescal.stats.contract import require_kind
+from bayescal.stats.sums import sums_at
+
+#: Bins of the counts; the posterior depends on the ranks of the rows only.
+BINS = 15
+#: Numbers of rows above which joint draws have fewer cells, and their number: there are combinations of cells.
+MANY_ROWS, FEWER = 20_000, 128
+#: Largest number of random numbers that are drawn at once.
+AT_ONCE = 4_000_000
+
+
+@public
+def selective(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    weights: Any = None,
+    cluster: Any = None,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> SelectivePrediction:
+    r"""Compute risk-coverage curves: how often predictions are wrong if only the most confident ones are kept.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_rows,)
+        Labels, as for `evaluate`; with ``target="confidence"``, whether each prediction is right.
+    y_prob : array-like of float, shape (n_rows, n_classes) or (n_rows,), or mapping of str to array-like
+        Probabilities of all classes, or, with ``target="confidence"``, the confidence in each prediction. For several
+        classifiers on the same rows, a mapping from name to probabilities.
+    target : {"top-label", "confidence"}, optional
+        What is right: the most probable class, or what `y_true` states. By default ``"top-label"`` for a matrix.
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights >= 0.
+    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
+        Labels of clusters, such as patients with several rows, whose rows may depend on each other.
+    draws, rng, classes, logits
+        As for `bayescal.evaluate`.
+
+    Returns
+    -------
+    SelectivePrediction
+        Draws of the risk at each share, with bands; the AUGRC; differences of classifiers; the share that can be kept
+        at a risk; and the confidence from which to keep predictions, so that a risk is met with a stated probability.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If values are missing or invalid, or columns differ in length; the message gives the first index. If `y_prob`
+        is one column of probabilities of an event, whose outcome is not whether a prediction is right.
+
+    See Also
+    --------
+    bayescal.results.evaluation.Evaluation.selective_risk : The risk at a share, for one classifier.
+    selective_counts : The same from counts of streams, engines or files.
+
+    Notes
+    -----
+    If the share s of the predictions with the largest confidences is kept, the selective risk is the share of wrong
+    ones among them. Rows of one confidence are kept in random order. The posterior is that of
+    `Evaluation.selective_risk`: a Dirichlet posterior of the masses of right and wrong rows in cells between quantiles
+    of the confidence. For several classifiers, the masses are those of all combinations of their cells, so that draws
+    are joint, and differences are as precise as the same rows make them.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="top", rng=1)
+    >>> kept = bc.decisions.selective(rows.outcome, rows.confidence, target="confidence", rng=1)
+    >>> kept.risk["model"].mean().round(2)[[19, 79, 99]]
+    array([0.01, 0.07, 0.12])
+    >>> kept.largest_share(0.02)["model"].interval(0.95)
+    (0.2..., 0.4...)
+    """
+    options = {"target": target, "weights": weights, "classes": classes, "logits": logits}
+    named = isinstance(y_prob, Mapping)
+    if named and len(y_prob) > 1:
+        read = ClassifierRows.read(y_true, y_prob, cluster=cluster, **options)
+        rows, clusters = read.rows, read.clusters
+    else:
+        name, prob = next(iter(y_prob.items())) if named and y_prob else (UNNAMED, y_prob)
+        same_rows({"y_true": y_true, "y_prob": prob, "weights": weights, "cluster": cluster})
+        rows = {name: read_rows(y_true, prob, **options).checked().scale_free()}
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[name]))
+    counts = {}
+    for name, of_one in rows.items():
+        with errors_of(f"classifier {name!r}" if len(rows) > 1 else ""):
+            counts[name] = count_rows(of_one, BINS, "equal-width", ranked=True, clusters=clusters)
+            require_several_clusters(counts[name])
+    on = {name: remarks_on(of_one) for name, of_one in rows.items()}
+    of_rows = tuple(of_several(on)) if len(rows) > 1 else next(iter(on.values()))
+    return _selective(counts, rows, draws, rng, of_rows)
+
+
+@public
+def selective_counts(
+    counts: BinnedCounts, *, draws: int = 4000, rng: Any = None, name: str = UNNAMED
+) -> SelectivePrediction:
+    """Compute a risk-coverage curve from counts; the cost does not depend on the number of rows.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts of right and wrong predictions, such as ``evaluation.counts``. If they hold no ranks, the bins are the
+        cells, and risks are known between their edges only by interpolation.
+    draws, rng
+        As for `bayescal.evaluate`.
+    name : str, optional
+        Name of the classifier.
+
+    Returns
+    -------
+    SelectivePrediction
+        As from `selective`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `counts` are not `BinnedCounts`, have no rows, or are counts of an event.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> counts = bc.BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.7, 0.8, 0.9], bins=10)
+    >>> kept = bc.decisions.selective_counts(counts, rng=1)
+    >>> kept.observed["model"].round(2)[[24, 99]]
+    array([0.  , 0.25])
+    """
+    require_kind(BinnedCounts, "; for rows, use `bayescal.decisions.selective`.", counts)
+    return _selective({name: counts}, {}, draws, rng, ())
+
+
+def _selective(
+    counts: Mapping[str, BinnedCounts], rows: Mapping[str, Predictions], draws: Any, rng: Any, of_rows: tuple[str, ...]
+) -> SelectivePrediction:
+    n_draws, seed = _checks.whole_number("draws", draws, 2), _checks.seeds(rng, 1)[0]
+    cells = {}
+    for name, each in counts.items():
+        with errors_of(f"classifier {name!r}" if len(counts) > 1 else ""):
+            cells[name] = Cells.of_counts(each, FEWER if len(counts) > 1 and each.n_rows > MANY_ROWS else CELLS)
+    generator = np.random.default_rng(seed)
+    if len(cells) == 1:
+        drawn = [each.draw(n_draws, generator) for each in cells.values()]
+    else:
+        drawn = joint_selections(list(cells.values()), list(rows.values()), list(counts.values()), n_draws, generator)
+    return SelectivePrediction(dict(counts), cells, dict(zip(cells, drawn, strict=True)), seed, of_rows)
+
+
+def joint_selections(
+    cells: Sequence[Cells],
+    rows: Sequence[Predictions],
+    counts: Sequence[BinnedCounts],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> list[Selection]:
+    """Draw the shares of several classifiers from the masses of all combinations of their cells and outcomes.
+
+    A sum of Gamma variables is a Gamma variable, so that the draws of each classifier are those of its own posterior.
+    The prior rows of all classifiers are the same random numbers: two names of one classifier have the same draws. The
+    number of effective rows and the factor of the design effect are those of the classifier with the fewest.
+    """
+    from scipy.sparse import csr_array
+
+    codes = [_codes(each, of_one, of_counts) for each, of_one, of_counts in zip(cells, rows, counts, strict=True)]
+    combined, at = np.unique(np.stack(codes), axis=1, return_inverse=True)
+    weight = rows[0].weight
+    sums = sums_at(at.ravel(), None if weight is None else weight.astype(np.float64), combined.shape[1])
+    fewest = min(cells, key=lambda each: float(each.rows.sum()))
+    sums = sums * fewest.rows.sum() / sums.sum()
+    factors, prior_seed = fewest.factors(n_draws, rng), int(rng.integers(2**63))
+    adders = [
+        csr_array((np.ones(len(of)), (np.arange(len(of)), of)), shape=(len(of), 2 * len(each.confidence)))
+        for of, each in zip(combined, cells, strict=True)
+    ]
+    mass = [np.empty((n_draws, adder.shape[1])) for adder in adders]
+    chunk = max(AT_ONCE // len(sums), 1)
+    for start in range(0, n_draws, chunk):
+        part = slice(start, start + chunk)
+        drawn = rng.standard_gamma(np.broadcast_to(factors[part] * sums, (len(factors[part]), len(sums))))
+        for of_one, adder in zip(mass, adders, strict=True):
+            of_one[part] = drawn @ adder
+    found = []
+    for of_one, each in zip(mass, cells, strict=True):
+        prior = np.tile(prior_of(len(each.confidence)), 2)
+        of_one += np.random.default_rng(prior_seed).standard_gamma(prior, of_one.shape)
+        wrong, right = of_one.reshape(n_draws, 2, -1).swapaxes(0, 1)
+        found.append(Selection.of_cells(wrong, right))
+    return found
+
+
+def _codes(cells: Cells, rows: Predictions, counts: BinnedCounts) -> Ints:
+    """Return the cell of each row, plus their number if the prediction is right."""
+    cell: Ints = cells.number[grid_of(counts).cell_of(rows.confidence)]
+    return cell + len(cells.confidence) * rows.outcome.astype(np.int64)
