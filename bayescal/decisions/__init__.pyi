@@ -6,9 +6,12 @@ from .loss_ratio_result import LossRatio as LossRatio
 from .plot import plot_decision_curve as plot_decision_curve
 from .plot import plot_loss_ratio as plot_loss_ratio
 from .plot import plot_selective as plot_selective
+from .plot import plot_top_k as plot_top_k
 from .result import GroupedNetBenefit as GroupedNetBenefit
 from .result import NetBenefit as NetBenefit
 from .selective_analysis import selective as selective
 from .selective_analysis import selective_counts as selective_counts
 from .selective_result import RiskThreshold as RiskThreshold
 from .selective_result import SelectivePrediction as SelectivePrediction
+from .top_k import TopK as TopK
+from .top_k import top_k as top_k

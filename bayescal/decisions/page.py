@@ -4,10 +4,11 @@ from functools import partial
 from typing import Any
 
 from bayescal.decisions.loss_ratio_result import LossRatio
-from bayescal.decisions.plot import plot_decision_curve, plot_loss_ratio, plot_selective
+from bayescal.decisions.plot import plot_decision_curve, plot_loss_ratio, plot_selective, plot_top_k
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
+from bayescal.decisions.top_k import TopK
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table
 from bayescal.report.page_content import WIDTH, Content, Picture, content, drawn, one_table
 from bayescal.report.plot import drawn_by_type
@@ -16,6 +17,7 @@ from bayescal.results.wording import row_numbers
 drawn_by_type.register(NetBenefit, plot_decision_curve)
 drawn_by_type.register(LossRatio, plot_loss_ratio)
 drawn_by_type.register(SelectivePrediction, plot_selective)
+drawn_by_type.register(TopK, plot_top_k)
 
 
 def decision_picture(result: NetBenefit | HasDecisionCurve) -> Picture:
@@ -94,3 +96,19 @@ def _(result: SelectivePrediction) -> Content:
     draw = partial(drawn, partial(plot_selective, result), 1.4 * WIDTH, WIDTH)
     picture = Picture("Risk of the predictions that are kept", draw, wide=True)
     return Content("Selective prediction", sheet, [one_table("Selective risk", sheet)], rows, [picture])
+
+
+@document_of.register
+def _(result: TopK, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the number of classes."""
+    interval = {"probability": PROB, "kind": "equal-tailed"}
+    return {**with_table(result, parameters), "interval": interval, "n_classes": result.n_classes}
+
+
+@content.register
+def _(result: TopK) -> Content:
+    sheet = result.sheet(whole=True)
+    draw = partial(drawn, partial(plot_top_k, result), 1.4 * WIDTH, WIDTH)
+    rows = row_numbers(next(iter(result.values())).counts)
+    picture = Picture("True class among the k most probable ones", draw, wide=True)
+    return Content("Top-k calibration", sheet, [one_table("ECE", sheet)], rows, [picture])

@@ -1,4 +1,4 @@
-"""The plots of decision curves, computed as a record, then drawn; of loss ratios; and of risk-coverage curves."""
+"""The plots of decision curves, computed as a record, then drawn; of loss ratios; risk-coverage curves; top-k."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +13,7 @@ from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.selective_result import SelectivePrediction
+from bayescal.decisions.top_k import TopK
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws, ranges
 from bayescal.report import drawing
 
@@ -508,3 +509,63 @@ def _selective_title(result: SelectivePrediction, limit: float | None, prob: flo
         of = f"{_render.cut(_render.name(name), 16)}: " if named else ""
         lines.append(f"{of}{mean} [{low_text},\u00a0{high_text}]")
     return "\n".join(lines) if named else ": ".join(lines)
+
+
+@public
+def plot_top_k(result: TopK, ax: "Axes | None" = None, *, prob: float = 0.95, color: Any = None) -> "Axes":
+    """Draw how often the true class is among the k most probable ones, and how often the probabilities state it.
+
+    Parameters
+    ----------
+    result : TopK
+        From `top_k`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the intervals, in (0, 1).
+    color : matplotlib color, optional
+        Colour of the observed shares. The default colour is lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one.
+
+    Raises
+    ------
+    TypeError
+        If `result` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> top = bc.decisions.top_k([0, 1, 2, 1], [[0.6, 0.3, 0.1]] * 4, rng=1)
+    >>> bc.decisions.plot_top_k(top, Figure().subplots()).get_xlabel()
+    'k'
+    """
+    if not isinstance(result, TopK):
+        raise TypeError(
+            f"`result` must be a TopK, not {type(result).__name__}; make one with `bayescal.decisions.top_k(...)`."
+        )
+    prob = _checks.fraction("prob", prob)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.2))
+    small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
+    main = _checks.color("color", color, colours.blue)
+    k, rows = np.array(list(result)), result.table(prob)
+    accuracy = np.array([(each.accuracy.mean(), *each.accuracy.interval(prob)) for each in result.values()]).T
+    ax.plot(k, [row["stated"] for row in rows], color=colours.grey, marker="o", linestyle=(0, (3, 1.5)), label="stated")
+    ends = np.clip(np.abs(accuracy[1:] - accuracy[0]), 0, None)
+    label = f"true class among k, {100 * prob:g} % interval"
+    ax.errorbar(k, accuracy[0], ends, color=main, marker="o", linewidth=1.6, capsize=3, label=label)
+    ax.set(xticks=k, ylim=(min(0.98 * accuracy[1].min(), 0.95), 1.01))
+    _over_thresholds(ax, "share of rows")
+    ax.set_xlabel("k", fontsize=drawing.SMALL)
+    worst = max(result, key=lambda number: result[number].ece.mean())
+    low, high = result[worst].ece.interval(prob)
+    d = _render.interval_decimals(low, high)
+    mean, low_text, high_text = (_render.number(value, d) for value in (result[worst].ece.mean(), low, high))
+    title = f"Largest ECE at k = {worst}: {mean} [{low_text},\u00a0{high_text}]"
+    return _finished(ax, title, result.spec, drawing.key_above(ax, small=small), small=small)

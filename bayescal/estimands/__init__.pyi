@@ -17,3 +17,4 @@ from .registry import registered as registered
 from .scores import brier_score as brier_score
 from .scores import log_score as log_score
 from .selective import augrc as augrc
+from .two_bins import atb as atb

@@ -89,14 +89,27 @@ class Ranks(Frozen):
     @property
     def lower(self) -> Floats:
         """Lower end of each cell, shape (n_cells,)."""
+        return self._ends[0]
+
+    @property
+    def upper(self) -> Floats:
+        """Upper end of each cell, shape (n_cells,)."""
+        return self._ends[1]
+
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
         if isinstance(self.grid, Bins):
-            return self.grid.edges[self.position]
+            return self.grid.edges[self.position], self.grid.edges[self.position + 1]
         if self.grid == VALUES:
-            return np.asarray(self.position)
-        above = self.position >= SIDE  # there, the lower end is 1 minus the width of the next wider cell
-        code = FIRST + np.where(above, np.minimum(FINE_CELLS - self.position, SIDE - 1), self.position)
-        width = (code.astype(np.int32) << DROPPED).view(np.float32).astype(np.float64)
-        return np.where(above, 1 - width, np.where(self.position == 0, 0.0, width))
+            return self.position, self.position
+        above = self.position >= SIDE  # there, the ends are 1 minus those of the cells below 1/2
+        mirrored = np.where(above, FINE_CELLS - 1 - self.position, self.position)
+        narrow, wide = (
+            (FIRST + np.minimum(mirrored + next_one, SIDE - 1)).astype(np.int32) << DROPPED for next_one in (0, 1)
+        )
+        near, far = (bits.view(np.float32).astype(np.float64) for bits in (narrow, wide))
+        near[mirrored == 0] = 0.0
+        return np.where(above, 1 - far, near), np.where(above, 1 - near, far)
 
     @property
     def total(self) -> Floats:
