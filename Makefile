@@ -116,7 +116,8 @@ explore: .venv/ready
 
 # studies of coverage; their short forms run two at a time
 STUDIES := intervals errors differences hostile populations saturated scores auc cumulative_coverage \
-    subpopulation_coverage recalibration net_benefit net_benefit_clusters loss_ratio selective survival \
+    subpopulation_coverage recalibration net_benefit net_benefit_clusters loss_ratio selective truthful \
+    survival \
     survival_comparison survival_weak survival_clusters label_shift several_data_sets pooling clusters classwise \
     classwise_means bin_sensitivity planning monitoring decompositions cumulative cumulative_weak \
     cumulative_screens calibration_curve covariate_shift partly_observed judged

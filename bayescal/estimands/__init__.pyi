@@ -14,6 +14,7 @@ from .estimand import Estimand as Estimand
 from .plug_in import debiased_squared_l2_error as debiased_squared_l2_error
 from .registry import register as register
 from .registry import registered as registered
+from .regret import largest_regret as largest_regret
 from .scores import brier_score as brier_score
 from .scores import log_score as log_score
 from .selective import augrc as augrc

@@ -17,8 +17,9 @@ from bayescal.stats.losses import KINDS, is_finite
 Better = Literal["smaller", "larger", "nearest zero"]
 
 #: What an estimand may need besides draws of the bins: members of the counts with sums of losses; "outcomes" are rows
-#: with both outcomes, and "predictions" rows whose outcome is whether a prediction is right.
-NEEDS = (*KINDS, "outcomes", "predictions")
+#: with both outcomes, "predictions" rows whose outcome is whether a prediction is right, and "thresholds" the edges of
+#: bins that are closed on the left, for rows that are not in clusters.
+NEEDS = (*KINDS, "outcomes", "predictions", "thresholds")
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 #: The target whose event differs between classifiers, and the words of this event.
@@ -64,7 +65,8 @@ class Estimand:
         For a curve: the name and the values of its coordinate.
     needs : frozenset of str
         What the function needs besides the bins: ``"losses"`` (squared errors), ``"log_losses"``, ``"outcomes"`` (rows
-        with both outcomes), ``"predictions"`` (rows whose outcome is whether a prediction is right), or nothing.
+        with both outcomes), ``"predictions"`` (rows whose outcome is whether a prediction is right), ``"thresholds"``
+        (edges of bins that are closed on the left, and independent rows), or nothing.
     reported : bool, default True
         Whether the table of every evaluation includes it.
     plug_in : callable, optional
@@ -346,6 +348,8 @@ class Estimand:
         if self.needs & getattr(counts, "lacking", frozenset()):
             return False
         if "predictions" in self.needs and counts.target in EVENTS:
+            return False
+        if "thresholds" in self.needs and (clusters_of(counts) or counts.bins.closed != "left" or len(counts.bins) < 2):
             return False
         if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
             return False

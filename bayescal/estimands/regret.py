@@ -1,10 +1,15 @@
-"""Regret of a threshold: the loss of decisions because scores are miscalibrated."""
+"""Regret: the loss of decisions at a threshold because scores are miscalibrated, and the largest one."""
+
+from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Floats
+from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.errors import _of_bins
+from bayescal.estimands.registry import estimand
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
@@ -12,6 +17,8 @@ from bayescal.stats.sums import effective_number
 
 #: Fewest rows on each side of the threshold.
 FEWEST_ROWS_PER_SIDE = 5
+#: Most bins whose edges are the thresholds of a curve: the time grows with their square.
+MOST_BINS = 200
 
 
 def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
@@ -29,15 +36,9 @@ def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
 def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: float) -> Draws:
     """Check that the regret of a threshold can be estimated, and draw it; see `Evaluation.regret`."""
     t = _checks.fraction("threshold", threshold)
-    if not isinstance(posterior, HasHypotheses):
-        raise ValueError(
-            "the regret needs `model='shrinkage'`: other models, such as the Dirichlet model, overstate it, and their "
-            "intervals often miss the true value."
-        )
-    refuse_clusters(counts, "counts", "the regret")
+    require_shrinkage(posterior)
+    _require_left(counts)
     edges = counts.bins.edges
-    if counts.bins.closed != "left":
-        raise ValueError("the regret needs bins that are closed on the left, because rows are treated at t if c >= t.")
     first = int(np.argmin(np.abs(edges[1:-1] - t))) + 1 if len(edges) > 2 else 0
     if not 0 < first < len(edges) - 1 or abs(edges[first] - t) > 1e-9:
         near = f" The nearest edge is {edges[first]:.6g}." if first else ""
@@ -55,6 +56,106 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
             "With fewer, intervals of the regret do not contain the true value as often as they state."
         )
     return Draws(regret_draws(bins, t, first), f"regret at {t:g}", bins.fingerprint)
+
+
+def require_shrinkage(posterior: object) -> None:
+    """Refuse posteriors under which the regret is overstated."""
+    if not isinstance(posterior, HasHypotheses):
+        raise ValueError(
+            "the regret needs `model='shrinkage'`: other models, such as the Dirichlet model, overstate it, and their "
+            "intervals often miss the true value."
+        )
+
+
+def _require_left(counts: Counts) -> None:
+    refuse_clusters(counts, "counts", "the regret")
+    if counts.bins.closed != "left":
+        raise ValueError("the regret needs bins that are closed on the left, because rows are treated at t if c >= t.")
+
+
+def thresholds_of(counts: Counts) -> Floats:
+    """Return the inner edges of the bins, at least one, shape (n_thresholds,)."""
+    _require_left(counts)
+    if not 2 <= len(counts.bins) <= MOST_BINS:
+        raise ValueError(
+            f"the largest regret needs 2 to {MOST_BINS} bins, whose inner edges are the thresholds; there are "
+            f"{len(counts.bins)}. Evaluate with fewer or more bins, as in `bins=20`."
+        )
+    return np.asarray(counts.bins.edges[1:-1])
+
+
+def regret_curve(bins: BinDraws, thresholds: Floats) -> Floats:
+    """Regret at the inner edges of the bins, shape (n_draws, n_thresholds)."""
+    return np.stack([regret_draws(bins, t, i + 1) for i, t in enumerate(thresholds.tolist())], axis=1)
+
+
+def observed_curve(counts: Counts) -> Floats:
+    """Regret at the inner edges, of the observed shares and accuracies of the bins."""
+    used = counts.occupied & np.isfinite(counts.accuracy)
+    mass = np.where(used, counts.share, 0.0)[None]
+    accuracy = np.where(used, counts.accuracy, 0.0)[None]
+    return regret_curve(BinDraws(mass, accuracy, accuracy, used, mass), thresholds_of(counts))[0]
+
+
+def _observed(counts: Counts) -> float:
+    return float(observed_curve(counts).max()) if counts.occupied.any() else float("nan")
+
+
+@estimand(
+    "largest regret",
+    needs=frozenset({"thresholds"}),
+    of_calibration=True,
+    reported=False,
+    plug_in=_observed,
+    citation="Vickers and Elkin (2006), Medical Decision Making 26, 565-574, for the loss at a threshold",
+    formula=r"\max_t \sum_b m_b\,|\theta_b - t|\,1\{\text{bin } b \text{ is on the wrong side of } t\}",
+    synonyms=("worst threshold", "worst regret"),
+)
+@_of_bins
+@public
+def largest_regret(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
+    r"""Draw the largest regret over all thresholds that are inner edges of the bins.
+
+    The regret of a threshold is the expected loss of decisions because scores are miscalibrated; see
+    `Evaluation.regret`. `Evaluation.worst_regret` also says at which threshold it is largest.
+
+    Parameters
+    ----------
+    bin_draws : BinDraws
+        Draws of all bins, from the shrinkage model.
+    counts : BinnedCounts
+        The counts; the inner edges of their bins are the thresholds.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator, for the choice of draws.
+
+    Returns
+    -------
+    Draws
+        In [0, 1], in units of the loss per row; at most the ECE of the same draw.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 or more than 200 bins, they are not closed on the left, or rows are in clusters.
+
+    Notes
+    -----
+    Half of the draws are the largest regret of the draw. It is too large on average, because it is largest where noise
+    is. The other half are the regret of the draw at the threshold with the largest mean, which is at most the largest
+    one. Their interval contains the truth more often than that of either half.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="shift", strength=0.5, rng=1)
+    >>> ev = bc.evaluate(rows.outcome, rows.confidence, bins=20, rng=1)
+    >>> round(ev.largest_regret.mean(), 4), round(ev.ece.mean(), 4)
+    (0.0..., 0.08...)
+    """
+    curve = regret_curve(bin_draws, thresholds_of(counts))
+    of_draw = _checks.generator(rng).permutation(len(curve)) < len(curve) // 2
+    return Draws(np.where(of_draw, curve.max(axis=1), curve[:, curve.mean(axis=0).argmax()]), "largest_regret")
 
 
 def _effective_rows(counts: Counts, part: slice) -> float:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from bayescal import _checks
+from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal._presented import Presented
+from bayescal.report import drawing
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
-from bayescal.report.drawing import axes_or_new
 from bayescal.report.forest import draw_scores, plot_forest
 from bayescal.report.model_sensitivity import plot_model_sensitivity
 from bayescal.report.over_datasets import plot_over_datasets
@@ -22,6 +22,7 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.model_sensitivity import ModelSensitivity
 from bayescal.results.over_datasets import ComparisonOverDatasets
+from bayescal.results.regret import WorstRegret
 from bayescal.results.scores import MultiClassScore, ScoreComparison
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     - `CalibrationCurve`: `plot_calibration_curve`;
     - `Recalibration`: `plot_recalibration`;
     - `NetBenefit` and `ClinicalSummary`: `plot_decision_curve`;
-    - `LossRatio`: `plot_loss_ratio`;
+    - `LossRatio`: `plot_loss_ratio`; `SelectivePrediction`: `plot_selective`; `TopK`: `plot_top_k`;
+    - `WorstRegret`: the regret at each threshold, with ``simultaneous=True`` for a simultaneous band;
     - `CumulativeDifference`, `SubpopulationDifference`, the curve of the rows of a `CumulativePosterior`, and the first
       group of a `SubpopulationScreen`: `plot_cumulative`;
     - `Evidence`: `plot_evidence`; `ConfidenceSequence`: `plot_confidence_sequence`;
@@ -122,8 +124,35 @@ def _(result: ScoreComparison, ax: "Axes | None" = None, *, prob: float = 0.95) 
     return _scores(result.scores, ax, prob)
 
 
+@drawn_by_type.register(WorstRegret)
+def _(result: WorstRegret, ax: "Axes | None" = None, *, prob: float = 0.95, simultaneous: bool = False) -> Any:
+    prob = _checks.fraction("prob", prob)
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 4.2))
+    small, colours = drawing.is_small(ax, 4.2, 3.2), drawing.palette(ax)
+    curved = simultaneous and len(result.thresholds) > 1
+    low, high = result.regret.band(prob) if curved else result.regret.interval(prob)
+    dark, t = drawing.is_dark(drawing.background(ax)), result.thresholds
+    label = f"{100 * prob:g} % {'band' if curved else 'interval'}"
+    ax.fill_between(t, low, high, color=colours.blue, alpha=0.35 if dark else 0.2, linewidth=0, label=label)
+    ax.plot(t, result.regret.mean(), color=colours.blue, marker="o", markersize=3, linewidth=1.6, label="regret")
+    ax.plot(t, result.observed, color=colours.grey, linewidth=1.0, linestyle=(0, (1, 1.5)), label="observed")
+    ax.set(xlim=(0, 1), ylim=(0, None))
+    ax.set_xlabel("threshold probability", fontsize=drawing.SMALL)
+    ax.set_ylabel("loss per row by miscalibration", fontsize=drawing.SMALL)
+    ax.tick_params(labelsize=drawing.SMALL)
+    ax.spines[["right", "top"]].set_visible(False)
+    low_end, high_end = result.largest.interval(prob)
+    d = _render.interval_decimals(low_end, high_end)
+    mean, first, last = (_render.number(value, d) for value in (result.largest.mean(), low_end, high_end))
+    title = f"Largest regret {mean} [{first},\u00a0{last}]"
+    above = drawing.key_above(ax, small=small)
+    drawing.titled(ax, title, [] if small else [result.spec], above=above, small=small)
+    drawing.keep_within(ax)
+    return ax
+
+
 def _scores(scores: Mapping[str, MultiClassScore], ax: "Axes | None", prob: float) -> Any:
     prob = _checks.fraction("prob", prob)
-    ax = axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
+    ax = drawing.axes_or_new(ax, figsize=(6.4, 1.6 + 0.4 * len(scores)))
     draw_scores(ax, scores, prob)
     return ax

@@ -15,7 +15,7 @@ from bayescal.draws import BinDraws, Draws, fingerprint
 from bayescal.estimands import errors, registry
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.estimands.regret import regret_of
+from bayescal.estimands.regret import observed_curve, regret_curve, regret_of, require_shrinkage, thresholds_of
 from bayescal.estimands.selective import Selection, checked_shares, selection_of
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Pooled, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
@@ -23,6 +23,7 @@ from bayescal.posterior.joint import with_ranks_of
 from bayescal.posterior.shrinkage.sub_model import ShrinkageDraws
 from bayescal.results import wording
 from bayescal.results.model_checks import ModelChecks
+from bayescal.results.regret import WorstRegret
 from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.bins import VALUES
 from bayescal.stats.contract import Counts
@@ -122,6 +123,8 @@ class Evaluation(ModelChecks, _presented.Presented):
 
     def _draw(self, record: Estimand) -> Draws:
         try:
+            if "thresholds" in record.needs:
+                require_shrinkage(self.posterior)
             result = record.draw(self.bin_draws, self.counts, rng=self._within_bins())
             if record.of_total and self.draw_total_bins is not None:
                 total = record.draw(self.draw_total_bins(), self.counts, rng=self._within_bins())
@@ -194,6 +197,37 @@ class Evaluation(ModelChecks, _presented.Presented):
         0.022
         """
         return regret_of(self.bin_draws, self.counts, self.posterior, threshold)
+
+    def worst_regret(self) -> WorstRegret:
+        """Return the largest regret over all thresholds that are inner edges of the bins, and where it is.
+
+        Returns
+        -------
+        WorstRegret
+            Draws of the largest regret, the regret at each threshold with its band, and the probability of each
+            threshold to have the largest one.
+
+        Raises
+        ------
+        ValueError
+            If the model is not the shrinkage model, rows are in clusters, bins are not closed on the left, or there are
+            fewer than 2 or more than 200.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(2000, population="flat", curve="shift", strength=0.5, rng=1)
+        >>> worst = bc.evaluate(rows.outcome, rows.confidence, bins=20, rng=1).worst_regret()
+        >>> round(worst.largest.mean(), 4), worst.threshold
+        (0.0..., 0...)
+        """
+        thresholds = thresholds_of(self.counts)
+        largest = self.draws("largest_regret")
+        regret = Draws(regret_curve(self.bin_draws, thresholds), "regret by threshold", self.bin_draws.fingerprint)
+        words = f"largest regret over {len(thresholds)} thresholds"
+        question = wording.question(words, [self.counts], self.model, self.posterior.prior)
+        return WorstRegret(largest, thresholds, regret, observed_curve(self.counts), question)
 
     @cached_property
     def _selection(self) -> Selection:

@@ -287,6 +287,15 @@ INTERVALS = (
         )
         for words in ("AUGRC", "selective risk", "largest share")
     ),
+    *(
+        Interval(
+            words,
+            (name,),
+            (Study("truthful", {"quantity": words, "method": "bayescal"}, ("simulated", "populations")),),
+        )
+        for words, name in (("averaged two-bin error", "atb"), ("largest regret", "largest_regret"))
+    ),
+    Interval("ECE of the k most probable classes", (), (Study("truthful", {"method": "bayescal"}, ("top_k",)),)),
     Interval(
         "observed / expected",
         ("Recalibration", "GroupedRecalibration", "ClinicalSummary"),

@@ -1,0 +1,108 @@
+"""WorstRegret: the regret at all thresholds, and the largest one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks, _presented, _render
+from bayescal._arrays import Floats
+from bayescal._meant import public
+from bayescal.draws import Draws
+from bayescal.results import wording
+
+HEADER = ("threshold", "regret", "2.5 %", "97.5 %", "observed", "P(largest)")
+
+
+@public
+@dataclass(frozen=True, eq=False, repr=False)
+class WorstRegret(_presented.Presented):
+    """The regret at each threshold, and the largest one; returned by `Evaluation.worst_regret`.
+
+    Parameters
+    ----------
+    largest : Draws
+        Draws of the largest regret, shape (n_draws,); see `bayescal.estimands.largest_regret`.
+    thresholds : ndarray, shape (n_thresholds,)
+        The inner edges of the bins.
+    regret : Draws
+        Draws of the regret at each threshold, shape (n_draws, n_thresholds); ``regret.band(0.95)`` is the simultaneous
+        band of the curve.
+    observed : ndarray, shape (n_thresholds,)
+        Regret of the observed shares and accuracies of the bins.
+    question : str
+        Thresholds, bins, rows and model, in words.
+    """
+
+    largest: Draws
+    thresholds: Floats
+    regret: Draws
+    observed: Floats
+    question: str
+
+    _index = ("threshold",)
+    _quantity_name = "regret"
+
+    @property
+    def p_largest(self) -> Floats:
+        """Probability of each threshold to have the largest regret, shape (n_thresholds,); ties share it.
+
+        They add up to less than 1 by the probability that no threshold has a regret.
+        """
+        values = self.regret.values
+        top = (values == values.max(axis=1, keepdims=True)) & (values > 0)
+        share = top / np.maximum(top.sum(axis=1, keepdims=True), 1)
+        return np.asarray(share.mean(axis=0))
+
+    @property
+    def threshold(self) -> float:
+        """The threshold with the largest mean regret."""
+        return float(self.thresholds[int(self.regret.values.mean(axis=0).argmax())])
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per threshold.
+
+        Returns
+        -------
+        list of dict
+            Keys threshold, mean, sd, low, high (pointwise), observed and p_largest.
+        """
+        low, high = self.regret.interval(_checks.fraction("prob", prob))
+        columns = {"threshold": self.thresholds, "mean": self.regret.mean(), "sd": self.regret.sd(), "low": low}
+        columns |= {"high": high, "observed": self.observed, "p_largest": self.p_largest}
+        rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """Return the largest regret with its interval, and the threshold with the largest mean, in words."""
+        p = float(self.p_largest[self.thresholds == self.threshold][0])
+        return (
+            f"The largest regret of a threshold is {wording.mean_and_interval(self.largest, prob)} per row; it is "
+            f"most often at {self.threshold:g} (P {_render.probability(p)})."
+        )
+
+    @property
+    def spec(self) -> str:
+        """Question and largest regret, on one line."""
+        found = wording.with_interval(self.largest, wording.decimals(self.largest))
+        return f"{self.question}: {found}"
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence and the table that printing shows, as data."""
+        d = wording.decimals(self.largest)
+        rows = [
+            [
+                f"{row['threshold']:.4g}",
+                *(_render.number(row[name], d) for name in ("mean", "low", "high", "observed")),
+                _render.number(row["p_largest"], 2),
+            ]
+            for row in self.table()
+        ]
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [], [KEY])
+
+
+#: Meaning of the columns of the table.
+KEY = (
+    "regret: expected loss per row of decisions at the threshold because of miscalibration, t for a false positive and "
+    "1 - t for a false negative; P(largest): probability to have the largest regret. Intervals are pointwise."
+)
