@@ -85,6 +85,7 @@ RESERVED = frozenset(
         "under_prior",
         "weight_report",
         "window",
+        "worst_regret",
     }
 )
 #: Former names of estimands, for messages.

@@ -95,3 +95,44 @@ def test_few_rows_on_a_side_are_refused():
     ev = bc.evaluate(*more, weights=heavy, bins=10, draws=50, rng=1)
     with pytest.raises(ValueError, match=r"0.8 has 200 below and 3 from it on"):
         ev.regret(0.8)
+
+
+def test_largest_regret_is_half_maximum_and_half_worst_threshold():
+    ev = bc.evaluate(*rows(gap=-0.15), bins=10, rng=1)
+    curve = np.stack([ev.regret(t).values for t in EDGES[1:-1]], axis=1)
+    most, at_worst = curve.max(axis=1), curve[:, curve.mean(axis=0).argmax()]
+    found = ev.largest_regret.values
+    assert ((found == most) | (found == at_worst)).all()
+    # some draws are both; of the others, half are the maximum
+    differ = most > at_worst
+    assert abs(np.mean(found[differ] == most[differ]) - 0.5) < 4.5 * 0.5 / np.sqrt(differ.sum())
+    assert (found <= ev.ece.values + 1e-12).all()
+    np.testing.assert_array_equal(found, bc.evaluate(*rows(gap=-0.15), bins=10, rng=1).largest_regret.values)
+
+
+def test_observed_largest_regret_by_hand():
+    """Two bins [0, 0.5) and [0.5, 1]: of two rows below 0.5 both have the event, so that not treating them loses."""
+    ev = bc.evaluate([1, 1, 0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8, 0.9, 0.9], bins=2, rng=1)
+    assert ev.plug_in_of("largest_regret") == pytest.approx(2 / 6 * (1 - 0.5))
+    assert ev.worst_regret().observed == pytest.approx([2 / 6 * (1 - 0.5)])
+    assert np.isnan(ev.row("largest_regret")["null_mean"])
+
+
+def test_the_largest_regret_needs_edges_and_the_shrinkage_model():
+    y, p = rows(400)
+    for options, match in (
+        ({"model": "dirichlet"}, "needs `model='shrinkage'`"),
+        ({"cluster": np.arange(400) // 2}, "independent rows"),
+        ({"bins": 1}, "needs 2 to 200 bins"),
+        ({"bins": 201}, "there are 201"),
+    ):
+        ev = bc.evaluate(y, p, draws=50, rng=1, **options)
+        with pytest.raises(ValueError, match=match):
+            ev.draws("largest_regret")
+    assert not hasattr(bc.evaluate(y, p, draws=50, rng=1, bins=1), "largest_regret")
+
+
+def test_classifiers_are_compared_by_their_largest_regret():
+    y, p = rows(gap=-0.15)
+    compared = bc.compare(y, {"shifted": p, "right": np.clip(p - 0.15, 0, 1)}, bins=10, rng=1)
+    assert compared.difference(estimand="largest_regret").interval(0.95)[0] > 0
