@@ -88,15 +88,17 @@ class Ranks(Frozen):
 
     @property
     def lower(self) -> Floats:
-        """Lower end of each cell, shape (n_cells,)."""
+        """Lower end of each cell, shape (n_cells,): rows in lower cells are smaller, also as float32."""
         if isinstance(self.grid, Bins):
-            return self.grid.edges[self.position]
+            return self.grid.starts_as(np.dtype(np.float64))[self.position]
         if self.grid == VALUES:
             return np.asarray(self.position)
-        above = self.position >= SIDE  # there, the lower end is 1 minus the width of the next wider cell
-        code = FIRST + np.where(above, np.minimum(FINE_CELLS - self.position, SIDE - 1), self.position)
-        width = (code.astype(np.int32) << DROPPED).view(np.float32).astype(np.float64)
-        return np.where(above, 1 - width, np.where(self.position == 0, 0.0, width))
+        above = self.position >= SIDE
+        code = FIRST + np.where(above, FINE_CELLS - self.position, self.position)
+        width = (code << DROPPED).astype(np.int32).view(np.float32).astype(np.float64)
+        # above 1/2, cells do not contain their lower end: the next float32, or float64 if the cell has no other float32
+        inside = 1 - width + 2.0**-23 * np.where(width > 2.0**-14, 0.5, width)
+        return np.where(above, np.maximum(inside, 0.5), np.where(self.position == 0, 0.0, width))
 
     @property
     def total(self) -> Floats:
