@@ -7,7 +7,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Ints
-from bayescal._invalid import errors_of
+from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows
 from bayescal.analyses.one import count_rows, remarks_on
@@ -106,6 +106,8 @@ def selective(
         rows, clusters = read.rows, read.clusters
     else:
         name, prob = next(iter(y_prob.items())) if named and y_prob else (UNNAMED, y_prob)
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"`y_prob` must have names that are strings; {name!r} is not.")
         same_rows({"y_true": y_true, "y_prob": prob, "weights": weights, "cluster": cluster})
         rows = {name: read_rows(y_true, prob, **options).checked().scale_free()}
         clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[name]))
@@ -143,7 +145,7 @@ def selective_counts(
     Raises
     ------
     ValueError, TypeError
-        If `counts` are not `BinnedCounts`, have no rows, or are counts of an event.
+        If `counts` are not `BinnedCounts`, have no rows, or are counts of an event, or `name` is not a string.
 
     Examples
     --------
@@ -154,6 +156,8 @@ def selective_counts(
     array([0.  , 0.25])
     """
     require_kind(BinnedCounts, "; for rows, use `bayescal.decisions.selective`.", counts)
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"`name` must be a string that is not empty, not {quoted(name)}.")
     return _selective({name: counts}, {}, draws, rng, ())
 
 

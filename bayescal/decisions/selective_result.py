@@ -52,7 +52,7 @@ class RiskThreshold(NamedTuple):
     observed_risk : float
         Share of wrong ones among the kept rows; NaN if none is kept.
     conformal_confidence, conformal_share : float
-        The same by exact binomial limits, without a model; NaN for rows with weights or in clusters.
+        The same by exact binomial limits, without a model; NaN for rows with unequal weights or in clusters.
     """
 
     risk: float
@@ -245,7 +245,8 @@ class SelectivePrediction(_presented.Presented):
         share = cells.share_for(limit, probability, n_draws, np.random.default_rng((self.draws_seed, 1)))
         confidence, kept, observed = cells.kept(share)
         rival = (float("nan"), float("nan"))
-        if not counts.weighted and np.isinf(cells.freedom):
+        equal = np.isclose(counts.effective_rows, counts.n_rows, rtol=1e-9)
+        if equal and np.isinf(cells.freedom):
             rival = cells.kept(cells.conformal_share(limit, probability, GRID))[:2]
         return RiskThreshold(limit, probability, confidence, kept, observed, *rival)
 
@@ -300,6 +301,8 @@ class SelectivePrediction(_presented.Presented):
         if len(kept) == 1:
             (alone,) = kept.values()
             every = wording.mean_and_interval(self._at(next(iter(self.risk.values())), -1), prob)
+            if self.shares[at] == 1:
+                return f"Of all predictions, a share of {every} is wrong."
             return f"{most} a share of {alone} is wrong; of all predictions, {every}."
         listed = ", ".join(f"{_render.name(name)} {each}" for name, each in list(kept.items())[:NAMED_CLASSIFIERS])
         text = f"{most} these shares are wrong: {listed}."
