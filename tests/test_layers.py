@@ -487,7 +487,7 @@ def test_the_files_are_the_answers():
 
 
 #: Limits of the package: files, lines of them, and the smallest share of modules with a test file of their name.
-MOST_FILES, MOST_LINES, MIRRORED = 360, 75_000, 0.9
+MOST_FILES, MOST_LINES, MIRRORED = 360, 77_000, 0.9
 
 
 def test_the_package_is_small():

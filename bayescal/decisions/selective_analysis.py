@@ -171,10 +171,12 @@ def _selective(
             cells[name] = Cells.of_counts(each, FEWER if len(counts) > 1 and each.n_rows > MANY_ROWS else CELLS)
     generator = np.random.default_rng(seed)
     if len(cells) == 1:
-        drawn = [each.draw(n_draws, generator) for each in cells.values()]
+        selections = [each.draw(n_draws, generator) for each in cells.values()]
     else:
-        drawn = joint_selections(list(cells.values()), list(rows.values()), list(counts.values()), n_draws, generator)
-    return SelectivePrediction(dict(counts), cells, dict(zip(cells, drawn, strict=True)), seed, of_rows)
+        selections = joint_selections(
+            list(cells.values()), list(rows.values()), list(counts.values()), n_draws, generator
+        )
+    return SelectivePrediction(dict(counts), cells, dict(zip(cells, selections, strict=True)), seed, of_rows)
 
 
 def joint_selections(
@@ -207,16 +209,16 @@ def joint_selections(
     chunk = max(AT_ONCE // len(sums), 1)
     for start in range(0, n_draws, chunk):
         part = slice(start, start + chunk)
-        drawn = rng.standard_gamma(np.broadcast_to(factors[part] * sums, (len(factors[part]), len(sums))))
+        combinations = rng.standard_gamma(np.broadcast_to(factors[part] * sums, (len(factors[part]), len(sums))))
         for of_one, adder in zip(mass, adders, strict=True):
-            of_one[part] = drawn @ adder
-    found = []
+            of_one[part] = combinations @ adder
+    selections = []
     for of_one, each in zip(mass, cells, strict=True):
         prior = np.tile(prior_of(len(each.confidence)), 2)
         of_one += np.random.default_rng(prior_seed).standard_gamma(prior, of_one.shape)
         wrong, right = of_one.reshape(n_draws, 2, -1).swapaxes(0, 1)
-        found.append(Selection.of_cells(wrong, right))
-    return found
+        selections.append(Selection.of_cells(wrong, right))
+    return selections
 
 
 def _codes(cells: Cells, rows: Predictions, counts: BinnedCounts) -> Ints:
