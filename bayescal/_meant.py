@@ -250,8 +250,17 @@ def _of_parts(result: Any, name: str) -> str:
         return ""
     if name in getattr(type(part), "_refused", ()):
         return ""
-    call = "()" if callable(getattr(type(part), name, None)) else ""
+    member = getattr(type(part), name, None)
+    call = "()" if callable(member) and not _needed(member) else ""
     return f" Each of its parts has it, as in `result[{labels[0]!r}].{name}{call}`."
+
+
+def _needed(method: Any) -> list[str]:
+    """Return the parameters without a default, except for `self`."""
+    import inspect
+
+    named = (each for each in inspect.signature(method).parameters.values() if each.kind.name[:3] != "VAR")
+    return [each.name for each in named if each.default is each.empty][1:]
 
 
 def _is_plot(name: str) -> bool:

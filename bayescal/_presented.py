@@ -250,7 +250,7 @@ class Presented:
               ``quantity``;
             - `ClinicalSummary`: ``model`` and ``quantity``, such as ``net_benefit at 0.1``;
             - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`;
-            - `LossRatio`: ``threshold``;
+            - `LossRatio`: ``threshold``, and `SelectivePrediction`: ``classifier`` and ``share``;
             - `CalibrationTests`: ``statistic``, without intervals;
             - `CumulativePosterior`: ``quantity``, and `SurvivalHorizons`: ``horizon``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
@@ -330,9 +330,9 @@ class Presented:
           of these names is its Monte Carlo standard error.
         - Choices of bins and models: ``equal-width/15/ece``, ``shrinkage/default/ece``.
         - `NetBenefit`: ``model/0.1/net_benefit``; `ClinicalSummary`: ``model/net_benefit_at_0.1``; `LossRatio`:
-          ``0.1/loss_ratio``; `Recalibration`: ``intercept``, ``slope``; cumulative statistics: ``kuiper``,
-          ``kuiper_p_value``; `ClassPriors`: ``cat/frequency``; `Plan`: ``rows`` and ``200/share``; streams:
-          ``2026-03-01T00:00:00/plug_in_ece``.
+          ``0.1/loss_ratio``; `SelectivePrediction`: ``model/0.8/selective_risk``; `Recalibration`: ``intercept``,
+          ``slope``; cumulative statistics: ``kuiper``, ``kuiper_p_value``; `ClassPriors`: ``cat/frequency``; `Plan`:
+          ``rows`` and ``200/share``; streams: ``2026-03-01T00:00:00/plug_in_ece``.
 
         Names hold letters, digits and ``_ - . : /``. Other characters of labels become ``_``.
 

@@ -42,7 +42,8 @@ TOPIC_CALLS = {
                  "bayescal.clinical.LogitCounts.from_arrays(y_true, y_prob"),
     "cumulative": (CUMULATIVE[:-1], "bayescal.cumulative.screen(y_true, y_prob, by=site", f"{CUMULATIVE}.posterior("),
     "decisions": ("bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2]",
-                  "bayescal.decisions.ThresholdCounts.from_arrays(y_true, y_prob, thresholds=[0.1, 0.2]"),
+                  "bayescal.decisions.ThresholdCounts.from_arrays(y_true, y_prob, thresholds=[0.1, 0.2]",
+                  "bayescal.decisions.selective(correct, confidence, target='confidence'"),
     "labels": ("bayescal.labels.judged(y_true, y_prob, judge=judge",
                "bayescal.labels.partly_observed(y_true, y_prob, missing='score'"),
     "monitoring": ("monitor.evaluate(", "monitor.change((0, 4)", "monitor.evidence(", "monitor.confidence_sequence(",
@@ -69,6 +70,7 @@ DRAWS = {
     "Recalibration": "result.slope", "GroupedRecalibration": "result.overall.slope", "CalibrationCurve": "result.ici",
     "ClinicalSummary": "result.evaluation.ece", "NetBenefit": "result.net_benefit[model]",
     "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
+    "SelectivePrediction": "result.risk[model]",
     "CumulativePosterior": "result.kuiper", "CumulativeDifference": "result.posterior().kuiper",
     "JudgeReport": "result.sensitivity", "PartlyObservedBand": "result[1.0].ece",
     "ClassPriors": "result.draws", "ShiftEvidence": "result.total_variation", "LabelShiftClasses": "result[label].ece",
@@ -152,7 +154,8 @@ TABLE = (
     Meant("logits fromlogits logit", "Logits must become probabilities:", ("logits",),
           "scipy.special.expit(logits)` or, for a matrix, `scipy.special.softmax(logits, axis=1)"),
     Meant("target task multiclass average", "It is about one event, for two classes with the probabilities "
-          "`y_prob[:, 1]`.", of="clinical.recalibration clinical.summary cumulative decisions"),
+          "`y_prob[:, 1]`.", of="clinical.recalibration clinical.summary cumulative decisions.net_benefit "
+          "decisions.loss_ratio ThresholdCounts"),
     Meant("target task multiclass average", "It follows from `y_prob`: a column is about an event, a matrix about all "
           "classes.", of="shift"),
     Meant("target task multiclass average", "The outcome is chosen by", ("target",), f"{EVALUATE}, target='event')"),
@@ -247,7 +250,9 @@ TABLE = (
     Meant(PROBS, "The probability that intervals are as narrow as planned for is", ("prob=0.95",),
           "bayescal.planning.checks_needed(evaluation, rows=100, prob=0.9)", of="CheckPlan"),
     Meant(PROBS, "The probability of an interval is given to the result:", ("prob=0.95",), "result.ece.interval(0.9)` "
-          "or `result.interval(prob=0.9)` or `result.table(prob=0.9)` or `result.band(prob=0.9)"),
+          "or `result.interval(prob=0.9)` or `result.table(prob=0.9)"),
+    Meant(PROBS, "The probability of a band is given to the result:", (), "result.band(prob=0.9)",
+          of="CumulativeDifference SubpopulationDifference"),
     # --- quantities
     Meant("power assurance", "The probability that the goal is met is", ("assurance",),
           f"{PLAN}, assurance=0.8)"),
@@ -280,6 +285,16 @@ TABLE = (
           "bayescal.decisions.net_benefit(y_true, y_prob, [0.1, 0.2], harm=0.01)"),
     Meant("shift", "The shift of class frequencies is assumed by", (),
           "bayescal.shift.class_priors(y_true, y_prob, y_prob_target)"),
+    Meant("selectiverisk riskcoverage riskcoveragecurve coverage selective selectiveprediction "
+          "selectiveclassification rejection rejectioncurve reject rejectoption abstain abstention defer deferral "
+          "learntodefer accuracycoverage accuracyrejection", "The risk if only the most confident predictions are kept "
+          "is", ("risk[model]", "selective_risk(0.8)"),
+          "bayescal.decisions.selective(correct, confidence, target='confidence')"),
+    Meant("augrc aurc eaurc areaunderriskcoverage", "The area under the generalized risk-coverage curve is",
+          ("augrc", "augrc[model]"), "bayescal.evaluate(correct, confidence, target='confidence').augrc"),
+    Meant("largestshare maxcoverage coverageatrisk", "The largest share that can be kept at a risk is",
+          ("largest_share(0.02)",), "bayescal.decisions.selective(correct, confidence, target='confidence')"
+          ".largest_share(0.02)"),
     Meant("ece expectedcalibrationerror", "The ECE is", ("ece", "evaluation.ece"), f"{EVALUATE}).ece"),
     Meant("auc roc rocauc cstatistic cindex dxy", "The AUC (C statistic) is", ("auc", "evaluation.auc"),
           f"{EVALUATE}).auc"),
@@ -400,6 +415,9 @@ TABLE = (
           ("p_useful",), of="NetBenefit"),
     Meant("pvalue pvalues p significance", "There is no P-value; the probability that recalibration lowers the loss is",
           (), "result.mean_ratio.pr(lambda ratio: ratio < 1)", of="LossRatio"),
+    Meant("pvalue pvalues p significance", "There is no P-value; the probability that the first classifier is better "
+          "at each share is", (), "result.difference(first, second).pr(lambda gap: gap < 0)",
+          of="SelectivePrediction"),
     Meant("pvalue pvalues p significance", "P-values of tests of the assumptions about a judge are",
           ("p_errors_alike", "p_checked_at_random"), of="JudgeReport"),
     Meant("pvalue pvalues p significance", "There is no P-value.",

@@ -9,6 +9,7 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -244,6 +245,12 @@ CALLS = {
     "rows_for_c_emp": lambda r: bc.rows_for_c_emp(0.1),
     "save_counts, load_counts": saved,
     "screen_subpopulations": lambda r: bc.screen_subpopulations(r.y, r.p, r.g, **r.weights),
+    "selective": lambda r: bc.decisions.selective(r.y, r.p, target="confidence", **r.weights, **FAST),
+    "selective, several": lambda r: bc.decisions.selective(r.y, {"a": r.p, "b": r.q}, target="confidence", **FAST),
+    "selective_counts": lambda r: bc.decisions.selective_counts(bc.BinnedCounts.from_arrays(r.y, r.p), **FAST),
+    "selective, threshold": lambda r: bc.decisions.selective(
+        r.y, r.p, target="confidence", **r.weights, **FAST
+    ).threshold(0.2),
     "shift_evidence": lambda r: bc.shift_evidence(r.label, r.matrix, r.matrix[::-1], simulations=99, **FAST),
     "shrinkage_posterior": bins_of,
     "signed_error": lambda r: bc.signed_error(bins_of(r)),
@@ -265,10 +272,11 @@ PLOTS = {
     "plot_posterior": "evaluate",
     "plot_recalibration": "recalibration",
     "plot_reliability": "evaluate",
+    "decisions.plot_selective": "selective, several",
 }
 #: Functions without rows, or that are given the results of a monitor, whose tests are elsewhere.
 ELSEWHERE = {"register_estimand", "risk_at_horizon", "plot_confidence_sequence", "plot_evidence"}
-DRAWN = {name: (lambda r, n=name, of=of: axes_closed(getattr(bc, n)(CALLS[of](r)))) for name, of in PLOTS.items()}
+DRAWN = {name: (lambda r, n=name, of=of: axes_closed(attrgetter(n)(bc)(CALLS[of](r)))) for name, of in PLOTS.items()}
 
 
 def presented(result):

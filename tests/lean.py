@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from importlib.metadata import packages_distributions
+from operator import attrgetter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,8 +115,8 @@ def plots(rows):
 
     for name, of in every_function.PLOTS.items():
         result = every_function.CALLS[of](rows)
-        yield lambda name=name, result=result: getattr(bc, name)(result)
-        yield lambda name=name, result=result: getattr(bc, name)(result, color="red")
+        yield lambda name=name, result=result: attrgetter(name)(bc)(result)
+        yield lambda name=name, result=result: attrgetter(name)(bc)(result, color="red")
 
 
 def said(call):

@@ -247,3 +247,51 @@ def test_arithmetic_with_finite_draws():
 def test_fingerprints_of_other_contents_differ():
     assert fingerprint(np.arange(3), "seed 1") == fingerprint(np.arange(3), "seed 1")
     assert fingerprint(np.arange(3), "seed 1") != fingerprint(np.arange(3), "seed 2")
+
+
+# --- simultaneous bands
+
+
+@pytest.mark.parametrize("prob", [0.5, 0.9, 0.95])
+def test_a_band_contains_its_share_of_the_draws(prob):
+    """And no more than needed: without its outermost order statistics it contains fewer."""
+    steps = np.random.default_rng(1).normal(size=(1000, 30))
+    curve = Draws(steps.cumsum(axis=1), "walk")
+    low, high = curve.band(prob)
+    inside = ((curve.values >= low) & (curve.values <= high)).all(axis=1)
+    assert prob <= inside.mean() < prob + 0.06
+    narrow_low, narrow_high = curve.interval(prob)
+    assert (low < narrow_low).all()
+    assert (high > narrow_high).all()
+    ordered = np.sort(curve.values, axis=0)
+    left_out = int(np.searchsorted(ordered[:, 0], low[0]))
+    np.testing.assert_array_equal(low, ordered[left_out])
+    np.testing.assert_array_equal(high, ordered[999 - left_out])
+    fewer = ((curve.values > low) & (curve.values < high)).all(axis=1)
+    assert fewer.mean() < prob
+
+
+def test_a_band_by_hand():
+    """Draw i is (i, 19 - i): a band that leaves out k on each side contains 20 - 2 k of 20 draws."""
+    draws = Draws(np.column_stack([np.arange(20.0), 19 - np.arange(20.0)]), "pair")
+    for prob, left_out in ((0.99, 0), (0.9, 1), (0.81, 1), (0.8, 2), (0.05, 9)):
+        low, high = draws.band(prob)
+        assert low.tolist() == [left_out] * 2
+        assert high.tolist() == [19 - left_out] * 2
+
+
+def test_values_at_an_end_of_a_band_are_inside():
+    """All draws of a curve that begins with 0 in all of them, and one draw that differs later."""
+    values = np.zeros((100, 3))
+    values[:4, 2] = 5.0
+    low, high = Draws(values, "curve").band(0.95)
+    assert (low.tolist(), high.tolist()) == ([0, 0, 0], [0, 0, 0])
+    low, high = Draws(values, "curve").band(0.97)
+    assert (low.tolist(), high.tolist()) == ([0, 0, 0], [0, 0, 5])
+
+
+def test_bands_of_curves_only(normal):
+    with pytest.raises(ValueError, match="these are draws of a single number: use `interval`"):
+        normal.band()
+    with pytest.raises(ValueError, match="`prob` must lie strictly between 0 and 1, not 95"):
+        Draws(np.zeros((4, 2))).band(95)

@@ -53,6 +53,7 @@ RESULTS = {
     "Evaluation": bc.evaluate(Y, P, **FAST),
     "Recalibration": bc.recalibration(Y, P, **FAST),
     "NetBenefit": bc.decisions.net_benefit(Y, MODELS, [0.2, 0.5], **FAST),
+    "SelectivePrediction": bc.decisions.selective(Y, MODELS, target="confidence", **FAST),
     "CalibrationCurve": bc.calibration_curve(Y, P, **FAST),
     "CalibrationTests": bc.calibration_tests(Y, P),
     "ClinicalSummary": bc.clinical_summary(Y, P, 0.2, **FAST),
@@ -833,7 +834,14 @@ NEEDS = {
     "weights": 1 + P, "y_true_validation": Y, "y_prob_validation": P, "horizon": 5, "times": [5], "shift": "label",
     "missing": "score",
 }  # fmt: skip
-TAKE_SEVERAL = {"compare", "scores.compare", "survival.compare", "decisions.net_benefit", "clinical.summary"}
+TAKE_SEVERAL = {
+    "compare",
+    "scores.compare",
+    "survival.compare",
+    "decisions.net_benefit",
+    "decisions.selective",
+    "clinical.summary",
+}
 TWO_COLUMNS = np.column_stack([1 - P, P])
 
 

@@ -1,8 +1,9 @@
-"""Decisions at thresholds: net benefit, decision curves, and whether recalibration pays.
+"""Decisions: net benefit, decision curves, whether recalibration pays, and which predictions to keep.
 
 A patient is treated if the stated risk is at least a threshold, which weighs the harm of treatment against that of a
 missed event. `net_benefit` compares risk models with treating all and with treating none, as posteriors at each
-threshold; `loss_ratio` is the loss of decisions after recalibration, divided by the loss before.
+threshold; `loss_ratio` is the loss of decisions after recalibration, divided by the loss before. `selective` states how
+often predictions are wrong if only the most confident ones are kept, and the others are given to a person.
 
 State: settled.
 

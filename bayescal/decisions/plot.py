@@ -485,7 +485,8 @@ def plot_selective(
         ax.axhline(limit, gid="risk", label=f"risk {limit:g}", **dashes)
     ax.set(xlim=(0, 1), ylim=(0, 1.05 * max(*tops, limit or 0.0)))
     _over_thresholds(ax, "share of wrong predictions")
-    ax.set_xlabel("share of predictions that are kept", fontsize=drawing.SMALL)
+    first_kept = "" if small else ", the most confident first"
+    ax.set_xlabel(f"share of predictions that are kept{first_kept}", fontsize=drawing.SMALL)
     first = cycle[0] if len(names) == 1 and color is None else colours.grey
     labelled = ((line, str(line.get_label())) for line in ax.lines)
     entries: list[tuple[Any, str]] = [each for each in labelled if each[1][0] != "_"]
@@ -494,14 +495,17 @@ def plot_selective(
         kind = "band" if simultaneous else "interval"
         entries.append((Patch(color=first, alpha=alpha, linewidth=0), f"{100 * prob:g} % {kind}"))
     key = drawing.key_above(ax, entries, small=small)
-    return _finished(ax, _selective_title(result, limit, prob), result.spec, key, small=small)
+    return _finished(ax, _selective_title(result, limit, prob, small=small), result.question, key, small=small)
 
 
-def _selective_title(result: SelectivePrediction, limit: float | None, prob: float) -> str:
-    """Return the AUGRC of each classifier, or the largest share that can be kept at a risk."""
+def _selective_title(result: SelectivePrediction, limit: float | None, prob: float, *, small: bool) -> str:
+    """Return the AUGRC of the first classifiers, or the largest share that can be kept at a risk."""
     named = len(result.classifiers) > 1
     draws = result.augrc if limit is None else result.largest_share(limit)
-    lines = ["AUGRC" if limit is None else f"Largest share at risk {limit:g}"]
+    area = "AUGRC" if small else "AUGRC (smaller is better)"
+    lines = [area if limit is None else f"Largest share at risk {limit:g}"]
+    if len(draws) > TITLED:
+        lines[0] += f", {TITLED} of {len(draws)} classifiers"
     for name, each in list(draws.items())[:TITLED]:
         low, high = each.interval(prob)
         d = _render.interval_decimals(low, high)

@@ -7,7 +7,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Ints
-from bayescal._invalid import errors_of
+from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows
 from bayescal.analyses.one import count_rows, remarks_on
@@ -106,6 +106,8 @@ def selective(
         rows, clusters = read.rows, read.clusters
     else:
         name, prob = next(iter(y_prob.items())) if named and y_prob else (UNNAMED, y_prob)
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"`y_prob` must have names that are strings; {name!r} is not.")
         same_rows({"y_true": y_true, "y_prob": prob, "weights": weights, "cluster": cluster})
         rows = {name: read_rows(y_true, prob, **options).checked().scale_free()}
         clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[name]))
@@ -143,7 +145,7 @@ def selective_counts(
     Raises
     ------
     ValueError, TypeError
-        If `counts` are not `BinnedCounts`, have no rows, or are counts of an event.
+        If `counts` are not `BinnedCounts`, have no rows, or are counts of an event, or `name` is not a string.
 
     Examples
     --------
@@ -154,6 +156,8 @@ def selective_counts(
     array([0.  , 0.25])
     """
     require_kind(BinnedCounts, "; for rows, use `bayescal.decisions.selective`.", counts)
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"`name` must be a string that is not empty, not {quoted(name)}.")
     return _selective({name: counts}, {}, draws, rng, ())
 
 
@@ -167,10 +171,12 @@ def _selective(
             cells[name] = Cells.of_counts(each, FEWER if len(counts) > 1 and each.n_rows > MANY_ROWS else CELLS)
     generator = np.random.default_rng(seed)
     if len(cells) == 1:
-        drawn = [each.draw(n_draws, generator) for each in cells.values()]
+        selections = [each.draw(n_draws, generator) for each in cells.values()]
     else:
-        drawn = joint_selections(list(cells.values()), list(rows.values()), list(counts.values()), n_draws, generator)
-    return SelectivePrediction(dict(counts), cells, dict(zip(cells, drawn, strict=True)), seed, of_rows)
+        selections = joint_selections(
+            list(cells.values()), list(rows.values()), list(counts.values()), n_draws, generator
+        )
+    return SelectivePrediction(dict(counts), cells, dict(zip(cells, selections, strict=True)), seed, of_rows)
 
 
 def joint_selections(
@@ -203,16 +209,16 @@ def joint_selections(
     chunk = max(AT_ONCE // len(sums), 1)
     for start in range(0, n_draws, chunk):
         part = slice(start, start + chunk)
-        drawn = rng.standard_gamma(np.broadcast_to(factors[part] * sums, (len(factors[part]), len(sums))))
+        combinations = rng.standard_gamma(np.broadcast_to(factors[part] * sums, (len(factors[part]), len(sums))))
         for of_one, adder in zip(mass, adders, strict=True):
-            of_one[part] = drawn @ adder
-    found = []
+            of_one[part] = combinations @ adder
+    selections = []
     for of_one, each in zip(mass, cells, strict=True):
         prior = np.tile(prior_of(len(each.confidence)), 2)
         of_one += np.random.default_rng(prior_seed).standard_gamma(prior, of_one.shape)
         wrong, right = of_one.reshape(n_draws, 2, -1).swapaxes(0, 1)
-        found.append(Selection.of_cells(wrong, right))
-    return found
+        selections.append(Selection.of_cells(wrong, right))
+    return selections
 
 
 def _codes(cells: Cells, rows: Predictions, counts: BinnedCounts) -> Ints:

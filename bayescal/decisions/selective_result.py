@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 
 HEADER = ("", "kept", "risk", "2.5 %", "97.5 %", "observed", "confidence from")
-#: Shares of the curves, those that are printed, and the one of the sentence.
-SHARES, PRINTED, NAMED = np.arange(1, 101) / 100, (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0), 0.8
+#: Shares of the curves, and the one of the sentence.
+SHARES, SHARE_IN_SENTENCE = np.arange(1, 101) / 100, 0.8
+#: Shares that are printed.
+PRINTED_SHARES = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 #: Shares of the conformal answer, from the smallest one on.
 GRID = np.arange(1, 21) / 20
 #: Maximum number of classifiers in the sentence.
@@ -33,7 +35,8 @@ FEW_WRONG = 5
 #: Meaning of the columns of the table.
 KEY = (
     "risk: share of wrong predictions among the kept ones, those with the largest confidences; observed: in the rows; "
-    "confidence from: the smallest confidence that is kept."
+    "confidence from: the smallest confidence that is kept. AUGRC: share of predictions that are kept and wrong, "
+    "averaged over all shares that may be kept; smaller is better."
 )
 
 
@@ -52,7 +55,7 @@ class RiskThreshold(NamedTuple):
     observed_risk : float
         Share of wrong ones among the kept rows; NaN if none is kept.
     conformal_confidence, conformal_share : float
-        The same by exact binomial limits, without a model; NaN for rows with weights or in clusters.
+        The same by exact binomial limits, without a model; NaN for rows with unequal weights or in clusters.
     """
 
     risk: float
@@ -111,7 +114,7 @@ class SelectivePrediction(_presented.Presented):
         return fingerprint(type(self).__name__, self.classifiers, self.draws_seed, *cells)
 
     def _each(self, values: dict[str, Floats], name: str) -> dict[str, Draws]:
-        return {label: Draws(drawn, f"{name} of {label}", self._origin) for label, drawn in values.items()}
+        return {label: Draws(each, f"{name} of {label}", self._origin) for label, each in values.items()}
 
     @cached_property
     def risk(self) -> dict[str, Draws]:
@@ -245,7 +248,8 @@ class SelectivePrediction(_presented.Presented):
         share = cells.share_for(limit, probability, n_draws, np.random.default_rng((self.draws_seed, 1)))
         confidence, kept, observed = cells.kept(share)
         rival = (float("nan"), float("nan"))
-        if not counts.weighted and np.isinf(cells.freedom):
+        equal = np.isclose(counts.effective_rows, counts.n_rows, rtol=1e-9)
+        if equal and np.isinf(cells.freedom):
             rival = cells.kept(cells.conformal_share(limit, probability, GRID))[:2]
         return RiskThreshold(limit, probability, confidence, kept, observed, *rival)
 
@@ -294,12 +298,14 @@ class SelectivePrediction(_presented.Presented):
         For two classifiers, the sentence states the difference of their AUGRCs.
         """
         prob = _checks.fraction("prob", prob)
-        at = int(np.argmin(np.abs(self.shares - NAMED)))
+        at = int(np.argmin(np.abs(self.shares - SHARE_IN_SENTENCE)))
         kept = {name: wording.mean_and_interval(self._at(each, at), prob) for name, each in self.risk.items()}
         most = f"Of the most confident {100 * self.shares[at]:.0f} % of the predictions,"
         if len(kept) == 1:
             (alone,) = kept.values()
             every = wording.mean_and_interval(self._at(next(iter(self.risk.values())), -1), prob)
+            if self.shares[at] == 1:
+                return f"Of all predictions, a share of {every} is wrong."
             return f"{most} a share of {alone} is wrong; of all predictions, {every}."
         listed = ", ".join(f"{_render.name(name)} {each}" for name, each in list(kept.items())[:NAMED_CLASSIFIERS])
         text = f"{most} these shares are wrong: {listed}."
@@ -321,13 +327,18 @@ class SelectivePrediction(_presented.Presented):
 
     @property
     def spec(self) -> str:
-        """Target, classifiers, rows and AUGRC, on one line."""
-        of = next(iter(self.counts.values()))
+        """Target, rows, posterior and AUGRC of each classifier, on one line."""
         areas = "; ".join(
             f"AUGRC{self._of(name)} {wording.with_interval(each, wording.decimals(each))}"
             for name, each in self.augrc.items()
         )
-        return f"{of.target} selective risk, {of.n_rows} rows, Dirichlet posterior of cells of confidence: {areas}"
+        return f"{self.question}: {areas}"
+
+    @property
+    def question(self) -> str:
+        """Target, rows and posterior, on one line."""
+        of = next(iter(self.counts.values()))
+        return f"{of.target} selective risk, {of.n_rows} rows, Dirichlet posterior of cells of confidence"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -347,7 +358,7 @@ class SelectivePrediction(_presented.Presented):
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all shares."""
         every = self.table()
-        rows = every if whole else [row for row in every if np.isclose(row["share"], PRINTED).any()]
+        rows = every if whole else [row for row in every if np.isclose(row["share"], PRINTED_SHARES).any()]
         d = max(_render.interval_decimals(row["low"], row["high"]) for row in rows)
         cells = [
             [

@@ -124,7 +124,8 @@ class Cells:
         With this row, the upper limit of the risk of a fixed share is that of Clopper and Pearson.
         """
         prior = np.zeros((2, len(self.confidence)))
-        prior[0, 0], prior[:, -1] = 1.0, 0.5
+        prior[:, -1] = 0.5
+        prior[0, 0] += 1.0  # also if there is one cell only
         return float(np.quantile(self.draw(n_draws, rng, prior).largest_share(risk), 1 - prob))
 
     @cached_property

@@ -31,9 +31,7 @@ def _observed(counts: Counts) -> float:
     if ranks is None or isinstance(ranks.grid, Bins) or stored_rows(counts) is not None:
         bins = observed_bins(counts)
         return float(over_thresholds(bins.confidence, bins.weight * bins.gap)[0])
-    below, above = ranks.lower, ranks.upper
-    confidence = (below + above) / 2
-    weight = ranks.weight / ranks.weight.sum()
+    confidence, weight = ranks.middle, ranks.weight / ranks.weight.sum()
     return float(over_thresholds(confidence, weight[1] - confidence * weight.sum(axis=0)))
 
 

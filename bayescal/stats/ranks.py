@@ -88,28 +88,19 @@ class Ranks(Frozen):
 
     @property
     def lower(self) -> Floats:
-        """Lower end of each cell, shape (n_cells,)."""
-        return self._ends[0]
+        """Lower end of each cell, shape (n_cells,): rows in lower cells are smaller, also as float32."""
+        if isinstance(self.grid, Bins):
+            return self.grid.starts_as(np.dtype(np.float64))[self.position]
+        return np.asarray(self.position) if self.grid == VALUES else _fine_lower(self.position)
 
     @property
-    def upper(self) -> Floats:
-        """Upper end of each cell, shape (n_cells,)."""
-        return self._ends[1]
-
-    @cached_property
-    def _ends(self) -> tuple[Floats, Floats]:
+    def middle(self) -> Floats:
+        """Middle of each cell, shape (n_cells,); the confidence itself on a grid of values."""
         if isinstance(self.grid, Bins):
-            return self.grid.edges[self.position], self.grid.edges[self.position + 1]
+            return (self.grid.edges[self.position] + self.grid.edges[self.position + 1]) / 2
         if self.grid == VALUES:
-            return self.position, self.position
-        above = self.position >= SIDE  # there, the ends are 1 minus those of the cells below 1/2
-        mirrored = np.where(above, FINE_CELLS - 1 - self.position, self.position)
-        narrow, wide = (
-            (FIRST + np.minimum(mirrored + next_one, SIDE - 1)).astype(np.int32) << DROPPED for next_one in (0, 1)
-        )
-        near, far = (bits.view(np.float32).astype(np.float64) for bits in (narrow, wide))
-        near[mirrored == 0] = 0.0
-        return np.where(above, 1 - far, near), np.where(above, 1 - near, far)
+            return np.asarray(self.position)
+        return (_fine_lower(self.position) + _fine_lower(self.position + 1)) / 2
 
     @property
     def total(self) -> Floats:
@@ -281,6 +272,16 @@ def fine_cell(confidence: Array) -> Ints:
     """Find the cell of the fine grid of each confidence; cells are in the order of confidences."""
     code = _fine_codes(confidence, np.zeros(len(confidence), bool))
     return np.where(code < SIDE, code, FINE_CELLS + SIDE - 1 - code)
+
+
+def _fine_lower(position: Array) -> Floats:
+    """Return the lower end of cells of the fine grid."""
+    above = position >= SIDE
+    code = FIRST + np.where(above, FINE_CELLS - position, position)
+    width = (code << DROPPED).astype(np.int32).view(np.float32).astype(np.float64)
+    # above 1/2, cells do not contain their lower end: the next float32, or float64 if the cell has no other float32
+    inside = 1 - width + 2.0**-23 * np.where(width > 2.0**-14, 0.5, width)
+    return np.where(above, np.maximum(inside, 0.5), np.where(position == 0, 0.0, width))
 
 
 def _fine_codes(confidence: Array, outcome: Array) -> Ints:

@@ -462,6 +462,11 @@ WITHOUT: dict[str, str | Callable[[Any], str]] = {
         "pseudo-rows are drawn anew at each threshold. Net benefits of the same counts have one: "
         "`bayescal.pymc_model(bayescal.decisions.net_benefit_counts(result.counts))`."
     ),
+    "bayescal.decisions.selective_result.SelectivePrediction": (
+        "its cells are quantiles of the confidence, and their masses have a Dirichlet posterior in closed form. The "
+        "calibration of the confidences has one, as in `bayescal.pymc_model(bayescal.evaluate(correct, confidence, "
+        "target='confidence'))`."
+    ),
     "bayescal.shift.over_priors.OverPriors": _OVER_FREQUENCIES,
     "bayescal.shift.prior_likelihood.PriorLikelihoodPosterior": (
         "the recalibration is drawn from a Normal approximation without the rows of the target. Class frequencies from "

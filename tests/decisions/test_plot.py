@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import bayescal as bc
 from bayescal.datasets.simulate import simulate
-from bayescal.decisions.plot import chosen_points, decision_curve_points, plot_decision_curve
+from bayescal.decisions.plot import chosen_points, decision_curve_points, plot_decision_curve, plot_selective
 
 ROWS = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=2)
 Y, P = ROWS.outcome, ROWS.confidence
@@ -214,3 +214,58 @@ def test_example_of_chosen_points():
     dc = bc.decisions.net_benefit([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, [0.3, 0.5, 0.8], rng=1)
     points = chosen_points(dc, 0.5)
     assert [each.tolist() for each in (points.mean["model"].round(2), points.p_useful["model"])] == [[0.49], [1.0]]
+
+
+# --- selective prediction
+
+
+def kept(n=1):
+    models = {
+        f"model {i}": np.clip(P + 0.1 * i * np.random.default_rng(i).standard_normal(2000), 0, 1) for i in range(n)
+    }
+    y_prob = models if n > 1 else P
+    return bc.decisions.selective(Y, y_prob, target="confidence", draws=200, rng=1)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_selective_risks_are_drawn(n, simultaneous):
+    result = kept(n)
+    ax = plot_selective(result, Figure().subplots(), prob=0.8, simultaneous=simultaneous, risk=0.1)
+    lines = drawn(ax)
+    bands = [each for each in ax.collections if each.get_gid() == "band"]
+    assert len(bands) == n
+    for name, band in zip(result.classifiers, bands, strict=True):
+        np.testing.assert_array_equal(lines[f"risk of {name}"].get_ydata(), result.risk[name].mean())
+        np.testing.assert_array_equal(lines[f"observed risk of {name}"].get_ydata(), result.observed[name])
+        low, high = result.risk[name].band(0.8) if simultaneous else result.risk[name].interval(0.8)
+        corners = band.get_paths()[0].vertices
+        assert set(low) | set(high) <= set(corners[:, 1])
+    assert set(lines["risk"].get_ydata()) == {0.1}
+    labels = [each.get_text() for each in ax.texts]
+    assert ax.get_ylim()[0] == 0
+    low, high = result.largest_share(0.1)[result.classifiers[0]].interval(0.8)
+    title = ax.get_title(loc="left") or ax.get_title() or " ".join(labels)
+    assert "Largest share at risk 0.1" in title
+    assert ("2 of 3 classifiers" in title) == (n == 3)
+    assert f"{low:.2f}"[:4] in title
+
+
+def test_small_axes_have_short_words_and_titles_state_the_area():
+    large, small = (plot_selective(kept(), Figure(figsize=size).subplots()) for size in ((6.4, 4.6), (3, 2.4)))
+    assert large.get_xlabel() == "share of predictions that are kept, the most confident first"
+    assert small.get_xlabel() == "share of predictions that are kept"
+    assert "AUGRC (smaller is better): 0." in large.get_title(loc="left")
+    assert "AUGRC: 0." in small.get_title(loc="left")
+
+
+def test_a_selective_plot_refuses():
+    with pytest.raises(TypeError, match="`result` must be a SelectivePrediction, not LossRatio"):
+        plot_selective(RATIO)
+    for options, said in (
+        ({"risk": 5}, "`risk` must lie"),
+        ({"prob": 1}, "`prob` must lie"),
+        ({"color": "x"}, "color"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            plot_selective(kept(), Figure().subplots(), **options)

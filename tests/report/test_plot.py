@@ -69,6 +69,10 @@ DRAWN = {
         lambda: bc.decisions.loss_ratio(Y[:200], P[:200], Y[200:], P[200:], **FAST),
         bc.decisions.plot_loss_ratio,
     ),
+    "SelectivePrediction": (
+        lambda: bc.decisions.selective(Y, MODELS, target="confidence", **FAST),
+        bc.decisions.plot_selective,
+    ),
     "CumulativeDifference": (lambda: bc.cumulative.difference(Y, P), bc.cumulative.plot_cumulative),
     "SubpopulationDifference": (lambda: bc.cumulative.subpopulation(Y, P, HALVES), bc.cumulative.plot_cumulative),
     "Evidence": (lambda: MONITOR.evidence(rng=1), bc.monitoring.plot_evidence),

@@ -212,3 +212,40 @@ def test_ties_count_half():
     assert (ranks.auc, ranks.grid_error) == (0.875, 0.0)
     both = add_ranks(ranks, Ranks.of_rows(np.array([0.1]), np.array([1])))
     assert both.weight.tolist() == [[0, 1, 1, 0], [1, 0, 1, 1]]
+
+
+# --- ends of cells
+
+
+def near_ends():
+    """Confidences of all sizes, those at which cells begin, and their neighbours."""
+    rng = np.random.default_rng(1)
+    uniform, power = rng.random(5000), 10.0 ** -rng.uniform(0, 12, 5000)
+    begin = np.concatenate([np.arange(1025) / 1024, 2.0 ** -np.arange(40), 1 - 2.0 ** -np.arange(40)])
+    return np.concatenate([uniform, power, 1 - power, begin, np.nextafter(begin, 1), np.nextafter(begin, 0)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lower_ends_of_the_fine_grid(dtype, monkeypatch):
+    """No row is smaller by more than 1e-7, and all rows in lower cells are smaller."""
+    monkeypatch.setattr(module, "EXACT_ROWS", 10)
+    confidence = near_ends().astype(dtype)
+    ranks = Ranks.of_rows(confidence, np.ones(len(confidence), bool))
+    cell = ranks.cell_of(confidence)
+    assert ranks.grid == FINE
+    assert (ranks.lower[cell] - confidence).max() < 1e-7
+    next_end = np.append(ranks.lower[1:], np.inf)[cell]
+    assert (confidence < next_end).all()
+    assert (confidence < next_end.astype(dtype)).all()
+    np.testing.assert_array_equal(ranks.lower[[0, -1]] > 0.5, [False, True])
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+def test_lower_ends_of_values_and_bins(closed):
+    confidence = np.array([0.1, 0.2, 0.25, 0.5, 0.7, 0.75, 0.9])
+    values = Ranks.of_rows(confidence, np.ones(7, bool))
+    np.testing.assert_array_equal(values.lower, confidence)
+    bins = make_bins(4, closed=closed)
+    ranks = values.coarser(bins)
+    kept = [np.sum(confidence >= each) for each in ranks.lower]
+    assert kept == ([7, 5, 4, 2] if closed == "left" else [7, 4, 3, 1])
