@@ -97,7 +97,7 @@ JOINT = (
         "ev.selective_risk(share)",
         "rows, or counts with the error of their grid",
         "",
-        "Evaluation.selective_risk",
+        "Evaluation",
     ),
     Quantity(
         "largest share at a risk",
@@ -106,7 +106,7 @@ JOINT = (
         "ev.largest_share(risk)",
         "rows, or counts with the error of their grid",
         "",
-        "Evaluation.largest_share",
+        "Evaluation",
     ),
     Quantity(
         "difference of two classifiers",
