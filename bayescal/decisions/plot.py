@@ -510,7 +510,7 @@ def _selective_title(result: SelectivePrediction, limit: float | None, prob: flo
         low, high = each.interval(prob)
         d = _render.interval_decimals(low, high)
         mean, low_text, high_text = (_render.number(value, d) for value in (each.mean(), low, high))
-        of = f"{_render.cut(_render.name(name), 16)}: " if named else ""
+        of = f"{_render.cut(_render.name(name), 30)}: " if named else ""
         lines.append(f"{of}{mean} [{low_text},\u00a0{high_text}]")
     return "\n".join(lines) if named else ": ".join(lines)
 
@@ -564,7 +564,8 @@ def plot_top_k(result: TopK, ax: "Axes | None" = None, *, prob: float = 0.95, co
     ends = np.clip(np.abs(accuracy[1:] - accuracy[0]), 0, None)
     label = f"true class among k, {100 * prob:g} % interval"
     ax.errorbar(k, accuracy[0], ends, color=main, marker="o", linewidth=1.6, capsize=3, label=label)
-    ax.set(xticks=k, ylim=(min(0.98 * accuracy[1].min(), 0.95), 1.01))
+    lowest = min(accuracy[1].min(), *(row["stated"] for row in rows))
+    ax.set(xticks=k, ylim=(min(0.98 * lowest, 0.95), 1.01))
     _over_thresholds(ax, "share of rows")
     ax.set_xlabel("k", fontsize=drawing.SMALL)
     worst = max(result, key=lambda number: result[number].ece.mean())

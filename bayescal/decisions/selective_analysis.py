@@ -17,7 +17,8 @@ from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.thresholds import UNNAMED
 from bayescal.estimands.area_under_roc import grid_of
-from bayescal.estimands.selective import CELLS, Cells, Selection, prior_of
+from bayescal.estimands.estimand import EVENTS
+from bayescal.estimands.selective import CELLS, Cells, Selection, draw_prior, prior_in_cells
 from bayescal.results.remarks import of_several
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.clusters import require_several_clusters
@@ -26,8 +27,9 @@ from bayescal.stats.sums import sums_at
 
 #: Bins of the counts; the posterior depends on the ranks of the rows only.
 BINS = 15
-#: Numbers of rows above which joint draws have fewer cells, and their number: there are combinations of cells.
-MANY_ROWS, FEWER = 20_000, 128
+#: Number of rows above which joint draws have fewer cells, and their number for two classifiers, and for more: the time
+#: is proportional to the number of their combinations.
+MANY_ROWS, OF_TWO, OF_SEVERAL = 20_000, 128, 32
 #: Largest number of random numbers that are drawn at once.
 AT_ONCE = 4_000_000
 
@@ -111,6 +113,13 @@ def selective(
         same_rows({"y_true": y_true, "y_prob": prob, "weights": weights, "cluster": cluster})
         rows = {name: read_rows(y_true, prob, **options).checked().scale_free()}
         clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[name]))
+    if next(iter(rows.values())).target in EVENTS:
+        raise ValueError(
+            "`y_prob` is one column, the probabilities of an event; selective prediction is about predictions that are "
+            "right or wrong. If `y_true` states whether a prediction is right and `y_prob` its confidence, pass "
+            "`target='confidence'`. For the more probable of two classes, pass the probabilities of both, as in "
+            "`numpy.column_stack([1 - p, p])`."
+        )
     counts = {}
     for name, of_one in rows.items():
         with errors_of(f"classifier {name!r}" if len(rows) > 1 else ""):
@@ -168,7 +177,8 @@ def _selective(
     cells = {}
     for name, each in counts.items():
         with errors_of(f"classifier {name!r}" if len(counts) > 1 else ""):
-            cells[name] = Cells.of_counts(each, FEWER if len(counts) > 1 and each.n_rows > MANY_ROWS else CELLS)
+            fewer = len(counts) > 1 and each.n_rows > MANY_ROWS
+            cells[name] = Cells.of_counts(each, (OF_TWO if len(counts) == 2 else OF_SEVERAL) if fewer else CELLS)
     generator = np.random.default_rng(seed)
     if len(cells) == 1:
         selections = [each.draw(n_draws, generator) for each in cells.values()]
@@ -189,8 +199,9 @@ def joint_selections(
     """Draw the shares of several classifiers from the masses of all combinations of their cells and outcomes.
 
     A sum of Gamma variables is a Gamma variable, so that the draws of each classifier are those of its own posterior.
-    The prior rows of all classifiers are the same random numbers: two names of one classifier have the same draws. The
-    number of effective rows and the factor of the design effect are those of the classifier with the fewest.
+    The prior rows of all classifiers are the same random numbers, at the same shares that are kept: two names of one
+    classifier have the same draws. The number of effective rows and the factor of the design effect are those of the
+    classifier with the fewest.
     """
     from scipy.sparse import csr_array
 
@@ -200,7 +211,7 @@ def joint_selections(
     sums = sums_at(at.ravel(), None if weight is None else weight.astype(np.float64), combined.shape[1])
     fewest = min(cells, key=lambda each: float(each.rows.sum()))
     sums = sums * fewest.rows.sum() / sums.sum()
-    factors, prior_seed = fewest.factors(n_draws, rng), int(rng.integers(2**63))
+    factors, prior = fewest.factors(n_draws, rng), draw_prior(n_draws, rng)
     adders = [
         csr_array((np.ones(len(of)), (np.arange(len(of)), of)), shape=(len(of), 2 * len(each.confidence)))
         for of, each in zip(combined, cells, strict=True)
@@ -214,10 +225,8 @@ def joint_selections(
             of_one[part] = combinations @ adder
     selections = []
     for of_one, each in zip(mass, cells, strict=True):
-        prior = np.tile(prior_of(len(each.confidence)), 2)
-        of_one += np.random.default_rng(prior_seed).standard_gamma(prior, of_one.shape)
-        wrong, right = of_one.reshape(n_draws, 2, -1).swapaxes(0, 1)
-        selections.append(Selection.of_cells(wrong, right))
+        both = of_one.reshape(n_draws, 2, -1) + prior_in_cells(prior, len(each.confidence))
+        selections.append(Selection.of_cells(both[:, 0], both[:, 1]))
     return selections
 
 

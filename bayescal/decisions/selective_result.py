@@ -12,10 +12,12 @@ from bayescal._meant import public
 from bayescal.decisions.thresholds import UNNAMED
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.accuracies import evidence
-from bayescal.estimands.selective import Cells, Selection, observed_selection
+from bayescal.estimands.area_under_roc import grid_of
+from bayescal.estimands.selective import Cells, Selection, checked_shares, observed_selection
 from bayescal.results import wording
 from bayescal.results.remarks import cluster_remarks, of_several
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,8 +32,8 @@ PRINTED_SHARES = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 GRID = np.arange(1, 21) / 20
 #: Maximum number of classifiers in the sentence.
 NAMED_CLASSIFIERS = 5
-#: Fewer wrong predictions than this leave risks to the prior.
-FEW_WRONG = 5
+#: Fewer wrong predictions than this leave risks to the prior; shares from which on a remark says so.
+FEW_WRONG, SHARE_TO_MENTION = 5, 0.2
 #: Meaning of the columns of the table.
 KEY = (
     "risk: share of wrong predictions among the kept ones, those with the largest confidences; observed: in the rows; "
@@ -65,6 +67,19 @@ class RiskThreshold(NamedTuple):
     observed_risk: float
     conformal_confidence: float
     conformal_share: float
+
+    def sentence(self) -> str:
+        """Return the confidence, the share and what is promised, in words."""
+        promise = f"at most {_render.percent(self.risk)} of them are wrong with probability {self.prob:g}"
+        if not self.share:
+            return f"No confidence is high enough that {promise}."
+        return (
+            f"Keep predictions with a confidence of at least {self.confidence:.4g}, {_render.percent(self.share)} of "
+            f"these rows: {promise} ({_render.percent(self.observed_risk)} of these rows are)."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence()
 
 
 @public
@@ -105,7 +120,7 @@ class SelectivePrediction(_presented.Presented):
     @cached_property
     def shares(self) -> Floats:
         """Shares that are kept, 0.01, 0.02, ..., 1, as far as they keep an (effective) row; shape (n_shares,)."""
-        rows = min(evidence(each).rows for each in self.counts.values())
+        rows = min(map(_evidence_of, self.counts.values()))
         return SHARES[SHARES * rows >= 1 - 1e-9]
 
     @cached_property
@@ -139,6 +154,27 @@ class SelectivePrediction(_presented.Presented):
     def observed_augrc(self) -> dict[str, float]:
         """AUGRC of each classifier in the rows."""
         return {name: float(observed_selection(each).area()[0]) for name, each in self.counts.items()}
+
+    def selective_risk(self, share: float) -> dict[str, Draws]:
+        """Draws of the risk of each classifier at one share; see `bayescal.Evaluation.selective_risk`.
+
+        Parameters
+        ----------
+        share : float
+            Share of all predictions that are kept, above 0 and at most 1.
+
+        Returns
+        -------
+        dict of str to Draws
+            By classifier, shape (n_draws,).
+
+        Raises
+        ------
+        ValueError
+            If the share is outside (0, 1], or keeps less than one row.
+        """
+        at = checked_shares(share, min(self.counts.values(), key=_evidence_of))[:1]
+        return self._each({name: each.risk(at)[:, 0] for name, each in self.selections.items()}, f"risk at {share:g}")
 
     def largest_share(self, risk: float) -> dict[str, Draws]:
         """Draws of the largest share of predictions that can be kept so that the risk is at most `risk`.
@@ -190,7 +226,7 @@ class SelectivePrediction(_presented.Presented):
         values = self.risk[first].values - self.risk[second].values
         return Draws(values, f"selective risk: {first} - {second}", self._origin)
 
-    def threshold(self, risk: float, prob: float = 0.9, *, classifier: str | None = None) -> RiskThreshold:
+    def threshold(self, risk: float, prob: float = 0.9, classifier: str | None = None) -> RiskThreshold:
         r"""Return the confidence from which to keep predictions, so that the risk is met with probability `prob`.
 
         Parameters
@@ -214,9 +250,9 @@ class SelectivePrediction(_presented.Presented):
 
         Notes
         -----
-        The share is the quantile 1 - `prob` of the posterior of the largest share at this risk. Its prior has a wrong
-        row before the most confident one, and no right one: for a share that is chosen beforehand, the upper limit of
-        the risk is then that of Clopper and Pearson.
+        The confidence is the quantile 1 - `prob` of the posterior of the last confidence down to which the risk is met.
+        The prior has a wrong row before the most confident one, and no right one: for a confidence that is chosen
+        beforehand, the upper limit of the risk is then that of Clopper and Pearson.
 
         The conformal answer tests shares 0.05, 0.1, ... in this order, each at the level 1 - `prob` with the limit of
         Clopper and Pearson, from the first one with enough rows on, and stops at the first that fails [1]_. Fewer
@@ -245,12 +281,12 @@ class SelectivePrediction(_presented.Presented):
         _checks.one_of("classifier", classifier, self.classifiers)
         cells, counts = self.cells[classifier], self.counts[classifier]
         n_draws = len(self.augrc[classifier])
-        share = cells.share_for(limit, probability, n_draws, np.random.default_rng((self.draws_seed, 1)))
-        confidence, kept, observed = cells.kept(share)
+        number = cells.last_for(limit, probability, n_draws, np.random.default_rng((self.draws_seed, 1)))
+        confidence, kept, observed = cells.kept(number)
         rival = (float("nan"), float("nan"))
         equal = np.isclose(counts.effective_rows, counts.n_rows, rtol=1e-9)
         if equal and np.isinf(cells.freedom):
-            rival = cells.kept(cells.conformal_share(limit, probability, GRID))[:2]
+            rival = cells.kept(cells.conformal_last(limit, probability, GRID))[:2]
         return RiskThreshold(limit, probability, confidence, kept, observed, *rival)
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
@@ -346,12 +382,18 @@ class SelectivePrediction(_presented.Presented):
         of_each = {name: cluster_remarks(each) for name, each in self.counts.items()}
         texts = [*self.of_rows, *(next(iter(of_each.values())) if self._alone else of_several(of_each))]
         for name, counts in self.counts.items():
-            wrong = counts.n_rows - int(counts.k.sum())
-            if wrong < FEW_WRONG:
+            wrong = self.observed[name] * self.shares * counts.n_rows
+            few = self.shares[wrong < FEW_WRONG - 1e-9]
+            if len(few) and few[-1] >= SHARE_TO_MENTION:
                 by = self._of(name, "by")
                 texts.append(
-                    f"{wrong} of {counts.n_rows} predictions{by} are wrong: small risks depend on the prior, which "
-                    "adds about half a wrong row to any share that is kept."
+                    f"Fewer than {FEW_WRONG} of the most confident {100 * few[-1]:.0f} % of the predictions{by} are "
+                    "wrong: the risk of such shares depends on the prior, which adds about half a wrong row to each."
+                )
+            if isinstance(grid_of(counts).grid, Bins):
+                texts.append(
+                    "The counts order rows by bins only: risks at shares between their edges are interpolated, and a "
+                    "threshold can only be an edge."
                 )
         return tuple(texts)
 
@@ -359,7 +401,7 @@ class SelectivePrediction(_presented.Presented):
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all shares."""
         every = self.table()
         rows = every if whole else [row for row in every if np.isclose(row["share"], PRINTED_SHARES).any()]
-        d = max(_render.interval_decimals(row["low"], row["high"]) for row in rows)
+        d = max(_render.decimals(row["high"] - row["low"]) for row in rows)
         cells = [
             [
                 row["classifier"],
@@ -371,3 +413,8 @@ class SelectivePrediction(_presented.Presented):
         ]
         left_out = [f"The table shows {len(rows)} of {len(every)} rows; `table()` has all."] * (len(rows) < len(every))
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, [*left_out, *self.remarks], [KEY])
+
+
+def _evidence_of(counts: BinnedCounts) -> float:
+    """Return the effective number of rows of an accuracy."""
+    return evidence(counts).rows

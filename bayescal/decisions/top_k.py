@@ -98,7 +98,7 @@ class TopK(ByLabel[Evaluation]):
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data."""
         informative = {k: each for k, each in self.items() if k < self.n_classes} or self.evaluations
-        d = max(wording.decimals(each.draws(estimand)) for each in informative.values())
+        d = min(wording.decimals(each.draws(estimand)) for each in informative.values())
         columns = ("stated", "observed", "mean", "sd", "low", "high", "plug_in")
         rows = [
             [str(row["k"]), *(_render.number(row[name], d) for name in columns)]
@@ -163,7 +163,7 @@ def top_k(
     >>> y = [rng.choice(4, p=row) for row in p]
     >>> top = bc.decisions.top_k(y, p, rng=1)
     >>> [round(row["observed"], 2) for row in top.table()]
-    [0.52, 0.8, 0.95, 1.0]
+    [0.51, 0.77, 0.93, 1.0]
     """
     read: dict[str, Any] = {"target": "top-label", "classes": classes, "logits": logits, "weights": weights}
     same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "cluster": cluster})

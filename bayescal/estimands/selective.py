@@ -59,9 +59,7 @@ class Selection:
     def largest_share(self, risk: float) -> Floats:
         """Largest share of which at most `risk` are wrong; 0 if there is none. Shape (n_draws,)."""
         excess = self.wrong - risk * self.kept
-        fits = excess[:, 1:] <= 0
-        cells = fits.shape[1]
-        last = np.where(fits.any(axis=1), cells - fits[:, ::-1].argmax(axis=1), 0)  # the last place that fits
+        cells, last = excess.shape[1] - 1, self.last_cell(risk)
         after = np.minimum(last + 1, cells)
         (k0, e0), (k1, e1) = (
             [np.take_along_axis(each, at[:, None], axis=1)[:, 0] for each in (self.kept, excess)]
@@ -70,6 +68,11 @@ class Selection:
         part = np.divide(-e0, e1 - e0, out=np.zeros_like(e0), where=e1 > e0)
         share = np.where(last == cells, 1.0, k0 + part * (k1 - k0))
         return np.where((last == 0) & (excess[:, 1] > 0), 0.0, share)
+
+    def last_cell(self, risk: float) -> Ints:
+        """Number of cells down to the last end at which at most `risk` are wrong; 0 if there is none; (n_draws,)."""
+        fits = (self.wrong - risk * self.kept)[:, 1:] <= 0
+        return np.where(fits.any(axis=1), fits.shape[1] - fits[:, ::-1].argmax(axis=1), 0)
 
     def area(self) -> Floats:
         """Mean share of kept and wrong predictions over all shares that may be kept; shape (n_draws,)."""
@@ -118,15 +121,17 @@ class Cells:
             cells = cells * self.factors(n_draws, rng)[:, :, None]
         return draw_cells(cells, n_draws, rng, prior)
 
-    def share_for(self, risk: float, prob: float, n_draws: int, rng: np.random.Generator) -> float:
-        """Return the share that can be kept at a risk with a probability, if one wrong row is added at the top.
+    def last_for(self, risk: float, prob: float, n_draws: int, rng: np.random.Generator) -> int:
+        """Return the number of cells that can be kept at a risk with a probability, if one wrong row is added.
 
-        With this row, the upper limit of the risk of a fixed share is that of Clopper and Pearson.
+        This row is before all others. The upper limit of the risk of cells that are chosen beforehand is then that of
+        Clopper and Pearson. In each draw, the cells down to the last end at which the risk is met can be kept; the
+        number is the quantile 1 - `prob` of the draws.
         """
         prior = np.zeros((2, len(self.confidence)))
         prior[:, -1] = 0.5
-        prior[0, 0] += 1.0  # also if there is one cell only
-        return float(np.quantile(self.draw(n_draws, rng, prior).largest_share(risk), 1 - prob))
+        prior[0, 0] += 1.0
+        return int(np.quantile(self.draw(n_draws, rng, prior).last_cell(risk), 1 - prob, method="lower"))
 
     @cached_property
     def shares(self) -> Floats:
@@ -134,21 +139,20 @@ class Cells:
         reached = np.cumsum(self.rows.sum(axis=0))
         return np.asarray(reached / reached[-1])
 
-    def kept(self, share: float) -> tuple[float, float, float]:
-        """Return confidence, share and observed risk if whole cells of at most this share are kept."""
-        last = int(np.searchsorted(self.shares, share + 1e-9, "right")) - 1
-        if last < 0:
+    def kept(self, number: int) -> tuple[float, float, float]:
+        """Return confidence, share and observed risk if so many cells are kept."""
+        if not number:
             return float("inf"), 0.0, float("nan")
-        wrong, right = self.rows[:, : last + 1].sum(axis=1)
-        return float(self.confidence[last]), float(self.shares[last]), float(wrong / (wrong + right))
+        wrong, right = self.rows[:, :number].sum(axis=1)
+        return float(self.confidence[number - 1]), float(self.shares[number - 1]), float(wrong / (wrong + right))
 
     def confidence_at(self, share: Floats) -> Floats:
         """Return the confidence of the last row if these shares are kept."""
         at = np.searchsorted(self.shares, share - 1e-9, "left")
         return self.confidence[np.minimum(at, len(self.confidence) - 1)]
 
-    def conformal_share(self, risk: float, prob: float, grid: Floats) -> float:
-        """Return the last share of a grid before the first one whose upper limit of Clopper and Pearson is too large.
+    def conformal_last(self, risk: float, prob: float, grid: Floats) -> int:
+        """Return the number of cells before the first share of a grid whose limit of Clopper and Pearson is too large.
 
         Shares with so few rows that no number of wrong ones would do are passed over.
         """
@@ -159,7 +163,7 @@ class Cells:
         fits = betaincinv(wrong + 1, np.maximum(right, 1e-9), prob) <= risk
         tested = fits[enough]
         number = len(tested) if tested.all() else int(tested.argmin())
-        return float(self.shares[at[enough][number - 1]]) if number else 0.0
+        return int(at[enough][number - 1]) + 1 if number else 0
 
 
 def observed_selection(counts: Counts) -> Selection:
@@ -186,10 +190,29 @@ def draw_cells(cells: Floats, n_draws: int, rng: np.random.Generator, prior: Flo
 
 def prior_of(n_cells: int) -> Floats:
     """Prior rows of each outcome in each cell, shape (n_cells,); `AT_ENDS` of them are in the first and the last."""
-    prior = np.full(n_cells, PRIOR_ROWS * (1 - AT_ENDS) / (2 * n_cells))
-    prior[0] += PRIOR_ROWS * AT_ENDS / 4
-    prior[-1] += PRIOR_ROWS * AT_ENDS / 4
-    return prior
+    prior = np.bincount(_places(n_cells), minlength=n_cells) * (PRIOR_ROWS * (1 - AT_ENDS) / (2 * CELLS))
+    prior[[0, -1]] += PRIOR_ROWS * AT_ENDS / 4 * (1 if n_cells > 1 else 2)
+    return np.asarray(prior)
+
+
+def draw_prior(n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw the prior rows of each outcome at both ends and at `CELLS` points between, shape (n_draws, 2, CELLS + 2)."""
+    rows = np.full(CELLS + 2, PRIOR_ROWS * (1 - AT_ENDS) / (2 * CELLS))
+    rows[[0, -1]] = PRIOR_ROWS * AT_ENDS / 4
+    return rng.standard_gamma(rows, (n_draws, 2, CELLS + 2))
+
+
+def prior_in_cells(drawn: Floats, n_cells: int) -> Floats:
+    """Add draws of the prior in cells, shape (n_draws, 2, n_cells); their distribution is that of `prior_of`."""
+    rows = np.add.reduceat(drawn[:, :, 1:-1], np.searchsorted(_places(n_cells), np.arange(n_cells)), axis=2)
+    rows[:, :, 0] += drawn[:, :, 0]
+    rows[:, :, -1] += drawn[:, :, -1]
+    return np.asarray(rows)
+
+
+def _places(n_cells: int) -> Ints:
+    """Return the cell of each of `CELLS` points, at most so many cells."""
+    return np.arange(CELLS) * n_cells // CELLS
 
 
 def checked_shares(share: Any, counts: Counts) -> Floats:

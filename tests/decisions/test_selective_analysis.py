@@ -203,10 +203,20 @@ def test_large_comparisons_have_fewer_cells(monkeypatch):
     fine = selective(z, c)
     monkeypatch.setattr(module, "MANY_ROWS", 2000)
     coarse = selective(z, c)
-    assert max(len(each.confidence) for each in coarse.cells.values()) == module.FEWER
-    assert len(selective(z, first).cells["model"].confidence) > module.FEWER
+    assert max(len(each.confidence) for each in coarse.cells.values()) == module.OF_TWO
+    assert len(selective(z, first).cells["model"].confidence) > module.OF_TWO
     for name in c:
         assert (np.abs(fine.risk[name].mean() - coarse.risk[name].mean()) / fine.risk[name].sd())[4:].max() < 0.4
+
+
+def test_priors_are_shared_by_classifiers_with_other_numbers_of_cells():
+    """One classifier, and the same with its ties broken: the difference is that of the rows, without prior noise."""
+    rng = np.random.default_rng(5)
+    c = rng.integers(50, 100, 2000) / 100
+    z = rng.random(2000) < c**0.1
+    kept = selective(z, {"ties": c, "broken": c + 1e-6 * rng.random(2000)}, draws=1000)
+    assert len(kept.cells["ties"].confidence) < len(kept.cells["broken"].confidence)
+    assert (kept.augrc["ties"] - kept.augrc["broken"]).sd() < 0.15 * kept.augrc["ties"].sd()
 
 
 def test_seeds_decide():
@@ -225,9 +235,9 @@ GAP = np.where(np.arange(100) == 7, np.nan, C)
 @pytest.mark.parametrize(
     ("arguments", "options", "said"),
     [
-        ((Z, C), {"target": None}, "a selective risk needs rows whose outcome is whether a prediction is right"),
-        ((Z, C), {"target": "event"}, "the target of these counts is 'event'"),
-        ((Z, {"a": C, "b": C}), {"target": "event"}, "classifier 'a': a selective risk needs rows whose outcome"),
+        ((Z, C), {"target": None}, "`y_prob` is one column, the probabilities of an event"),
+        ((Z, C), {"target": "event"}, "pass `target='confidence'`"),
+        ((Z, {"a": C, "b": C}), {"target": "event"}, "as in `numpy.column_stack([1 - p, p])`"),
         ((Z, {"a": C, "b": C}), {"target": "classwise"}, "must not be 'classwise'"),
         ((Z, C), {"target": "top-label"}, "needs a matrix of shape (N, K) with K >= 2; `y_prob` has shape (100,)"),
         ((Z, np.column_stack([C, C])), {}, "needs one probability per row"),

@@ -250,9 +250,43 @@ def test_sentences():
 def test_few_wrong_predictions_are_named():
     z, c = generated(1, 60)
     few = np.where(np.arange(60) < 3, False, True)
-    assert any("3 of 60 predictions are wrong" in each for each in selective(few, c).remarks)
-    assert any("3 of 60 predictions by a are wrong" in each for each in selective(few, {"a": c, "b": c}).remarks)
-    assert not any("are wrong" in each for each in selective(z, c).remarks)
+    assert any("most confident 100 % of the predictions are wrong" in each for each in selective(few, c).remarks)
+    of_two = selective(few, {"a": c, "b": c}).remarks
+    assert any("most confident 100 % of the predictions by a are wrong" in each for each in of_two)
+    order = np.argsort(-c)
+    first = int(np.flatnonzero(np.cumsum(1 - z[order]) >= 5)[0])  # the fifth wrong prediction in the order
+    stated = [each for each in selective(z, c).remarks if "are wrong" in each]
+    assert bool(stated) == (np.ceil(100 * (first + 1) / 60) > 20)
+
+
+def test_bins_alone_are_named():
+    z, c = generated(1, 60)
+    counts = bc.BinnedCounts.from_arrays(z, c)
+    assert any("order rows by bins only" in each for each in bc.decisions.selective_counts(counts, draws=50).remarks)
+    assert not any("order rows by bins only" in each for each in selective(z, c).remarks)
+
+
+def test_a_threshold_in_words():
+    z, c = generated(1, 500)
+    kept = selective(z, c)
+    limit = kept.threshold(0.3, 0.9, "model")
+    assert str(limit).startswith(f"Keep predictions with a confidence of at least {limit.confidence:.4g}, ")
+    assert "at most 30 % of them are wrong with probability 0.9" in limit.sentence()
+    assert kept.threshold(1e-6).sentence().startswith("No confidence is high enough")
+
+
+def test_risk_at_one_share():
+    np.testing.assert_array_equal(TWO.selective_risk(0.8)["a"].values, TWO.risk["a"].values[:, 79])
+    with pytest.raises(ValueError, match="`share` must lie in"):
+        TWO.selective_risk(1.2)
+
+
+def test_ties_are_kept_as_a_whole():
+    """100 rows at 0.9, 1 wrong, and 100 at 0.1, all wrong: the limit of Clopper and Pearson of 1 of 100 is 0.038."""
+    z = np.concatenate([np.arange(100) != 0, np.zeros(100, bool)])
+    c = np.repeat([0.9, 0.1], 100)
+    limit = bc.decisions.selective(z, c, target="confidence", rng=1).threshold(0.1)
+    assert (limit.confidence, limit.share, limit.observed_risk) == pytest.approx((0.9, 0.5, 0.01))
 
 
 def test_the_tree_has_the_draws():
