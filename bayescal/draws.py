@@ -245,8 +245,6 @@ class Draws(NDArrayOperatorsMixin):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Posterior probability of the interval, in (0, 1).
         kind : {"equal-tailed", "hdi"}, default "equal-tailed"
             "equal-tailed" leaves probability ``(1 - prob) / 2`` on each side. "hdi" is the narrowest interval
             (highest density interval [1]_), computed by ArviZ.
@@ -278,7 +276,13 @@ class Draws(NDArrayOperatorsMixin):
         return _plain(low), _plain(high)
 
     def hdi(self, prob: float = 0.95) -> tuple[Any, Any]:
-        """Highest density interval: the narrowest interval; short for ``interval(prob, kind="hdi")``."""
+        """Highest density interval: the narrowest interval; short for ``interval(prob, kind="hdi")``.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Posterior probability of the interval, in (0, 1).
+        """
         return self.interval(prob, kind="hdi")
 
     def pr(self, event: Callable[[Floats], ArrayLike]) -> Any:

@@ -52,8 +52,6 @@ def bin_sensitivity(
     binning : {"equal-width", "equal-mass", "equal-effective-mass"}, or sequence, default ("equal-width", "equal-mass")
         How the edges are chosen, as for `evaluate`; in one way, or in several. For weighted rows, compare
         ``("equal-width", "equal-effective-mass")``.
-    estimand : str, Estimand or callable, default "ece"
-        The quantity, as for `Evaluation.draws`.
     target, weights, classes, logits
         As for `evaluate`; not for counts. ``target="classwise"`` is not possible: pass one class as an event.
     model, draws, rng, **options

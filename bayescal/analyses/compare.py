@@ -225,8 +225,6 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     evaluations : mapping of str to Evaluation
         From `evaluate`, `evaluate_counts` or `bayescal.survival.evaluate`; at least two, with the same target, model,
         kind and number of bins, and number of draws.
-    rope : float, default 0.01
-        As for `compare`.
     rng : None, int, SeedSequence or Generator
         Randomness of the order of the draws, which makes them independent for any seeds of the evaluations.
 

@@ -135,8 +135,6 @@ def plot_decision_curve(
     dc : NetBenefit or ClinicalSummary
         From `net_benefit`, with at least two thresholds; or from `bayescal.clinical.summary`, whose `thresholds` are
         then marked and stated.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     at : float or array-like of float, optional
         Thresholds of `dc` that were chosen before looking: they are marked by lines, and the title states the net
         benefit there. Without them, the title states where the model is useful, which is a range found after looking.
@@ -146,11 +144,6 @@ def plot_decision_curve(
         Whether net benefits are divided by the prevalence, so that a perfect model has 1.
     color : color, sequence of colors or mapping of str to color, optional
         One colour, one per model, or some by name. Default colours are lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------
@@ -335,17 +328,10 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     ----------
     result : LossRatio
         From `loss_ratio`, with at least two thresholds.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     prob : float, default 0.95
         Probability of the interval at each threshold, in (0, 1).
     color : matplotlib color, optional
         Colour of the line and the band. The default colour is lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------

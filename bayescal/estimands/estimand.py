@@ -142,8 +142,6 @@ class Estimand:
 
         Parameters
         ----------
-        bin_draws : BinDraws
-            Draws of the bins.
         counts : BinnedCounts
             The counts behind them.
         rng : None, int, SeedSequence or Generator

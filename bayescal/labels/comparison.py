@@ -64,12 +64,8 @@ def compare_judged(
         The probabilities of each classifier by name, as for `judged`; at least two.
     judge : array-like, shape (n_rows,), or mapping of str to array-like, or data frame
         The judge's labels: one column per classifier if `y_true` has one, and otherwise one column.
-    rope : float, default 0.01
-        As for `compare`.
     strata, rates, target, bins, binning, draws, classes, logits
         As for `judged`. All classifiers have the same bins and ranges, chosen from the rows of all.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------

@@ -223,13 +223,6 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
     def interval(self, estimand: EstimandLike = "ece", prob: float = 0.95) -> tuple[float, float]:
         """Return the union of the intervals over all odds ratios of the range.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
-        prob : float, default 0.95
-            Probability of the interval of each odds ratio.
-
         Returns
         -------
         (float, float)

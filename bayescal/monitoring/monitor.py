@@ -271,8 +271,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         ----------
         start, end
             As for `counts`.
-        rng : None, int, SeedSequence or Generator
-            Randomness, as for `numpy.random.default_rng`.
         **options
             As for `evaluate_counts`.
 
@@ -311,10 +309,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             all windows before `now`.
         now : (start, end), optional
             By default the last window that has rows.
-        rope : float, default 0.01
-            Half-width of the region of practical equivalence, in units of the ECE. Choose it before looking at results.
-        rng : None, int, SeedSequence or Generator
-            Randomness, as for `numpy.random.default_rng`.
         **options
             As for `evaluate_counts`.
 

@@ -36,8 +36,6 @@ def plot_evidence(
     ----------
     evidence : Evidence
         From `CalibrationMonitor.evidence`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     color, alarm_color : matplotlib color, optional
         Colours of the evidence, and of the threshold and the alarm. Default colours are lighter on a dark background.
 
@@ -117,8 +115,6 @@ def plot_confidence_sequence(
     ----------
     sequence : ConfidenceSequence
         From `CalibrationMonitor.confidence_sequence`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     limit : float, optional
         A value of the ECE to mark; the title states whether the last interval lies above or below it, and since when.
         Earlier intervals on either side are named below the title.

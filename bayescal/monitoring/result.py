@@ -72,13 +72,6 @@ class Change(Compared):
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """Return the result in words, with its direction.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand whose change is described.
-
         Returns
         -------
         str
@@ -95,11 +88,6 @@ class Change(Compared):
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """Return the result in words without its numbers, for a title.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand whose change is described.
 
         Returns
         -------

@@ -133,10 +133,6 @@ def checks_needed(
         Goal: an interval of the estimand of about this width. Exactly one of `width` and `rows` must be given.
     rows : int, optional
         Number of further rows to check, of which the width is predicted.
-    estimand : str, Estimand or callable, default "ece"
-        The quantity.
-    prob : float, default 0.95
-        Probability of the interval.
 
     Returns
     -------

@@ -61,8 +61,6 @@ def plot_bin_sensitivity(
     ----------
     result : BinSensitivity
         From `bin_sensitivity`.
-    ax, prob
-        As for `plot_posterior`.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colours of the ways of binning: one, a mapping such as ``{"equal-width": ..., "equal-mass": ...}``, or one per
         way.

@@ -247,8 +247,6 @@ class CalibrationDisplay:
             Name in the legend; by default the name of the estimator's class.
         ax, ref_line, **kwargs
             As for `plot`.
-        prob : float, default 0.95
-            Probability of the credible intervals, in (0, 1).
         model, draws, rng, weights
             As for `evaluate`.
 

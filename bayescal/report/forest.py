@@ -90,10 +90,6 @@ def plot_forest(
         solid line marks 0 for estimands with a sign, such as the signed error.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure, whose height fits the rows.
-    estimand : str or callable, default "ece"
-        What is shown: a name as for `Comparison`, or a function of draws of the bins.
-    prob : float, default 0.95
-        Probability of the interval, in (0, 1).
     most : int, optional
         Draw at most this many rows, those with the worst posterior mean, and the row of all rows or of the mean. The
         label of the axis states how many are left out.

@@ -38,8 +38,6 @@ def plot_model_sensitivity(
     ----------
     result : ModelSensitivity
         From `Evaluation.sensitivity`.
-    ax, prob
-        As for `plot_posterior`.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colours of the models: one, a mapping such as ``{"shrinkage": ..., "dirichlet": ...}``, or one per model.
 

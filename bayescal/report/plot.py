@@ -36,15 +36,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     ----------
     result : Evaluation, Comparison or other result
         A result of this package.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     **options
         Options of the function that draws results of this type, such as ``prob=`` and ``color=``.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------

@@ -133,11 +133,6 @@ class ClasswiseEvaluation(Evaluations):
     def mean_over_classes(self, estimand: EstimandLike = "ece") -> Draws:
         """Draws of the unweighted mean over classes of any error of calibration.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
-
         Returns
         -------
         Draws
@@ -217,8 +212,6 @@ class ClasswiseEvaluation(Evaluations):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
             The quantity: an error of calibration, since others have no joint draws over classes.
 

@@ -453,8 +453,6 @@ class Evaluation(ModelChecks, _presented.Presented):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
         estimands : list of str, Estimand or callable, optional
             The quantities, as in ``["ece", "auc", "brier_score"]``; by default those that printing shows: the errors of
             calibration, and the accuracy of predictions.
@@ -484,8 +482,6 @@ class Evaluation(ModelChecks, _presented.Presented):
         ----------
         estimand : str, Estimand or callable
             The quantity.
-        prob : float, default 0.95
-            Probability of the interval.
 
         Returns
         -------

@@ -50,11 +50,6 @@ class Evaluations(Joint):
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of an estimand of all evaluations.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            Its name, its record, or a function of draws of the bins; by default the ECE.
-
         Returns
         -------
         Draws

@@ -107,11 +107,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def compare(self, *, rope: float = 0.01) -> Comparison:
         """Compare the groups with each other; their posteriors are independent, or joint if they are pooled.
 
-        Parameters
-        ----------
-        rope : float, default 0.01
-            Half-width of the region of practical equivalence, in units of the estimand; see `compare`.
-
         Returns
         -------
         Comparison
@@ -143,8 +138,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Parameters
         ----------
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
         order : {"worst first", "given"}, optional
             "worst first" orders by the posterior mean: the largest error first, the smallest value of a quantity of
             which larger is better, or the value farthest from 0; groups with equal means, or of a quantity without a
@@ -183,10 +176,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
         order : {"worst first", "given"}, optional
             As for `in_order`: by default the group with the worst posterior mean is first.
 
@@ -289,11 +278,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     def heterogeneity(self, estimand: EstimandLike = "ece") -> Draws:
         """Draws of the standard deviation of an estimand over the groups.
-
-        Parameters
-        ----------
-        estimand : str or callable, default "ece"
-            The quantity.
 
         Returns
         -------

@@ -218,8 +218,6 @@ class Joint(Labelled, _presented.Presented):
         ----------
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
 
         Returns
         -------
@@ -285,8 +283,6 @@ class Joint(Labelled, _presented.Presented):
             Half-widths, >= 0, in units of the estimand.
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
 
         Returns
         -------
@@ -476,8 +472,6 @@ class OfEstimand(Judged):
         ----------
         path : str or Path, optional
             The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
 
         Returns
         -------
@@ -498,8 +492,6 @@ class OfEstimand(Judged):
         ----------
         path : str or Path, optional
             The file, whose name ends in ``.json``. An existing file is replaced in one step.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
 
         Returns
         -------

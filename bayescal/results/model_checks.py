@@ -181,8 +181,6 @@ class ModelChecks:
             default the shrinkage model has its default options, its scales halved and doubled, no pool, the sub-models
             of independent bins alone, and prior odds of 1:4 and 4:1, which change the probability of exact calibration
             only; the Dirichlet model has its four named priors.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity that is compared.
 
         Returns
         -------

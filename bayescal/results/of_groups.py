@@ -134,8 +134,6 @@ class OfGroups[R: OfRows](ByLabel[R]):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
         order : {"worst first", "given"}, optional
             Order of the groups, as for `in_order`.
 

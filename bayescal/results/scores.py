@@ -97,20 +97,10 @@ class MultiClassScore(_presented.Presented):
     def interval(self, prob: float = 0.95) -> tuple[float, float]:
         """Credible interval, equal-tailed.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Posterior probability of the interval, in (0, 1).
-
         Returns
         -------
         (low, high) : tuple of float
             The bounds, from the quantiles of the Beta or Gamma distribution; they do not depend on random numbers.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
         """
         tail = (1 - _checks.fraction("prob", prob)) / 2
         low, high = self.quantile(np.array([tail, 1 - tail]))
@@ -136,11 +126,6 @@ class MultiClassScore(_presented.Presented):
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Draws:
         """Draw the mean loss of the population from its posterior.
-
-        Parameters
-        ----------
-        n_draws, rng
-            As for `DirichletPosterior.sample`.
 
         Returns
         -------
@@ -314,8 +299,6 @@ class ScoreComparison(Judged):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
         estimand : None
             The score is the only estimand.
 

@@ -118,11 +118,6 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def interval(self, prob: float = 0.95) -> tuple[Floats, Floats]:
         """Equal-tailed credible interval of each class frequency.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Posterior probability of each interval, in (0, 1).
-
         Returns
         -------
         (low, high) : tuple of ndarray, shape (n_classes,)
@@ -376,8 +371,6 @@ def class_priors(
         Other cells, as in ``ShiftCells.predicted_class(n_classes)``.
     draws : int, default 1000
         Number of posterior draws, at least 2. They are independent with ``using="cells"``.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
     classes : sequence, optional
         Labels in the order of the columns; for a column, the labels of outcomes 0 and 1.
     logits : bool, default False

@@ -263,13 +263,6 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per class, as data.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
-
         Returns
         -------
         list of dict

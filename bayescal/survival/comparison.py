@@ -341,8 +341,6 @@ def compare(
         The risks that each model states, by name; at least two. A data frame has one column per model.
     horizon : float
         The time by which the risks are stated, in the unit of `time`; at most the last time.
-    rope : float, default 0.01
-        Half-width of the region of practical equivalence, in units of the estimand; see `compare`.
     bins, binning, cause, weights, model, draws, **options
         As for `bayescal.survival.evaluate`. If edges are chosen from the rows, each model has its own.
     rng : None, int, SeedSequence or Generator

@@ -31,17 +31,10 @@ def plot_horizons(
     ----------
     horizons : SurvivalHorizons
         From `bayescal.survival.evaluate` with several horizons.
-    ax, prob
-        As for `plot_posterior`.
     estimand : str, Estimand or callable, default "ece"
         The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
     color : matplotlib color, optional
         Colour of means and intervals. The default colour is lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------

@@ -364,8 +364,6 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
             The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
 

@@ -116,8 +116,6 @@ class Recalibration(_presented.Presented):
         ----------
         name : {"intercept", "slope"}
             The quantity. The calibration in the large has draws only: use ``rc.in_the_large.interval(prob)``.
-        prob : float, default 0.95
-            Posterior probability of the interval.
 
         Returns
         -------
