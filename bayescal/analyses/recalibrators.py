@@ -61,7 +61,7 @@ class _Recalibration:
         raise NotImplementedError
 
     def fit(self, y_prob: Any, y_true: Any, *, weights: Any = None) -> Self:
-        """Fit to rows that the classifier was not trained on.
+        """Fit to rows that the classifier was not trained on, and return the transformer.
 
         Parameters
         ----------
@@ -71,11 +71,6 @@ class _Recalibration:
             Whether the event happened.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0; scikit-learn calls them ``sample_weight``.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
 
         Raises
         ------
@@ -148,17 +143,12 @@ class _Recalibration:
         return {name: getattr(self, name) for name in self._parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the constructor, which the next `fit` uses.
+        """Set parameters of the constructor, which the next `fit` uses, and return the transformer.
 
         Parameters
         ----------
         **params
             Parameters by name.
-
-        Returns
-        -------
-        self
-            The transformer.
 
         Raises
         ------

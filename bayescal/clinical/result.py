@@ -292,11 +292,6 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
             Whether up to three models stand side by side also if the table is then wider than `width`.
         width : int, default 100
             Characters per line.
-
-        Returns
-        -------
-        Sheet
-            The text.
         """
         blocks = {name: self.cells(name) for name in self.models}
         rows, events = self._rows_and_events

@@ -163,11 +163,6 @@ class Predictions:
         weights : array-like, optional
             Importance weights >= 0, one per row.
 
-        Returns
-        -------
-        Predictions
-            Checked confidence and outcome.
-
         Raises
         ------
         ValueError, TypeError

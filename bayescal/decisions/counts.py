@@ -130,11 +130,6 @@ class ThresholdCounts(Counted):
             Labels of clusters, such as patients with several rows, whose rows may depend on each other. Counts then
             keep the cells of each cluster. They add if no cluster has rows in both.
 
-        Returns
-        -------
-        ThresholdCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError
@@ -172,11 +167,6 @@ class ThresholdCounts(Counted):
             As for `from_arrays`.
         clusters : Clusters, optional
             The cluster of each row.
-
-        Returns
-        -------
-        ThresholdCounts
-            The counts.
 
         Raises
         ------
@@ -271,11 +261,6 @@ class ThresholdCounts(Counted):
         models : sequence of str, optional
             Names of the models; by default "model", or "first" and "second".
 
-        Returns
-        -------
-        ThresholdCounts
-            The counts.
-
         Raises
         ------
         ValueError
@@ -308,11 +293,6 @@ class ThresholdCounts(Counted):
         ----------
         thresholds : float or array-like of float
             Some of the present thresholds, and 0, which every row reaches.
-
-        Returns
-        -------
-        ThresholdCounts
-            Counts with fewer cells.
 
         Raises
         ------

@@ -204,11 +204,6 @@ class Estimand:
         ----------
         values : ndarray
             Values of the estimand.
-
-        Returns
-        -------
-        ndarray
-            The values, or their absolute values.
         """
         return np.abs(values) if self.better == "nearest zero" else values
 

@@ -231,13 +231,7 @@ class JudgedComparison(Comparison):
         return f"If the judge's errors do not depend on the confidence{within}{classifier}, {text}"
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
-        """Describe the comparison on one line; see `Comparison.specification`.
-
-        Returns
-        -------
-        str
-            The line, for a paper.
-        """
+        """Describe the comparison on one line, for a paper; see `Comparison.specification`."""
         first, counts = self._judged[0], [each.counts for each in self._judged]
         rows = "the same rows" if self.pairs is not None else "rows of their own"
         n = _from_to([each.n_rows for each in counts])

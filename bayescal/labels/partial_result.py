@@ -221,13 +221,7 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
         return min(self), max(self)
 
     def interval(self, estimand: EstimandLike = "ece", prob: float = 0.95) -> tuple[float, float]:
-        """Return the union of the intervals over all odds ratios of the range.
-
-        Returns
-        -------
-        (float, float)
-            Smallest lower and largest upper end.
-        """
+        """Return the union of the intervals over all odds ratios: the smallest lower and the largest upper end."""
         ends = [each.draws(as_scalar(estimand)).interval(prob) for each in self.evaluations.values()]
         return min(low for low, _ in ends), max(high for _, high in ends)
 

@@ -143,7 +143,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return True
 
     def add(self, y_true: Any, y_prob: Any, *, time: Any = None, weights: Any = None) -> "CalibrationMonitor":
-        """Count a batch; a batch that raises an error leaves the monitor unchanged.
+        """Count a batch and return the monitor; a batch that raises an error leaves it unchanged.
 
         Parameters
         ----------
@@ -156,11 +156,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             ``"2026-03-01T06:00"``. Naive times, times with a zone and numbers cannot be mixed.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
-
-        Returns
-        -------
-        CalibrationMonitor
-            The monitor itself.
 
         Raises
         ------
@@ -181,7 +176,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return self.add_predictions(predictions, time=time)
 
     def add_predictions(self, predictions: Predictions, *, time: Any = None) -> "CalibrationMonitor":
-        """Count checked rows, as from `Predictions.from_labels`.
+        """Count checked rows, as from `Predictions.from_labels`, and return the monitor.
 
         Parameters
         ----------
@@ -189,16 +184,11 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             The rows; their target must be the monitor's.
         time
             As for `add`.
-
-        Returns
-        -------
-        CalibrationMonitor
-            The monitor itself.
         """
         return self._add(self._held.batch(predictions, time))
 
     def add_counts(self, counts: BinnedCounts, *, time: Any = None) -> "CalibrationMonitor":
-        """Add counts of rows of one window.
+        """Add counts of rows of one window, and return the monitor.
 
         Parameters
         ----------
@@ -206,11 +196,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             Counts on the monitor's bins, with its target.
         time : number, datetime, datetime64 or str
             Time of the rows; needed if there are windows.
-
-        Returns
-        -------
-        CalibrationMonitor
-            The monitor itself.
 
         Raises
         ------
@@ -265,7 +250,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return evaluate_one(held.total_of_rows(held.between(start, end), "[start, end)", hint), **options)
 
     def track(self, start: Any = None, end: Any = None, *, rng: Any = None, **options: Any) -> GroupedEvaluation:
-        """Posterior of the ECE of every window in [start, end), for a table or `plot_forest`.
+        """Posterior of the ECE of every window in [start, end), by its start, and of all their rows.
 
         Parameters
         ----------
@@ -273,11 +258,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             As for `counts`.
         **options
             As for `evaluate_counts`.
-
-        Returns
-        -------
-        GroupedEvaluation
-            One evaluation per window, by its start, and the evaluation of all rows.
 
         Raises
         ------
@@ -329,17 +309,14 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return Change(both, None, width, order, spans)
 
     def forget(self, before: Any) -> "CalibrationMonitor":
-        """Drop the windows before a time, to keep the state small; later batches must not hold rows of these windows.
+        """Drop the windows before a time, to keep the state small, and return the monitor.
+
+        Later batches must not hold rows of these windows.
 
         Parameters
         ----------
         before : number, datetime, datetime64 or str
             Start of a window; this window and all later ones are kept.
-
-        Returns
-        -------
-        CalibrationMonitor
-            The monitor itself.
 
         Raises
         ------
@@ -370,11 +347,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         path : str or Path
             The file; an existing file is replaced.
 
-        Returns
-        -------
-        Path
-            The file that was written.
-
         Raises
         ------
         OSError
@@ -391,11 +363,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         ----------
         path : str or Path
             The file.
-
-        Returns
-        -------
-        CalibrationMonitor
-            Equal to the one that was saved.
 
         Raises
         ------

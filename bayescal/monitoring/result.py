@@ -87,13 +87,7 @@ class Change(Compared):
         return f"{self.verdict(estimand=estimand)} ({numbers}; {shares})."
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """Return the result in words without its numbers, for a title.
-
-        Returns
-        -------
-        str
-            The beginning of `sentence`.
-        """
+        """Return the beginning of `sentence`, without numbers, for a title."""
         words = self.quantity(estimand)
         decided = self.decide(estimand=estimand)
         if decided["p_rope"] >= P_SURE:

@@ -250,11 +250,6 @@ class CalibrationDisplay:
         model, draws, rng, weights
             As for `evaluate`.
 
-        Returns
-        -------
-        CalibrationDisplay
-            The display, drawn.
-
         Raises
         ------
         TypeError
@@ -326,11 +321,6 @@ class CalibrationDisplay:
             As for `from_estimator`; the default name is "Classifier".
         pos_label : int, float, bool or str, optional
             The positive class. By default 1, if the labels are 0 and 1 or -1 and 1; required for other labels.
-
-        Returns
-        -------
-        CalibrationDisplay
-            The display, drawn.
 
         Raises
         ------

@@ -208,17 +208,12 @@ class ClasswiseEvaluation(Evaluations):
         return f"The classwise Expected Calibration Error is {wording.mean_and_interval(self.ece, prob)}."
 
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Every reported number, as data: the two means, then each class.
+        """Every reported number, as data: the two means, then each class; keys are as in `Evaluation.table`.
 
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
             The quantity: an error of calibration, since others have no joint draws over classes.
-
-        Returns
-        -------
-        list of dict
-            Keys as in `Evaluation.table`.
 
         Raises
         ------

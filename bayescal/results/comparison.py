@@ -276,13 +276,7 @@ class Comparison(OfEstimand, Compared):
         return self._verdict(estimand).sentence(prob)
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
-        """Describe the comparison on one line: rows, target, estimand, bins and model.
-
-        Returns
-        -------
-        str
-            The line, for a paper.
-        """
+        """Describe the comparison on one line, for a paper: rows, target, estimand, bins and model."""
         first = self._first
         apart = "pooled" if isinstance(first.posterior, Pooled) else "independent"
         rows = "the same rows" if self.pairs is not None else f"different rows, {apart}"

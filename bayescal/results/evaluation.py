@@ -476,17 +476,12 @@ class Evaluation(ModelChecks, _presented.Presented):
         return [*super()._tables(prob, **options), Table([self.row(each, prob) for each in scores], ("quantity",))]
 
     def row(self, estimand: registry.EstimandLike, prob: float = 0.95) -> dict[str, Any]:
-        """One row of a table, for any estimand.
+        """One row of a table, for any estimand, with keys as in `table`.
 
         Parameters
         ----------
         estimand : str, Estimand or callable
             The quantity.
-
-        Returns
-        -------
-        dict
-            Keys as in `table`.
         """
         record = registry.as_scalar(estimand)
         plug_in, null_mean = self.plug_in_of(record), self._null_mean_of(record)
@@ -537,11 +532,6 @@ class Evaluation(ModelChecks, _presented.Presented):
             Without effect.
         estimands : list of str, Estimand or callable, optional
             The quantities of the table, as for `table`.
-
-        Returns
-        -------
-        Sheet
-            The text.
         """
         d, chosen = wording.decimals(self.ece), self._chosen(estimands)
         rows = [

@@ -107,11 +107,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def compare(self, *, rope: float = 0.01) -> Comparison:
         """Compare the groups with each other; their posteriors are independent, or joint if they are pooled.
 
-        Returns
-        -------
-        Comparison
-            A comparison of the groups, under their `names`.
-
         Raises
         ------
         ValueError
@@ -143,11 +138,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             which larger is better, or the value farthest from 0; groups with equal means, or of a quantity without a
             direction, keep their order. This is the default, except for windows of time, which stay in the order of
             time. "given" is the order of this mapping, and of joint draws.
-
-        Returns
-        -------
-        list
-            The labels.
 
         Raises
         ------
@@ -193,13 +183,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         return [Table(of_all, ("quantity",)), *super()._tables(prob, **options)]
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
-        """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The table.
-        """
+        """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping."""
         prob = _checks.fraction("prob", prob)
         name = as_estimand(estimand).name
         return _arviz.summary({name: self.draws(estimand).values}, prob, {name: _coordinates(self)}, **options)
@@ -317,11 +301,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         ----------
         estimand : str or callable, default "ece"
             The quantity; its absolute value is used if it can be negative.
-
-        Returns
-        -------
-        label or None
-            A key of this mapping.
         """
         largest = self.p_largest(estimand)
         label = max(largest, key=largest.__getitem__)

@@ -298,33 +298,15 @@ class Joint(Labelled, _presented.Presented):
         return p_within(self._gap(i, j, estimand), ropes)
 
     def p_best(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
-        """Probability that each evaluation is the best; those that tie in a draw share it equally.
-
-        Returns
-        -------
-        dict of label to float
-            Probabilities that add up to 1.
-        """
+        """Probability that each evaluation is the best; those that tie in a draw share it equally."""
         return self._by_label(p_smallest(self._ranked(estimand)))
 
     def p_worst(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
-        """Probability that each evaluation is the worst; those that tie in a draw share it equally.
-
-        Returns
-        -------
-        dict of label to float
-            Probabilities that add up to 1.
-        """
+        """Probability that each evaluation is the worst; those that tie in a draw share it equally."""
         return self._by_label(p_smallest(-self._ranked(estimand)))
 
     def expected_ranks(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
-        """Posterior mean of the rank of each evaluation, 1 being the best; those that tie share their mean rank.
-
-        Returns
-        -------
-        dict of label to float
-            Mean ranks from 1 to the number of evaluations.
-        """
+        """Posterior mean of the rank of each evaluation, 1 being the best; those that tie share their mean rank."""
         return self._by_label(mean_ranks(self._ranked(estimand)))
 
     def rank_probabilities(self, estimand: EstimandLike | None = None) -> Floats:
@@ -447,13 +429,7 @@ class OfEstimand(Judged):
     """A result with tables and sentences about any estimand."""
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """Return the result in words without its numbers, for a title.
-
-        Returns
-        -------
-        str
-            The beginning of `sentence`.
-        """
+        """Return the beginning of `sentence`, without numbers, for a title."""
         return self._verdict(estimand).short()
 
     @property

@@ -80,14 +80,9 @@ class ModelChecks:
         return evaluation_tree(ev, attrs, prior=prior, predictive=predictive)
 
     def under_prior(self) -> Self:
-        """Return the same evaluation under empty counts: draws of the prior, with the same bins and options.
+        """Return the same evaluation under empty counts: as many draws of the prior, from the same seed.
 
         Under the shrinkage model the mean confidence of each bin is its midpoint.
-
-        Returns
-        -------
-        Evaluation
-            With as many draws, from the same seed.
 
         Raises
         ------

@@ -113,11 +113,6 @@ class OfGroups[R: OfRows](ByLabel[R]):
             treating all and none, averaged over models and thresholds (`GroupedNetBenefit`). This is the default,
             except for windows of time, which stay in the order of time. "given" is the order of this mapping.
 
-        Returns
-        -------
-        list
-            The labels.
-
         Raises
         ------
         ValueError

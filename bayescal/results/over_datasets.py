@@ -280,13 +280,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         return sentence_of(verdict, len(self.datasets), population, sign, prob)
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
-        """Describe the comparison on one line: data sets, rows, target, estimand, bins, model and prior.
-
-        Returns
-        -------
-        str
-            The line, for a paper.
-        """
+        """Describe the comparison on one line, for a paper: data sets, rows, target, estimand, bins, model, prior."""
         first = self._first
         sizes = sorted(self.n_rows.values())
         n = f"N = {sizes[0]}" if sizes[0] == sizes[-1] else f"N = {sizes[0]} to {sizes[-1]}"

@@ -76,13 +76,7 @@ class OverDatasets(Judged):
         return {name: value for name, value in self.__dict__.items() if name != "_cache"}
 
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
-        """Joint draws of an estimand of all classifiers on all data sets.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_datasets, n_classifiers).
-        """
+        """Joint draws of an estimand, shape (n_draws, n_datasets, n_classifiers)."""
         record = as_scalar(self._record(estimand))
         named = estimand is None or isinstance(estimand, str)
         if record.name in self._cache and named:
@@ -108,13 +102,7 @@ class OverDatasets(Judged):
         return values[:, [comparison.labels.index(name) for name in self.labels]]
 
     def badness(self, estimand: EstimandLike | None = None) -> Floats:
-        """Joint draws on a scale on which smaller is better.
-
-        Returns
-        -------
-        ndarray, shape (n_draws, n_datasets, n_classifiers)
-            As `Comparison.badness`.
-        """
+        """Joint draws on a scale on which smaller is better, as `Comparison.badness`."""
         return self._record(estimand).badness(self.draws(estimand).values)
 
     def average(self, estimand: EstimandLike | None = None) -> Draws:
@@ -134,7 +122,7 @@ class OverDatasets(Judged):
     def differences(
         self, first: str | None = None, second: str | None = None, estimand: EstimandLike | None = None
     ) -> Draws:
-        """Draws of the value of the first classifier minus that of the second on each data set.
+        """Draws of the value of the first classifier minus that of the second, shape (n_draws, n_datasets).
 
         Parameters
         ----------
@@ -142,11 +130,6 @@ class OverDatasets(Judged):
             Names of two classifiers; may be omitted if there are only two.
         estimand : str, Estimand or callable, optional
             The estimand to compare, by default the ECE; absolute values if the value nearest zero is the best.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_datasets).
         """
         i, j = self._pair(first, second)
         sizes, name = self._sizes(estimand), self._record(estimand).compared_name
@@ -155,17 +138,12 @@ class OverDatasets(Judged):
     def difference(
         self, first: str | None = None, second: str | None = None, estimand: EstimandLike | None = None
     ) -> Draws:
-        """Draws of the mean difference over these data sets.
+        """Draws of the mean difference over these data sets, shape (n_draws,).
 
         Parameters
         ----------
         first, second, estimand
             As for `differences`.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,).
         """
         each = self.differences(first, second, estimand)
         return Draws(each.values.mean(axis=1), f"mean {each.name}")
@@ -265,34 +243,16 @@ class OverDatasets(Judged):
         return Draws(ranks.mean(axis=1), "mean rank")
 
     def p_best_by_dataset(self, estimand: EstimandLike | None = None) -> dict[str, dict[str, float]]:
-        """Probability that each classifier is the best on each data set.
-
-        Returns
-        -------
-        dict of str to dict of str to float
-            Data set -> classifier -> probability.
-        """
+        """Probability that each classifier is the best on each data set."""
         badness = self.badness(estimand)
         return {name: self._by_label(p_smallest(badness[:, d])) for d, name in enumerate(self.datasets)}
 
     def expected_ranks(self, estimand: EstimandLike | None = None) -> dict[str, float]:
-        """Posterior mean of the mean rank of each classifier over these data sets, 1 being the best; see `ranks`.
-
-        Returns
-        -------
-        dict of str to float
-            Mean ranks from 1 to the number of classifiers.
-        """
+        """Posterior mean of the mean rank of each classifier over these data sets, 1 being the best; see `ranks`."""
         return self._by_label(self.ranks(estimand).values.mean(axis=0))
 
     def in_order(self, estimand: EstimandLike | None = None) -> tuple[str, ...]:
-        """Return the names of the classifiers from the best expected mean rank to the worst.
-
-        Returns
-        -------
-        tuple of str
-            The names; ties keep the given order.
-        """
+        """Return the names of the classifiers from the best expected mean rank to the worst; ties keep their order."""
         return self._in_order(estimand)
 
     @property

@@ -360,13 +360,7 @@ class ScoreComparison(Judged):
         return self._verdict(None).sentence(prob)
 
     def verdict(self) -> str:
-        """Return the result in words without its numbers, for a title.
-
-        Returns
-        -------
-        str
-            The beginning of `sentence`.
-        """
+        """Return the beginning of `sentence`, without numbers, for a title."""
         return self._verdict(None).short()
 
     def _words(self, estimand: EstimandLike | None) -> str:

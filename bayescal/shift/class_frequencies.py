@@ -116,13 +116,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         return np.asarray(self.drawn.mean(axis=0))
 
     def interval(self, prob: float = 0.95) -> tuple[Floats, Floats]:
-        """Equal-tailed credible interval of each class frequency.
-
-        Returns
-        -------
-        (low, high) : tuple of ndarray, shape (n_classes,)
-            The bounds.
-        """
+        """Lower and upper ends of the equal-tailed credible intervals of all classes, each of shape (n_classes,)."""
         low, high = self.draws.interval(prob)
         return low, high
 

@@ -101,7 +101,7 @@ class ShiftCounts(Sums):
         classes: Sequence[Any] | None = None,
         logits: bool = False,
     ) -> "ShiftCounts":
-        """Count labelled rows of the source.
+        """Count labelled rows of the source, without rows of the target.
 
         Parameters
         ----------
@@ -111,11 +111,6 @@ class ShiftCounts(Sums):
             Cells of the predictions, for class frequencies.
         bins : int, array-like or Bins, optional
             Number of equal-width bins, or edges. With bins, rows are also counted for `bayescal.shift.label_counts`.
-
-        Returns
-        -------
-        ShiftCounts
-            Counts without rows of the target.
 
         Raises
         ------

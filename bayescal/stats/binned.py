@@ -150,11 +150,6 @@ class BinnedCounts(Counted):
         target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
             Meaning of outcome and confidence. Results print it; only counts of the same target can be added.
 
-        Returns
-        -------
-        BinnedCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError
@@ -466,11 +461,6 @@ class BinnedCounts(Counted):
         edges : array-like, int or Bins
             The edges to keep, a subset of the present edges; an integer is a number of equal-width bins. The bins stay
             closed on the same side.
-
-        Returns
-        -------
-        BinnedCounts
-            The same rows on fewer bins.
 
         Raises
         ------

@@ -187,11 +187,6 @@ class ClasswiseCounts(Sums):
             The rows.
         bins, binning
             As for `from_arrays`.
-
-        Returns
-        -------
-        ClasswiseCounts
-            The counts.
         """
         counts = count_classes(rows, bins, binning)
         if counts[0].reading.divided:
@@ -297,11 +292,6 @@ class ClasswiseCounts(Sums):
         ----------
         edges : array-like, int or Bins
             As for `BinnedCounts.coarsen`.
-
-        Returns
-        -------
-        ClasswiseCounts
-            The same rows on fewer bins.
 
         Raises
         ------

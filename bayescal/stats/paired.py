@@ -130,11 +130,6 @@ class PairedCounts(Counted):
         bins, binning, weights, target
             As for `BinnedCounts.from_arrays`.
 
-        Returns
-        -------
-        PairedCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError
@@ -233,11 +228,6 @@ class PairedCounts(Counted):
             The counts of each classifier.
         clusters : Clusters, optional
             The cluster of each row; the counts of each classifier have clusters too.
-
-        Returns
-        -------
-        PairedCounts
-            The joint counts.
 
         Raises
         ------

@@ -267,11 +267,6 @@ class SurvivalComparison(Comparison):
         first, second : str, optional
             Names of two models; may be omitted if there are only two.
 
-        Returns
-        -------
-        Draws
-            Shape (n_draws,).
-
         Raises
         ------
         ValueError, TypeError

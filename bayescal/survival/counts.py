@@ -125,11 +125,6 @@ class SurvivalCounts(Counted):
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0. Counts with weights add to counts without, whose rows have the weight 1.
 
-        Returns
-        -------
-        SurvivalCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError

@@ -342,17 +342,12 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
         return self.specification()
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
-        """Describe the quantity, horizons, bins and rows on one line.
+        """Describe the quantity, horizons, bins and rows on one line, for a paper; `spec` is that of the ECE.
 
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
             The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
-
-        Returns
-        -------
-        str
-            The line; `spec` is that of the ECE.
         """
         first = next(iter(self.values()))
         listed = ", ".join(f"{horizon:g}" for horizon in self)

@@ -151,11 +151,6 @@ class LogitCounts(Sums):
         step : float, default 0.05
             Width of the cells on the logit scale, in [0.001, 1].
 
-        Returns
-        -------
-        LogitCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError

@@ -110,17 +110,12 @@ class Recalibration(_presented.Presented):
         return self.posterior.log_bayes_factor
 
     def exact_interval(self, name: str, prob: float = 0.95) -> tuple[float, float]:
-        """Equal-tailed credible interval from the grid, which does not depend on random numbers.
+        """Lower and upper end of the equal-tailed credible interval, from the grid and without random numbers.
 
         Parameters
         ----------
         name : {"intercept", "slope"}
             The quantity. The calibration in the large has draws only: use ``rc.in_the_large.interval(prob)``.
-
-        Returns
-        -------
-        (low, high) : tuple of float
-            The bounds.
 
         Raises
         ------
