@@ -174,16 +174,13 @@ class Estimand:
     def badness(self, values: Floats) -> Floats:
         """Transform values so that smaller is better.
 
+        The result is the values themselves if smaller is better, their negative if larger is better, their absolute
+        values if the value nearest zero is best.
+
         Parameters
         ----------
         values : ndarray
             Values of the estimand.
-
-        Returns
-        -------
-        ndarray
-            The values themselves if smaller is better, their negative if larger is better, their absolute values if
-            the value nearest zero is best.
 
         Raises
         ------

@@ -241,10 +241,7 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the ECE as data: one dict per odds ratio.
 
-        Returns
-        -------
-        list of dict
-            Keys odds_ratio, mean, sd, low, high.
+        Keys are odds_ratio, mean, sd, low, high.
         """
         prob = _checks.fraction("prob", prob)
         names = ("mean", "sd", "low", "high")

@@ -207,15 +207,12 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     def counts(self, start: Any = None, end: Any = None) -> BinnedCounts:
         """Counts of the windows in [start, end).
 
+        They are the sum over these windows, and empty if they have no rows.
+
         Parameters
         ----------
         start, end : number, datetime, datetime64 or str, optional
             Starts of windows; by default the first window and the end of the last one. `end` is not included.
-
-        Returns
-        -------
-        BinnedCounts
-            The sum over these windows; empty if they have no rows.
 
         Raises
         ------
@@ -228,17 +225,14 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     def evaluate(self, start: Any = None, end: Any = None, **options: Any) -> Evaluation:
         """Posterior of the ECE of the windows in [start, end).
 
+        The result also has the plug-in value and its null distribution.
+
         Parameters
         ----------
         start, end
             As for `counts`.
         **options
             As for `evaluate_counts`: model, draws, rng, and options of the model.
-
-        Returns
-        -------
-        Evaluation
-            The posterior, with the plug-in value and its null distribution.
 
         Raises
         ------
@@ -282,6 +276,8 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     ) -> Change:
         """Posterior of the change of the ECE from a baseline to now.
 
+        The result compares ``"now"`` with ``"baseline"``. For repeated looks, see the notes of the class.
+
         Parameters
         ----------
         baseline : (start, end) or BinnedCounts, optional
@@ -291,11 +287,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             By default the last window that has rows.
         **options
             As for `evaluate_counts`.
-
-        Returns
-        -------
-        Change
-            A comparison of ``"now"`` with ``"baseline"``. For repeated looks, see the notes of the class.
 
         Raises
         ------
@@ -378,10 +369,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     def table(self) -> list[dict[str, Any]]:
         """Return the observed numbers of every window, as data: one dict per window.
 
-        Returns
-        -------
-        list of dict
-            Keys window (its start; None without time), n_rows, accuracy, confidence and plug_in_ece.
+        Keys are window (its start; None without time), n_rows, accuracy, confidence and plug_in_ece.
         """
         held = self._held
         return [{"window": held.start(k), **_observed(held.counts[k])} for k in sorted(held.counts)]

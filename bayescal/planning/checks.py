@@ -80,10 +80,7 @@ class CheckPlan(Presented):
     def table(self) -> list[dict[str, Any]]:
         """Return the rows to check by the judge's label and bin, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys judge (the label), from, to (the bin), unchecked and check (numbers of rows).
+        Keys are judge (the label), from, to (the bin), unchecked and check (numbers of rows).
         """
         return [
             {

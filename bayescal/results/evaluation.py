@@ -451,17 +451,14 @@ class Evaluation(ModelChecks, _presented.Presented):
     ) -> list[dict[str, Any]]:
         """The numbers of a table, as data: one dict per quantity.
 
+        Keys are quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows, and null_mean for
+        the accuracy.
+
         Parameters
         ----------
         estimands : list of str, Estimand or callable, optional
             The quantities, as in ``["ece", "auc", "brier_score"]``; by default those that printing shows: the errors of
             calibration, and the accuracy of predictions.
-
-        Returns
-        -------
-        list of dict
-            Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows, and null_mean for
-            the accuracy.
         """
         return [self.row(estimand, prob) for estimand in self._chosen(estimands)]
 
@@ -492,6 +489,9 @@ class Evaluation(ModelChecks, _presented.Presented):
     ) -> "pd.DataFrame":
         """ArviZ's table of the reported quantities.
 
+        It has one row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+        independent, so that R-hat is near 1 and effective sizes are near `n_draws`.
+
         Parameters
         ----------
         prob : float, default 0.95
@@ -500,12 +500,6 @@ class Evaluation(ModelChecks, _presented.Presented):
             The quantities, as for `table`.
         **options
             Passed to `arviz.summary`, as in ``kind="stats"`` or ``ci_kind="hdi"``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
-            independent, so that R-hat is near 1 and effective sizes are near `n_draws`.
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({each.name: self.draws(each) for each in self._chosen(estimands)}, prob, **options)

@@ -164,15 +164,12 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     ) -> list[dict[str, Any]]:
         """Return one dict per group, as data.
 
+        Keys are group (its label), n_rows, mean, sd, low, high, plug_in, null_mean.
+
         Parameters
         ----------
         order : {"worst first", "given"}, optional
             As for `in_order`: by default the group with the worst posterior mean is first.
-
-        Returns
-        -------
-        list of dict
-            Keys group (its label), n_rows, mean, sd, low, high, plug_in, null_mean.
         """
         labels = self.in_order(estimand, order)
         return [{"group": label} | _row(self.groups[label], prob, estimand) for label in labels]
@@ -248,27 +245,20 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def p_largest(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
         """Compute the probability that each group is the worst, which is the one with the largest error; see `p_worst`.
 
+        The probabilities are in the order of the groups, and add up to 1.
+
         Parameters
         ----------
         estimand : str or callable, default "ece"
             The quantity; its absolute value is used if it can be negative.
-
-        Returns
-        -------
-        dict of label to float
-            Probabilities in the order of the groups; they add up to 1.
         """
         return self.p_worst(estimand)
 
     def heterogeneity(self, estimand: EstimandLike = "ece") -> Draws:
         """Draws of the standard deviation of an estimand over the groups.
 
-        Returns
-        -------
-        Draws
-            Shape (n_draws,), >= 0: in each draw, the standard deviation over the groups with rows, with their number as
-            divisor. It describes these groups, not a population of groups. Without pooling it is too large, because
-            sampling noise is part of it.
+        In each draw, it is that of the groups with rows, with their number as divisor. It describes these groups, not a
+        population of groups. Without pooling it is too large, because sampling noise is part of it.
 
         Raises
         ------

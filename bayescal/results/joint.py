@@ -214,16 +214,13 @@ class Joint(Labelled, _presented.Presented):
     def difference(self, first: Any = None, second: Any = None, estimand: EstimandLike | None = None) -> Draws:
         """Draws of an estimand of the first evaluation minus that of the second.
 
+        Their shape is (n_draws,); negative means that the first value is smaller. A signed estimand keeps its sign
+        here. Decisions, tables, sentences and pictures compare its absolute values: ``abs(result.draws(name).values)``.
+
         Parameters
         ----------
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,); negative means that the first value is smaller. A signed estimand keeps its sign here.
-            Decisions, tables, sentences and pictures compare its absolute values: ``abs(result.draws(name).values)``.
 
         Raises
         ------
@@ -277,17 +274,14 @@ class Joint(Labelled, _presented.Presented):
     ) -> Floats:
         """Probability of practical equivalence as a function of the half-width of its region.
 
+        Each value is the probability that the absolute difference is at most the half-width.
+
         Parameters
         ----------
         ropes : array-like
             Half-widths, >= 0, in units of the estimand.
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
-
-        Returns
-        -------
-        ndarray
-            Probability that the absolute difference is at most each half-width.
 
         Raises
         ------
@@ -323,22 +317,16 @@ class Joint(Labelled, _presented.Presented):
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per evaluation, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys ``classifier``, ``group``, ``class`` or ``period`` (the label), mean, sd, low, high, p_best and rank.
+        Keys are ``classifier``, ``group``, ``class`` or ``period`` (the label), mean, sd, low, high, p_best and rank.
         """
         return label_rows(self.axis, self.labels, self.draws(estimand), self._ranked(estimand), prob)
 
     def pairs_table(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return the decision table as data: one dict per pair.
 
-        Returns
-        -------
-        list of dict
-            Keys first, second, mean, sd, low, high (of the difference first - second; of absolute values if the value
-            nearest zero is the best), and those of `decide`. Two evaluations keep the order in which they were given;
-            of three or more, ``first`` has the better expected rank.
+        Keys are first, second, mean, sd, low, high (of the difference first - second; of absolute values if the value
+        nearest zero is the best), and those of `decide`. Two evaluations keep the order in which they were given; of
+        three or more, ``first`` has the better expected rank.
         """
         return self._rows(combinations(self._listed(estimand), 2), prob, estimand)
 
@@ -446,18 +434,8 @@ class OfEstimand(Judged):
 
         Parameters
         ----------
-        path : str or Path, optional
-            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            As for `Evaluation.to_html`, or if the estimand cannot be compared.
+        path
+            As for `Evaluation.to_html`. The estimand must be one that can be compared.
         """
         return _presented.page_of(self, path, estimand=estimand)
 
@@ -466,17 +444,7 @@ class OfEstimand(Judged):
 
         Parameters
         ----------
-        path : str or Path, optional
-            The file, whose name ends in ``.json``. An existing file is replaced in one step.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            As for `Evaluation.to_json`, or if the estimand cannot be compared.
+        path
+            As for `Evaluation.to_json`. The estimand must be one that can be compared.
         """
         return _presented.json_of(self, path, estimand=estimand)

@@ -29,6 +29,23 @@ class ModelChecks:
     def to_datatree(self, *, prior: bool = False, predictive: bool | str = False) -> "xr.DataTree":
         """Everything as an ArviZ DataTree.
 
+        It has the groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``; under
+        the shrinkage model also intercept and slope), ``observed_data`` (rows, positives, effective rows per bin) and
+        ``constant_data`` (edges, observed means). The accuracy of all rows is ``accuracy_of_all_rows``. Bins with mass
+        0 are not in the posterior. A quantity that is equal in all draws, such as the confidence of the bins under the
+        shrinkage model, is in ``constant_data``. Under the shrinkage model ``sample_stats`` holds ``sub_model``, the
+        sub-model of each draw as an index into the attribute ``sub_models``. It is not in ``posterior``, because plots
+        and tables would treat it as a quantity. In ``observed_data`` and ``constant_data``, ``bin`` has the coordinates
+        bin_low, bin_high, n and mean_confidence;
+        ``posterior.gap.assign_coords(constant_data.sel(bin=posterior.bin).coords)`` adds them to the draws.
+        ``.to_netcdf`` and `arviz.from_netcdf` keep all of it.
+
+        With `prior`, ``prior`` has the quantities of ``posterior``. With `predictive`, ``posterior_predictive``,
+        ``observed_data`` and, if `prior` is True, ``prior_predictive`` hold ``observed_share`` along ``bin`` (bins with
+        rows), or ``outcome`` along ``row``; the numbers of rows are in ``constant_data``. ``log_likelihood`` holds
+        ``outcome`` along ``row``: the log probability of the outcome of a row, given its bin. Rows stand in the order
+        of their bins and then outcomes.
+
         Parameters
         ----------
         prior : bool, default False
@@ -38,26 +55,6 @@ class ModelChecks:
             row. True predicts the share of outcome 1 in each bin, ``"rows"`` the outcome of each row, for functions of
             ArviZ for binary outcomes, such as `arviz.plot_ppc_pava`. Only for at most 20 000 rows that are independent
             and have equal weights; `loo` has no such limit.
-
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``; under the
-            shrinkage model also intercept and slope), ``observed_data`` (rows, positives, effective rows per bin) and
-            ``constant_data`` (edges, observed means). The accuracy of all rows is ``accuracy_of_all_rows``. Bins with
-            mass 0 are not in the posterior. A quantity that is equal in all draws, such as the confidence of the bins
-            under the shrinkage model, is in ``constant_data``.
-            Under the shrinkage model ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into
-            the attribute ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a
-            quantity. In ``observed_data`` and ``constant_data``, ``bin`` has the coordinates bin_low, bin_high, n and
-            mean_confidence; ``posterior.gap.assign_coords(constant_data.sel(bin=posterior.bin).coords)`` adds them to
-            the draws. ``.to_netcdf`` and `arviz.from_netcdf` keep all of it.
-
-            With `prior`, ``prior`` has the quantities of ``posterior``. With `predictive`, ``posterior_predictive``,
-            ``observed_data`` and, if `prior` is True, ``prior_predictive`` hold ``observed_share`` along ``bin``
-            (bins with rows), or ``outcome`` along ``row``; the numbers of rows are in ``constant_data``.
-            ``log_likelihood`` holds ``outcome`` along ``row``: the log probability of the outcome of a row, given its
-            bin. Rows stand in the order of their bins and then outcomes.
 
         Raises
         ------

@@ -127,15 +127,12 @@ class OfGroups[R: OfRows](ByLabel[R]):
     def table(self, prob: float = 0.95, *, order: str | None = None) -> list[dict[str, Any]]:
         """Return the numbers of each group as data.
 
+        Keys are group, rows, and those of the table of the group's result.
+
         Parameters
         ----------
         order : {"worst first", "given"}, optional
             Order of the groups, as for `in_order`.
-
-        Returns
-        -------
-        list of dict
-            group, rows, and the entries of the table of the group's result.
         """
         return [
             {"group": label, "rows": each.counts.n_rows, **row}

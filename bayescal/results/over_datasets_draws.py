@@ -108,10 +108,8 @@ class OverDatasets(Judged):
     def average(self, estimand: EstimandLike | None = None) -> Draws:
         """Draws of the mean of an estimand over these data sets, each with the same weight.
 
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_classifiers); for an estimand whose best value is nearest zero, of absolute values.
+        Their shape is (n_draws, n_classifiers). For an estimand whose best value is nearest zero, they are of absolute
+        values.
         """
         return Draws(self._sizes(estimand).mean(axis=1), f"mean {self._record(estimand).compared_name}")
 
@@ -153,15 +151,13 @@ class OverDatasets(Judged):
     ) -> Population:
         """Draws of the difference over a population of data sets, of which these are taken as a random sample.
 
+        The result has draws of the mean, of the standard deviation between data sets, and of the difference on a new
+        data set.
+
         Parameters
         ----------
         first, second, estimand
             As for `differences`.
-
-        Returns
-        -------
-        Population
-            Draws of the mean, of the standard deviation between data sets, and of the difference on a new data set.
 
         Notes
         -----
@@ -186,16 +182,13 @@ class OverDatasets(Judged):
     ) -> RandomEffectsPosterior:
         """Posterior of the mean and the standard deviation of a difference over a population of data sets.
 
+        It has one problem: the posterior mean and standard deviation of the difference on each data set, with exact
+        moments of the population mean. `population` draws from it.
+
         Parameters
         ----------
         first, second, estimand
             As for `differences`.
-
-        Returns
-        -------
-        RandomEffectsPosterior
-            One problem: the posterior mean and standard deviation of the difference on each data set, with exact
-            moments of the population mean. `population` draws from it.
         """
         return self._random_effects([self._pair(first, second)], estimand)
 
@@ -233,10 +226,7 @@ class OverDatasets(Judged):
     def ranks(self, estimand: EstimandLike | None = None) -> Draws:
         """Draws of the mean rank of each classifier over these data sets, 1 being the best.
 
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_classifiers). Within a data set, classifiers that tie share their mean rank.
+        Their shape is (n_draws, n_classifiers). Within a data set, classifiers that tie share their mean rank.
         """
         badness = self.badness(estimand)
         ranks = ranks_of(badness.reshape(-1, len(self))).reshape(badness.shape)

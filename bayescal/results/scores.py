@@ -276,15 +276,13 @@ class ScoreComparison(Judged):
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of the scores of all classifiers.
 
+        Their shape is (n_draws, n_classifiers), in the order of `labels`. Two names of one classifier have the same
+        draws.
+
         Parameters
         ----------
         estimand : None
             The score is the only estimand.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_classifiers), in the order of `labels`. Two names of one classifier have the same draws.
 
         Raises
         ------
@@ -297,16 +295,13 @@ class ScoreComparison(Judged):
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.
 
+        Keys are classifier, mean, sd, low, high, p_best, rank and observed (the mean loss of the rows). Mean, sd and
+        interval are those of `MultiClassScore`, without Monte Carlo error.
+
         Parameters
         ----------
         estimand : None
             The score is the only estimand.
-
-        Returns
-        -------
-        list of dict
-            Keys classifier, mean, sd, low, high, p_best, rank and observed (the mean loss of the rows). Mean, sd and
-            interval are those of `MultiClassScore`, without Monte Carlo error.
         """
         rows = super().each(prob, estimand=estimand)
         for row, score in zip(rows, self.scores.values(), strict=True):
@@ -323,10 +318,7 @@ class ScoreComparison(Judged):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every score and every difference.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Rows ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
+        Rows are ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
         """
         prob, (pairs, differences) = _checks.fraction("prob", prob), self._pair_differences(None)
         labels = {"score": self.names, "difference": pairs}
@@ -335,11 +327,8 @@ class ScoreComparison(Judged):
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (``score``), ``observed_data`` (number of rows) and ``constant_data`` (observed score),
-            along the dimension ``classifier``.
+        It has the groups ``posterior`` (``score``), ``observed_data`` (number of rows) and ``constant_data`` (observed
+        score), along the dimension ``classifier``.
         """
         scores = self.scores.values()
         return _arviz.datatree(

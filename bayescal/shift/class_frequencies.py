@@ -174,11 +174,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return one dict per class, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys class, mean, sd, low, high, source (share of the labelled rows), n_source (number of labelled rows)
-            and worth.
+        Keys are class, mean, sd, low, high, source (share of the labelled rows), n_source (number of labelled rows) and
+        worth.
         """
         low, high = self.interval(_checks.fraction("prob", prob))
         columns = (
@@ -196,10 +193,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the class frequencies.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Rows ``frequency[label]``.
+        Rows are ``frequency[label]``.
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({"frequency": self.draws}, prob, {"frequency": self.classes}, **options)
@@ -207,11 +201,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def to_datatree(self) -> "xr.DataTree":
         """The draws as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (frequency along ``class``), ``observed_data`` (number of labelled rows of each class)
-            and ``constant_data`` (source and worth, as in `table`); the attribute ``remarks`` holds the remarks.
+        It has the groups ``posterior`` (frequency along ``class``), ``observed_data`` (number of labelled rows of each
+        class) and ``constant_data`` (source and worth, as in `table`); the attribute ``remarks`` holds the remarks.
 
         Notes
         -----

@@ -263,11 +263,8 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per class, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys class, mean, sd, low, high, plug_in, null_mean and adapted: the posterior mean after `adapt`, NaN if
-            the adapted predictions were not counted.
+        Keys are class, mean, sd, low, high, plug_in, null_mean and adapted: the posterior mean after `adapt`, NaN if
+        the adapted predictions were not counted.
         """
         rows = []
         for label, each in self.items():

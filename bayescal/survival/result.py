@@ -357,15 +357,12 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per horizon, as data.
 
+        Keys are horizon, n_rows, n_events, n_censored, not_followed, mean, sd, low, high, plug_in, null_mean.
+
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
             The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
-
-        Returns
-        -------
-        list of dict
-            Keys horizon, n_rows, n_events, n_censored, not_followed, mean, sd, low, high, plug_in, null_mean.
         """
         return [self._row(horizon, each, prob, estimand) for horizon, each in self.items()]
 

@@ -226,17 +226,13 @@ class CalibrationCurve(_presented.Presented):
         Parameters
         ----------
         prob : float, default 0.95
-            Probability of the interval at each score. The whole curve lies within the band with smaller probability.
+            Probability of the interval at each score, in (0, 1). The whole curve lies within the band with smaller
+            probability.
 
         Returns
         -------
         CurveBand
             Scores, and the ends of the interval at each.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
         """
         return CurveBand(self.score, *self.curve.interval(prob))
 
@@ -335,15 +331,7 @@ class CalibrationCurve(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the errors as data: one dict per quantity.
 
-        Returns
-        -------
-        list of dict
-            Keys quantity, mean, sd, low, high.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
+        Keys are quantity, mean, sd, low, high.
         """
         prob = _checks.fraction("prob", prob)
         rows = []

@@ -190,16 +190,13 @@ class Recalibration(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """The three quantities.
 
+        Keys are quantity, mean, sd, low, high and calibrated, the value for calibrated predictions.
+
         Parameters
         ----------
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals: from the grid for intercept and slope, and from draws for the
             calibration in the large.
-
-        Returns
-        -------
-        list of dict
-            quantity, mean, sd, low, high and calibrated, the value for calibrated predictions.
         """
         prob, rows = _checks.fraction("prob", prob), []
         for key, (_, calibrated) in QUANTITIES.items():
