@@ -422,17 +422,12 @@ class Presented:
         return json_of(self, path)
 
     def to_dict(self, **options: Any) -> dict[str, Any]:
-        """Return the document of `to_json` as Python objects.
+        """Return the document of `to_json` as dicts, lists, strings, numbers, booleans and None (a missing number).
 
         Parameters
         ----------
         **options
             As for `to_json`: ``estimand=`` of a `Comparison`.
-
-        Returns
-        -------
-        dict
-            The document: dicts, lists, strings, numbers, booleans and None (a missing number).
 
         Raises
         ------
@@ -452,22 +447,12 @@ class Presented:
     def to_html(self, path: str | Path | None = None) -> str | Path:
         """Return the result as one HTML page with pictures, sortable tables and the specification, or write it.
 
+        What is returned, and which errors are raised, is as for `to_json`.
+
         Parameters
         ----------
         path : str or Path, optional
             The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `path` is not the name of an HTML file.
-        OSError
-            If the folder does not exist or is not writable.
 
         Notes
         -----

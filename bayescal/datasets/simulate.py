@@ -376,11 +376,6 @@ def true_bins(
     BinDraws
         One draw. Bins without mass are not occupied; their accuracy and mean confidence are the middle of the bin.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As for `true_ece`.
-
     Examples
     --------
     Accuracies of the curve c^2 on a uniform population: the means of c^2 over both halves are 1/12 and 7/12.

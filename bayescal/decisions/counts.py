@@ -198,6 +198,8 @@ class ThresholdCounts(Counted):
     ) -> "ThresholdCounts | dict[Any, ThresholdCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
+        With `by`, the result has the counts of each group.
+
         Parameters
         ----------
         frame, outcome, weights, by
@@ -207,11 +209,6 @@ class ThresholdCounts(Counted):
         confidence : str, sequence of str, or mapping of str to str, default "confidence"
             Column of probabilities stated for outcome 1, in [0, 1]. Of several models, their columns, which are then
             the names of the models; or the name of each model and its column.
-
-        Returns
-        -------
-        ThresholdCounts, or dict of label to ThresholdCounts
-            The counts; with `by`, those of each group.
 
         Raises
         ------

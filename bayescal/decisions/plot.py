@@ -209,11 +209,7 @@ def _finished(ax: "Axes", title: str, spec: str, above: float, *, small: bool) -
 
 
 def _require_curve(dc: Any) -> None:
-    if not isinstance(dc, NetBenefit):
-        raise TypeError(
-            f"`dc` must be a NetBenefit, not {type(dc).__name__}; make one with "
-            "`bayescal.decisions.net_benefit(y_true, y_prob)`."
-        )
+    _checks.instance("dc", dc, NetBenefit, "; make one with `bayescal.decisions.net_benefit(y_true, y_prob)`.")
     if len(dc.thresholds) < 2:
         raise ValueError(
             f"`dc` must have at least two thresholds to draw a curve; it has {quoted(dc.thresholds.tolist())}. Without "
@@ -352,11 +348,7 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     >>> ax.get_ylabel()
     'loss after / before'
     """
-    if not isinstance(result, LossRatio):
-        raise TypeError(
-            f"`result` must be a LossRatio, not {type(result).__name__}; make one with "
-            "`bayescal.decisions.loss_ratio(...)`."
-        )
+    _checks.instance("result", result, LossRatio, "; make one with `bayescal.decisions.loss_ratio(...)`.")
     prob = _checks.fraction("prob", prob)
     shown = ~result.few_wrong
     if np.count_nonzero(shown) < 2:

@@ -140,17 +140,14 @@ class Estimand:
     def draw(self, bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
         """Draw the quantity from the bins of one evaluation.
 
+        The shape of the draws is (n_draws,), or (n_draws, n_points) for a curve.
+
         Parameters
         ----------
         counts : BinnedCounts
             The counts behind them.
         rng : None, int, SeedSequence or Generator
             Seed or generator; used only if `needs` is not empty.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,), or (n_draws, n_points) for a curve.
 
         Raises
         ------

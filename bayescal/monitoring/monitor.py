@@ -252,11 +252,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             As for `counts`.
         **options
             As for `evaluate_counts`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for `evaluate`.
         """
         held = self._held
         held.require_windows("`track` needs windows")

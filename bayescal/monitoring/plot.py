@@ -61,10 +61,7 @@ def plot_evidence(
     >>> ax.get_title(loc="left")
     'Alarm in the window 7: not exactly calibrated'
     """
-    if not isinstance(evidence, Evidence):
-        raise TypeError(
-            f"`evidence` must be an Evidence, not {type(evidence).__name__}; make one with `monitor.evidence()`."
-        )
+    _checks.instance("evidence", evidence, Evidence, "; make one with `monitor.evidence()`.")
     if not len(evidence):
         raise ValueError(f"`evidence` has no windows, so there is nothing to draw. {evidence.sentence()}")
     ax = drawing.axes_or_new(ax, figsize=(6.4, 3.8))
@@ -143,11 +140,7 @@ def plot_confidence_sequence(
     >>> ax.get_title(loc="left")
     'ECE above 0.1 since the window 0'
     """
-    if not isinstance(sequence, ConfidenceSequence):
-        raise TypeError(
-            f"`sequence` must be a ConfidenceSequence, not {type(sequence).__name__}; make one with "
-            "`monitor.confidence_sequence()`."
-        )
+    _checks.instance("sequence", sequence, ConfidenceSequence, "; make one with `monitor.confidence_sequence()`.")
     ax = drawing.axes_or_new(ax, figsize=(6.4, 3.8))
     small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
     main = _checks.color("color", color, colours.blue)

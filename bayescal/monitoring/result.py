@@ -440,17 +440,14 @@ class ConfidenceSequence(_presented.Presented):
     def to_frame(self, prob: float | None = None, **options: Any) -> "pd.DataFrame":
         """Return the table as a pandas DataFrame, with numbers that are not rounded.
 
+        The index is window; columns are n_rows, plug_in, low and high, the ends of the confidence sequence.
+
         Parameters
         ----------
         prob : float, optional
             Not needed: the probability of the intervals. Another one than that of the sequence raises an error.
         **options
             None.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Index: window. Columns: n_rows, plug_in, low and high, the ends of the confidence sequence.
 
         Raises
         ------
@@ -469,15 +466,12 @@ class ConfidenceSequence(_presented.Presented):
     def runs(self, limit: float) -> list[Run]:
         """Successive windows whose intervals lie above a limit, or below it.
 
+        Each is "above" or "below", and the indexes of the first and the last window, in order.
+
         Parameters
         ----------
         limit : float
             A value of the ECE, in [0, 1).
-
-        Returns
-        -------
-        list of (str, int, int)
-            "above" or "below", and the indexes of the first and the last window, in order.
 
         Raises
         ------

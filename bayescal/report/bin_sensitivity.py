@@ -86,11 +86,7 @@ def plot_bin_sensitivity(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['1', '2']
     """
-    if not isinstance(result, BinSensitivity):
-        raise TypeError(
-            f"`result` must be a BinSensitivity, not {type(result).__name__}; make one with "
-            "`bayescal.bin_sensitivity(y_true, y_prob)`."
-        )
+    _checks.instance("result", result, BinSensitivity, "; make one with `bayescal.bin_sensitivity(y_true, y_prob)`.")
     prob = _checks.fraction("prob", prob)
     ax = drawing.axes_or_new(ax, figsize=(6.4, 4.0))
     small = drawing.is_small(ax, *ROOM)

@@ -111,11 +111,8 @@ class CalibrationDisplay:
         pos_label: Any = None,
         prob: float = 0.95,
     ) -> None:
-        if not isinstance(evaluation, Evaluation):
-            raise TypeError(
-                f"`evaluation` must be an Evaluation, not {type(evaluation).__name__}: use `from_estimator` or "
-                "`from_predictions`, or make one with `bayescal.evaluate(y_true, y_prob)`."
-            )
+        remedy = ": use `from_estimator` or `from_predictions`, or make one with `bayescal.evaluate(y_true, y_prob)`."
+        _checks.instance("evaluation", evaluation, Evaluation, remedy)
         self.evaluation = evaluation
         self.y_prob = y_prob
         self.estimator_name = estimator_name

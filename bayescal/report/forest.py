@@ -277,8 +277,7 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     if not evaluations:
         raise ValueError("`evaluations` is empty; at least one evaluation is needed.")
     for name, evaluation in evaluations.items():
-        if not isinstance(evaluation, Evaluation):
-            raise TypeError(f"`evaluations[{name!r}]` must be an Evaluation, not {type(evaluation).__name__}.")
+        _checks.instance(f"evaluations[{name!r}]", evaluation, Evaluation)
     sizes = {name: len(evaluation.bin_draws) for name, evaluation in evaluations.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"`evaluations` must have the same number of draws; the numbers are {sizes}.")

@@ -90,11 +90,8 @@ def plot_over_datasets(
     >>> [" ".join(label.get_text().split()) for label in ax.get_yticklabels()]
     ['one (n = 3)', 'other (n = 3)', 'mean of these data sets', 'population mean', 'new data set']
     """
-    if not isinstance(result, ComparisonOverDatasets):
-        raise TypeError(
-            f"`result` must be a ComparisonOverDatasets, not {type(result).__name__}; make one with "
-            "`bayescal.compare_over_datasets({'data set': comparison, ...})`."
-        )
+    remedy = "; make one with `bayescal.compare_over_datasets({'data set': comparison, ...})`."
+    _checks.instance("result", result, ComparisonOverDatasets, remedy)
     prob = _checks.fraction("prob", prob)
     of_pair = len(result) == 2 or first is not None or second is not None
     if of_pair:

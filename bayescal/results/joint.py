@@ -199,11 +199,8 @@ class Joint(Labelled, _presented.Presented):
     def badness(self, estimand: EstimandLike | None = None) -> Floats:
         """Joint draws on a scale on which smaller is better.
 
-        Returns
-        -------
-        ndarray, shape (n_draws, n)
-            The draws if smaller is better, their negatives if larger is better, their absolute values if the value
-            nearest zero is the best.
+        They are the draws if smaller is better, their negatives if larger is better, their absolute values if the value
+        nearest zero is the best; shape (n_draws, n).
         """
         return self._record(estimand).badness(self.draws(estimand).values)
 
@@ -236,6 +233,10 @@ class Joint(Labelled, _presented.Presented):
     ) -> dict[str, float]:
         """Probabilities that one evaluation is better, that the other is, and that they are practically equal.
 
+        Keys are ``p_left`` (the first is better by more than the rope), ``p_rope`` (the difference is within the rope),
+        ``p_right`` (the second is better by more than the rope), which add up to 1; and ``p_left_mcse``,
+        ``p_rope_mcse`` and ``p_right_mcse``, their Monte Carlo standard errors.
+
         Parameters
         ----------
         first, second : label, optional
@@ -245,13 +246,6 @@ class Joint(Labelled, _presented.Presented):
             `Comparison` or `Change`, and 0.01 for other results.
         estimand : str, Estimand or callable, optional
             The estimand, see `draws`; absolute values are compared if the value nearest zero is the best.
-
-        Returns
-        -------
-        dict of str to float
-            ``p_left`` (the first is better by more than the rope), ``p_rope`` (the difference is within the rope),
-            ``p_right`` (the second is better by more than the rope), which add up to 1; and ``p_left_mcse``,
-            ``p_rope_mcse`` and ``p_right_mcse``, their Monte Carlo standard errors.
 
         Raises
         ------
@@ -306,11 +300,8 @@ class Joint(Labelled, _presented.Presented):
     def rank_probabilities(self, estimand: EstimandLike | None = None) -> Floats:
         """Probability of every rank of every evaluation; those that tie in a draw share their ranks equally.
 
-        Returns
-        -------
-        ndarray, shape (n, n)
-            Row: an evaluation, in the order of `labels`. Column: a rank, the first being the best. Rows and columns
-            add up to 1.
+        Each row is an evaluation, in the order of `labels`, and each column a rank, the first being the best. Rows and
+        columns add up to 1.
         """
         return rank_shares(self._ranked(estimand))
 

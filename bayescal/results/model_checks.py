@@ -113,12 +113,9 @@ class ModelChecks:
         and outcome, without draws. The mean confidences of the bins stay those of all rows, because the models describe
         outcomes given the bins and these means.
 
-        Returns
-        -------
-        arviz.ELPDData
-            With ``elpd``, ``se`` and ``p`` (effective number of parameters, from the draws), and ``elpd_i`` along
-            ``row``, in the order of bins and then outcomes, with the coordinates ``row_bin`` and ``row_outcome``; None
-            for more than 10 million rows. `arviz.compare` takes it.
+        The result has ``elpd``, ``se`` and ``p`` (effective number of parameters, from the draws), and ``elpd_i`` along
+        ``row``, in the order of bins and then outcomes, with the coordinates ``row_bin`` and ``row_outcome``; None for
+        more than 10 million rows. `arviz.compare` takes it.
 
         Raises
         ------
@@ -163,6 +160,10 @@ class ModelChecks:
     ) -> "ModelSensitivity":
         """Evaluate the same counts under several models and priors.
 
+        The result has one evaluation per model and prior, with as many draws from the same seed; this evaluation is
+        added as the first one if it is not among them. It has estimates, intervals, log marginal likelihoods and exact
+        leave-one-out cross-validation of the outcomes given the bins, which all these models describe.
+
         Parameters
         ----------
         models : str or sequence of str, default ("shrinkage", "dirichlet")
@@ -173,13 +174,6 @@ class ModelChecks:
             default the shrinkage model has its default options, its scales halved and doubled, no pool, the sub-models
             of independent bins alone, and prior odds of 1:4 and 4:1, which change the probability of exact calibration
             only; the Dirichlet model has its four named priors.
-
-        Returns
-        -------
-        ModelSensitivity
-            One evaluation per model and prior, with as many draws from the same seed; this evaluation is added as the
-            first one if it is not among them. It has estimates, intervals, log marginal likelihoods and exact
-            leave-one-out cross-validation of the outcomes given the bins, which all these models describe.
 
         Raises
         ------

@@ -97,10 +97,7 @@ class MultiClassScore(_presented.Presented):
     def interval(self, prob: float = 0.95) -> tuple[float, float]:
         """Credible interval, equal-tailed.
 
-        Returns
-        -------
-        (low, high) : tuple of float
-            The bounds, from the quantiles of the Beta or Gamma distribution; they do not depend on random numbers.
+        The bounds are quantiles of the Beta or Gamma distribution, which do not depend on random numbers.
         """
         tail = (1 - _checks.fraction("prob", prob)) / 2
         low, high = self.quantile(np.array([tail, 1 - tail]))

@@ -133,17 +133,14 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def adapt(self, y_prob: Any) -> Floats:
         r"""Adapt probabilities to the target, by the ratio of the class frequencies.
 
+        The result is :math:`p_k w_k / \sum_l p_l w_l`, in the same shape. The weight :math:`w_k` is the posterior
+        mean of the frequency of class k in the target, divided by its frequency in the source.
+
         Parameters
         ----------
         y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
             Probabilities that are calibrated for the class frequencies of the source. A column holds those of the
             second class.
-
-        Returns
-        -------
-        ndarray
-            :math:`p_k w_k / \sum_l p_l w_l`, in the same shape. The weight :math:`w_k` is the posterior mean of the
-            frequency of class k in the target, divided by its frequency in the source.
 
         Raises
         ------

@@ -143,22 +143,14 @@ class ShiftCounts(Sums):
     ) -> "ShiftCounts":
         """Count rows of the target, which have no labels.
 
+        Counts with other names of classes cannot be added.
+
         Parameters
         ----------
         y_prob_target, classes, logits
             As for `class_priors`. Without `classes`, the columns of a data frame name the classes.
         cells, bins
             As for `of_source`, the same for both sides.
-
-        Returns
-        -------
-        ShiftCounts
-            Counts without rows of the source. Counts with other names of classes cannot be added.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for `class_priors`.
         """
         require_cells(cells)
         if not logits:

@@ -182,6 +182,9 @@ class BinnedCounts(Counted):
     ) -> "BinnedCounts | dict[Any, BinnedCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
+        With `by`, there is one entry per group, in the order of the sorted labels or of an ordered categorical. Keys
+        are tuples if `by` names several columns.
+
         Parameters
         ----------
         frame : data frame
@@ -207,12 +210,6 @@ class BinnedCounts(Counted):
             `equal_mass_edges` or `equal_effective_mass_edges`, and pass them as `bins`.
         target : str, default "confidence"
             Meaning of outcome and confidence; see `evaluate`.
-
-        Returns
-        -------
-        BinnedCounts, or dict of label to BinnedCounts
-            The counts. With `by`, one entry per group, in the order of the sorted labels or of an ordered categorical.
-            Keys are tuples if `by` names several columns.
 
         Raises
         ------
@@ -298,6 +295,8 @@ class BinnedCounts(Counted):
     ) -> "tuple[BinnedCounts, ...]":
         """Count the rows of a multi-class problem as one binary problem per class, in one pass over the matrix.
 
+        In the counts of class k, the outcome is 1 if the row has class k, and the confidence is column k.
+
         Parameters
         ----------
         y_true : array-like, shape (n_rows,)
@@ -308,11 +307,6 @@ class BinnedCounts(Counted):
             Number of equal-width bins, or edges; the same for all classes.
         weights, classes, logits
             As for `bayescal.evaluate`.
-
-        Returns
-        -------
-        tuple of BinnedCounts
-            Counts of each class k: the outcome is 1 if the row has class k, the confidence is column k.
 
         Raises
         ------

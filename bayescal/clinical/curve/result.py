@@ -133,18 +133,15 @@ class CalibrationCurve(_presented.Presented):
     ) -> "CalibrationCurve":
         """Compute the curve from counts in fine bins, of streams, engines or files.
 
+        The counted bins are merged into the knots of the curve, see `calibration_curve`. A remark states if they are
+        too coarse.
+
         Parameters
         ----------
         counts : BinnedCounts
             Counts in many bins, such as 1000.
         draws, rng, prior_exact
             As for `calibration_curve`.
-
-        Returns
-        -------
-        CalibrationCurve
-            The counted bins are merged into the knots of the curve, see `calibration_curve`. A remark states if they
-            are too coarse.
 
         Raises
         ------
