@@ -56,11 +56,6 @@ def _attribute(result: Any, path: str) -> Any:
 class Details:
     """The part of a result that `details` returns and printing leaves out.
 
-    Parameters
-    ----------
-    sheet : Sheet
-        The content of the result.
-
     Examples
     --------
     >>> import bayescal as bc

@@ -130,15 +130,12 @@ class _Recalibration:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the constructor by name, as scikit-learn's estimators do.
 
+        It is empty if there are no parameters.
+
         Parameters
         ----------
         deep : bool, default True
             Without effect, because no parameter is an estimator.
-
-        Returns
-        -------
-        dict of str to object
-            Empty if there are no parameters.
         """
         return {name: getattr(self, name) for name in self._parameters}
 

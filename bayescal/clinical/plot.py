@@ -245,11 +245,6 @@ def plot_recalibration(
     matplotlib Axes
         `ax`, or the new one. The distribution is ``ax.child_axes[0]``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `rc` is something else, or as for `plot_calibration_curve`.
-
     See Also
     --------
     plot_calibration_curve : A smooth curve, which need not be a line on the logit scale.

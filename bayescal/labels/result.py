@@ -75,11 +75,6 @@ class BesideOthers(Evaluation):
 
         Keys are those of `Evaluation.row`, and the name of each evaluation beside: its posterior mean, NaN without
         rows.
-
-        Parameters
-        ----------
-        estimand, prob
-            As for `Evaluation.row`.
         """
         record = as_scalar(estimand)
         others = {name: getattr(self, name) for name in self._others}

@@ -61,8 +61,6 @@ class VerifiedEvidence:
 
     Parameters nu, shape (..., 1), hold :math:`\Gamma`.
 
-    References
-    ----------
     .. [1] A. S. Kosinski and H. X. Barnhart (2003), "Accounting for nonignorable verification bias in assessment of
        diagnostic tests", Biometrics 59, 163-171.
     """

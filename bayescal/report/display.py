@@ -153,6 +153,8 @@ class CalibrationDisplay:
     ) -> "CalibrationDisplay":
         """Draw the diagram, or add it to one that `ax` holds.
 
+        The result is the display itself, with `line_`, `ax_` and `figure_`.
+
         Parameters
         ----------
         ax : matplotlib Axes, optional
@@ -168,11 +170,6 @@ class CalibrationDisplay:
             Properties of the line, as for matplotlib's ``plot``: ``color``, ``marker``, ``linestyle`` and so on. By
             default the dots are not connected; ``linestyle="-"`` connects them. The color is also that of the bars and
             the histogram. ``label`` replaces the whole entry of the legend.
-
-        Returns
-        -------
-        CalibrationDisplay
-            The display itself, with `line_`, `ax_` and `figure_`.
 
         Raises
         ------

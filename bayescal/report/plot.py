@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal._presented import Presented
-from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.drawing import axes_or_new
 from bayescal.report.forest import draw_scores, plot_forest
-from bayescal.report.model_sensitivity import plot_model_sensitivity
 from bayescal.report.over_datasets import plot_over_datasets
 from bayescal.report.reliability import plot_reliability
+from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensitivity
 from bayescal.report.topics import load_page_of
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation

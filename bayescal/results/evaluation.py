@@ -82,15 +82,12 @@ class Evaluation(ModelChecks, _presented.Presented):
     def draws(self, estimand: registry.EstimandLike) -> Draws:
         """Draws of any estimand; registered estimands are also attributes, as in ``evaluation.ece``.
 
+        Their shape is (n_draws,), or (n_draws, n_points) for a curve.
+
         Parameters
         ----------
         estimand : str, Estimand or callable
             Its name, its record, or a function of `bin_draws`.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,), or (n_draws, n_points) for a curve.
 
         Raises
         ------

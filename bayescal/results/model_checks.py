@@ -194,6 +194,6 @@ class ModelChecks:
         [('shrinkage', 'default', -2.1), ('dirichlet', 'Jeffreys', -3.3)]
         """
         # the analyses import the results, so that the results can only name them
-        analysis = import_module("bayescal.analyses.model_sensitivity")
+        analysis = import_module("bayescal.analyses.sensitivity")
         result: ModelSensitivity = analysis.model_sensitivity(self._this, models, priors, estimand)
         return result

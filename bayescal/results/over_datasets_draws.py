@@ -19,14 +19,8 @@ from bayescal.results.joint import Judged, p_smallest, ranks_of
 class Population(NamedTuple):
     """Draws of the difference of two classifiers over a population of data sets.
 
-    Parameters
-    ----------
-    mean : Draws
-        Mean of the differences in the population.
-    spread : Draws
-        Their standard deviation between data sets.
-    new : Draws
-        The difference on a new data set of the population.
+    `mean` is the mean in the population, `spread` the standard deviation between data sets, and `new` the difference on
+    a new data set of the population.
     """
 
     mean: Draws

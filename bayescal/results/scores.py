@@ -106,15 +106,12 @@ class MultiClassScore(_presented.Presented):
     def quantile(self, p: ArrayLike) -> Floats:
         """Quantiles of the posterior.
 
+        The result has the shape of the probabilities.
+
         Parameters
         ----------
         p : array-like
             Probabilities in [0, 1].
-
-        Returns
-        -------
-        ndarray
-            Values of the score, of the same shape.
         """
         shape, other = self._shapes
         if np.isfinite(self.largest):
@@ -124,10 +121,7 @@ class MultiClassScore(_presented.Presented):
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Draws:
         """Draw the mean loss of the population from its posterior.
 
-        Returns
-        -------
-        Draws
-            Shape (n_draws,), independent.
+        The draws are independent; their shape is (n_draws,).
         """
         n_draws = _checks.whole_number("n_draws", n_draws)
         generator, (shape, other) = _checks.generator(rng), self._shapes

@@ -254,6 +254,8 @@ class BinnedCounts(Counted):
     ) -> "BinnedCounts":
         """Count rows; the values of unvalidated `Columns` are checked in the same pass.
 
+        The counts have the predictions' target.
+
         Parameters
         ----------
         predictions : Predictions or Columns
@@ -262,11 +264,6 @@ class BinnedCounts(Counted):
             As for `from_arrays`.
         clusters : Clusters, optional
             The cluster of each row.
-
-        Returns
-        -------
-        BinnedCounts
-            The counts, with the predictions' target.
 
         Raises
         ------

@@ -135,19 +135,16 @@ class Recalibration(_presented.Presented):
     def recalibrated(self, y_prob: Any, prob: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Recalibrate probabilities by the posterior of intercept and slope.
 
+        The three arrays, each of shape (n_rows,), are the posterior mean of the event rate at each probability, and the
+        lower and the upper end of an equal-tailed interval. The floor of the fit applies, if there is one; otherwise
+        each draw keeps 0 and 1 if its slope is positive, and exchanges them if it is negative.
+
         Parameters
         ----------
         y_prob : array-like of float, shape (n_rows,)
             Probabilities in [0, 1].
         prob : float, default 0.95
             Pointwise posterior probability of the band.
-
-        Returns
-        -------
-        (mean, low, high) : tuple of ndarray, shape (n_rows,)
-            Posterior mean of the event rate at each probability, and the ends of an equal-tailed interval. With the
-            floor of the fit, if any; otherwise each draw keeps 0 and 1 if its slope is positive, and exchanges them if
-            it is negative.
 
         Raises
         ------
