@@ -417,14 +417,12 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         return -float(np.mean([of_group.net_benefit[name].mean() - without for name in of_group.models]))
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the result of all rows in words.
-
-        It is `NetBenefit.sentence` of all rows; the table shows the groups.
+        """Return `NetBenefit.sentence` of all rows; the table shows the groups.
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the interval, and probability from which a model is called useful.
+        prob
+            As for `NetBenefit.sentence`.
         """
         return f"All rows: {self.overall.sentence(prob)}"
 

@@ -245,11 +245,6 @@ class CalibrationPosterior(Metric):
         """Return the counts of the rows of all processes, which can be saved and added to others.
 
         They are as `BinnedCounts.from_predictions` makes them from all rows at once.
-
-        Raises
-        ------
-        InvalidRows
-            As for `compute`.
         """
         local = not self._is_synced
         with self.sync_context(
@@ -261,11 +256,6 @@ class CalibrationPosterior(Metric):
         """Return the whole evaluation of the rows of all processes: tables, draws, other errors and scores.
 
         It is the result of `evaluate_counts` for `counts`, with the model, draws and seed of the metric.
-
-        Raises
-        ------
-        InvalidRows
-            As for `compute`.
         """
         return self._evaluation(self.counts())
 

@@ -279,13 +279,13 @@ def _random_effects(posterior: Any, *, datasets: list[str] | None = None) -> "pm
 
 
 def _recalibration(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.recalibration import RecalibrationTwin
+    from bayescal.verify.twins.clinical import RecalibrationTwin
 
     return RecalibrationTwin(posterior).model()
 
 
 def _smooth_curve(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.smooth_curve import SmoothCurveTwin
+    from bayescal.verify.twins.clinical import SmoothCurveTwin
 
     return SmoothCurveTwin(posterior).model()
 
