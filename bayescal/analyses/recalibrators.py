@@ -118,19 +118,12 @@ class _Recalibration:
         Parameters
         ----------
         y_prob, y_true, weights
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of float64
-            Recalibrated probabilities, of the shape of `y_prob`.
+            As for `fit`; the result is that of `transform`.
         """
         return self.fit(y_prob, y_true, weights=weights).transform(y_prob)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of the constructor by name, as scikit-learn's estimators do.
-
-        It is empty if there are no parameters.
+        """Return the parameters of the constructor by name, if there are any, as scikit-learn's estimators do.
 
         Parameters
         ----------

@@ -302,12 +302,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         Parameters
         ----------
         before : number, datetime, datetime64 or str
-            Start of a window; this window and all later ones are kept.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for `counts`.
+            Start of a window; this window and all later ones are kept. Errors are those of `counts`.
         """
         return self._change(lambda held: held.without(before))
 
@@ -348,12 +343,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         Parameters
         ----------
         path : str or Path
-            The file.
-
-        Raises
-        ------
-        OSError, ValueError
-            As for `load_counts`.
+            The file. Errors are those of `load_counts`.
         """
         document = _files.read_document(path, SCHEMA)
         try:

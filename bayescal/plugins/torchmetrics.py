@@ -262,7 +262,7 @@ class CalibrationPosterior(Metric):
     def plot(
         self, val: dict[str, Tensor] | Sequence[dict[str, Tensor]] | None = None, ax: "Axes | None" = None
     ) -> "tuple[Figure, Axes]":
-        """Draw the reliability diagram, or results of `compute` over epochs.
+        """Draw the reliability diagram, or results of `compute` over epochs; return figure and axes, as other metrics.
 
         Parameters
         ----------
@@ -270,11 +270,6 @@ class CalibrationPosterior(Metric):
             Results of `compute`, which are drawn as lines. By default the reliability diagram is drawn.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        matplotlib Figure, matplotlib Axes
-            The figure and the axes, as for other metrics.
         """
         if val is not None:
             lines: tuple[Figure, Axes] = self._plot(val, ax)

@@ -148,8 +148,6 @@ def plot_posterior(
     ------
     TypeError
         If `evaluation` is not an evaluation, or `ax` is not an Axes; if there is no prior to draw, as for all classes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
     See Also
     --------

@@ -104,9 +104,7 @@ class MultiClassScore(_presented.Presented):
         return float(low), float(high)
 
     def quantile(self, p: ArrayLike) -> Floats:
-        """Quantiles of the posterior.
-
-        The result has the shape of the probabilities.
+        """Quantiles of the posterior, in the shape of `p`.
 
         Parameters
         ----------
