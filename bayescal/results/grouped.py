@@ -139,11 +139,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             direction, keep their order. This is the default, except for windows of time, which stay in the order of
             time. "given" is the order of this mapping, and of joint draws.
 
-        Raises
-        ------
-        ValueError
-            If `order` is unknown.
-
         Examples
         --------
         >>> import bayescal as bc

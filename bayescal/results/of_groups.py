@@ -112,11 +112,6 @@ class OfGroups[R: OfRows](ByLabel[R]):
             "worst first" begins with the slope farthest from 1 (`GroupedRecalibration`), or with the smallest gain over
             treating all and none, averaged over models and thresholds (`GroupedNetBenefit`). This is the default,
             except for windows of time, which stay in the order of time. "given" is the order of this mapping.
-
-        Raises
-        ------
-        ValueError
-            If `order` is unknown.
         """
         return in_order(self.groups, self._badness, order)
 
