@@ -133,7 +133,7 @@ def test_the_mark_completes_functions_and_methods():
         """Return it."""
 
     assert PROB in public(interval).__doc__
-    assert PROB in bc.Draws.interval.__doc__
+    assert PROB in bc.Evaluation.row.__doc__
     assert "bin_draws : BinDraws\n    Draws of the bins." in bc.estimands.ece.__doc__
     assert "estimand : str" in bc.Comparison.p_best.__doc__
     assert AX in bc.plot.__doc__
