@@ -1,14 +1,14 @@
-import bayescal.analyses.bin_sensitivity
 import bayescal.analyses.compare
 import bayescal.analyses.compare_over_datasets
 import bayescal.analyses.plug_in
 import bayescal.analyses.recalibrators
+import bayescal.analyses.sensitivity
 import bayescal.data.predictions
 import bayescal.draws
 import bayescal.posterior.dirichlet
 import bayescal.posterior.shrinkage.model
-import bayescal.report.bin_sensitivity
 import bayescal.report.over_datasets
+import bayescal.report.sensitivity
 import bayescal.results.bin_sensitivity
 import bayescal.results.classwise
 import bayescal.results.grouped
@@ -148,7 +148,7 @@ evaluate_survival = survival.evaluate
 evaluate_survival_counts = survival.evaluate_counts
 plot_horizons = survival.plot_horizons
 risk_at_horizon = survival.risk_at_horizon
-bin_sensitivity = bayescal.analyses.bin_sensitivity.bin_sensitivity
+bin_sensitivity = bayescal.analyses.sensitivity.bin_sensitivity
 compare_independent = bayescal.analyses.compare.compare_independent
 compare_over_datasets = bayescal.analyses.compare_over_datasets.compare_over_datasets
 plug_in_error = bayescal.analyses.plug_in.plug_in_error
@@ -158,7 +158,7 @@ Predictions = bayescal.data.predictions.Predictions
 BinDraws = bayescal.draws.BinDraws
 dirichlet_posterior = bayescal.posterior.dirichlet.dirichlet_posterior
 shrinkage_posterior = bayescal.posterior.shrinkage.model.shrinkage_posterior
-plot_bin_sensitivity = bayescal.report.bin_sensitivity.plot_bin_sensitivity
+plot_bin_sensitivity = bayescal.report.sensitivity.plot_bin_sensitivity
 plot_over_datasets = bayescal.report.over_datasets.plot_over_datasets
 BinSensitivity = bayescal.results.bin_sensitivity.BinSensitivity
 ClasswiseEvaluation = bayescal.results.classwise.ClasswiseEvaluation

@@ -122,6 +122,15 @@ def in_order(name: str, values: Any) -> None:
         )
 
 
+def instance(name: str, value: Any, kind: type, remedy: str = ".") -> None:
+    """Require a value of a class; `remedy`, from its punctuation on, says how to make one."""
+    if not isinstance(value, kind):
+        called = kind.__name__
+        plural = called.endswith(("Counts", "Horizons", "Predictions"))
+        article = "" if plural else "an " if called[0].lower() in "aeiou" else "a "
+        raise TypeError(f"`{name}` must be {article}{called}, not {type(value).__name__}{remedy}")
+
+
 def label(axis: str, value: Any, labels: Sequence[Any]) -> None:
     """Require one of the labels along an axis, as "group"; the `KeyError` suggests the most similar ones."""
     if value not in labels:

@@ -13,6 +13,7 @@ from types import FunctionType, UnionType
 from typing import Any, NoReturn
 
 from bayescal import _checks, _lazy
+from bayescal._described import described
 from bayescal._invalid import quoted
 from bayescal._synonyms import (
     BINNINGS,
@@ -412,7 +413,8 @@ def public[T: Any](thing: T) -> T:
     """Mark a public function or class, so that errors about its keywords and attributes say what may be meant.
 
     The function accepts ``sample_weight`` for `weights`, ``y_true`` and ``y_prob`` where columns are named otherwise,
-    and scikit-learn's names of ways to choose bins; its signature is unchanged.
+    and scikit-learn's names of ways to choose bins; its signature is unchanged. Descriptions of shared parameters are
+    added to its docstring.
     """
     return _of_class(thing) if isinstance(thing, type) else _of_function(thing)  # type: ignore[return-value]  # a T
 
@@ -477,6 +479,7 @@ def _of_function[F: Callable[..., Any]](function: F) -> F:
     # with the globals of the other module, since doctest ignores functions that seem to be imported
     same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
     functools.update_wrapper(same_module, function)
+    same_module.__doc__ = described(_innermost(function))
     same_module.public = True  # type: ignore[attr-defined]  # functions have no such member
     return same_module  # type: ignore[return-value]  # it is called as an F
 

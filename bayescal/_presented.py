@@ -1,10 +1,9 @@
 """A result that prints and exports itself: the base of all results that have a table."""
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from inspect import CO_VARKEYWORDS, cleandoc, signature
+from inspect import signature
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,6 @@ if TYPE_CHECKING:
 
 #: Suffixes of the names of pages, of documents and of LaTeX tables.
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
-
-#: Parameters that methods of many results have; docstrings of methods with no others need not repeat them.
-SHARED = {
-    "prob": "prob : float, default 0.95\n    Probability of the (equal-tailed) intervals.",
-    "estimand": "estimand : str, Estimand or callable, optional\n    The estimand to compare; by default the ECE.",
-    "options": '**options\n    Passed to `arviz.summary`, as in ``kind="stats"``.',
-}
 
 
 def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
@@ -64,11 +56,6 @@ def _attribute(result: Any, path: str) -> Any:
 class Details:
     """The part of a result that `details` returns and printing leaves out.
 
-    Parameters
-    ----------
-    sheet : Sheet
-        The content of the result.
-
     Examples
     --------
     >>> import bayescal as bc
@@ -106,21 +93,6 @@ class Details:
         return _render.details_html(self._sheet)
 
 
-def _describe_parameters(method: FunctionType) -> None:
-    """Add the section of parameters to a docstring without one, if `SHARED` has all of them, and each has a default."""
-    code, text = method.__code__, cleandoc(method.__doc__ or "")
-    keywords = bool(code.co_flags & CO_VARKEYWORDS)
-    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount + keywords]
-    shared = SHARED.keys() if method.__name__ == "summary" else SHARED.keys() - {"options"}
-    optional = len(method.__defaults__ or ()) + len(method.__kwdefaults__ or ()) + keywords
-    if not text or "Parameters\n---" in text or not {*names} <= shared or not 0 < len(names) == optional:
-        return
-    first = re.search(r"\n\n[A-Z][A-Za-z ]+\n---", text)  # the first section
-    end = first.start() if first else len(text)
-    section = "\n".join(SHARED[name] for name in names)
-    method.__doc__ = f"{text[:end]}\n\nParameters\n----------\n{section}{text[end:]}"
-
-
 class Presented:
     """A result that prints itself from its sheet: as text, as HTML in a notebook or in a file, and as LaTeX.
 
@@ -131,13 +103,11 @@ class Presented:
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Complete docstrings, and escape control characters in sentences; the sheet does this for tables."""
+        """Escape control characters in sentences; the sheet does this for tables."""
         super().__init_subclass__(**options)
-        for name, method in list(vars(cls).items()):
-            if isinstance(method, FunctionType) and not name.startswith("_"):
-                _describe_parameters(method)
-                if name in ("sentence", "verdict"):
-                    setattr(cls, name, _render.printable(method))
+        for name in ("sentence", "verdict"):
+            if isinstance(method := vars(cls).get(name), FunctionType):
+                setattr(cls, name, _render.printable(method))
 
     #: Keys of the rows that identify a row, and the other keys, which are needed if there may be no rows.
     _index: tuple[str, ...] = ("quantity",)
@@ -228,8 +198,6 @@ class Presented:
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
         **options
             Passed to `table`: ``estimand=`` of comparisons, groups and classes.
 
@@ -292,8 +260,6 @@ class Presented:
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
         **options
             Passed to `table`: ``estimands=``, a list, of an `Evaluation`; ``estimand=``, one at a time, of comparisons,
             groups and classes.
@@ -451,17 +417,12 @@ class Presented:
         return json_of(self, path)
 
     def to_dict(self, **options: Any) -> dict[str, Any]:
-        """Return the document of `to_json` as Python objects.
+        """Return the document of `to_json` as dicts, lists, strings, numbers, booleans and None (a missing number).
 
         Parameters
         ----------
         **options
             As for `to_json`: ``estimand=`` of a `Comparison`.
-
-        Returns
-        -------
-        dict
-            The document: dicts, lists, strings, numbers, booleans and None (a missing number).
 
         Raises
         ------
@@ -481,22 +442,12 @@ class Presented:
     def to_html(self, path: str | Path | None = None) -> str | Path:
         """Return the result as one HTML page with pictures, sortable tables and the specification, or write it.
 
+        What is returned, and which errors are raised, is as for `to_json`.
+
         Parameters
         ----------
         path : str or Path, optional
             The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `path` is not the name of an HTML file.
-        OSError
-            If the folder does not exist or is not writable.
 
         Notes
         -----

@@ -226,17 +226,12 @@ class Draws(NDArrayOperatorsMixin):
         return self.quantile(0.5)
 
     def quantile(self, q: ArrayLike) -> Any:
-        """Posterior quantile(s).
+        """Posterior quantile(s), by linear interpolation between order statistics, as `numpy.quantile`.
 
         Parameters
         ----------
         q : float or array-like
             Probability or probabilities in [0, 1].
-
-        Returns
-        -------
-        float or ndarray
-            Linear interpolation between order statistics (`numpy.quantile`).
         """
         return _plain(np.quantile(self.values, np.asarray(q, dtype=np.float64), axis=0))
 
@@ -316,22 +311,24 @@ class Draws(NDArrayOperatorsMixin):
         return ordered[most], ordered[n - 1 - most]
 
     def hdi(self, prob: float = 0.95) -> tuple[Any, Any]:
-        """Highest density interval: the narrowest interval; short for ``interval(prob, kind="hdi")``."""
+        """Highest density interval: the narrowest interval; short for ``interval(prob, kind="hdi")``.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Posterior probability of the interval, in (0, 1).
+        """
         return self.interval(prob, kind="hdi")
 
     def pr(self, event: Callable[[Floats], ArrayLike]) -> Any:
-        """Posterior probability of an event.
+        """Posterior probability of an event: the share of draws in which it holds.
+
+        Its Monte Carlo standard error is ``sqrt(p (1 - p) / n_draws)``.
 
         Parameters
         ----------
         event : callable
             Takes the array of draws and returns booleans of the same shape, as in ``lambda e: e < 0.02``.
-
-        Returns
-        -------
-        float or ndarray
-            The share of draws in which the event holds. Its Monte Carlo standard error is
-            ``sqrt(p (1 - p) / n_draws)``.
 
         Raises
         ------

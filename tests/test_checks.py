@@ -6,6 +6,7 @@ import pytest
 from bayescal import _checks, _invalid, _rules
 from bayescal._checks import of_percentages
 from bayescal.data.reading import unit_rows
+from bayescal.stats.contract import Counts
 
 
 def test_one_bad_value_is_in_the_singular():
@@ -304,3 +305,11 @@ def test_a_percentage_as_text_is_written_as_a_number(value, hint):
 
 def test_example_of_percentages():
     assert (of_percentages("85%"), of_percentages("85")) == ("Percentages? Write 0.85 in place of '85%'.", "")
+
+
+def test_instance_names_the_class_and_how_to_make_one():
+    _checks.instance("bins", [1], list)
+    for kind, words in ((int, "an int"), (float, "a float"), (Counts, "Counts")):
+        with pytest.raises(TypeError) as caught:
+            _checks.instance("bins", [1], kind, "; make it.")
+        assert str(caught.value) == f"`bins` must be {words}, not list; make it."

@@ -340,7 +340,7 @@ def test_modules_that_are_imported_by_their_name():
         ("_presented.py", "'bayescal.verify.models'"),
         ("app.py", "f'bayescal.{topic}.command'"),
         ("cli/command.py", "module"),
-        ("results/model_checks.py", "'bayescal.analyses.model_sensitivity'"),
+        ("results/model_checks.py", "'bayescal.analyses.sensitivity'"),
         ("report/topics.py", "f'bayescal.{folders[0]}.page'"),
         (
             "stats/stored.py",

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal._presented import Presented, shortened
-from bayescal.results.comparison import Comparison
+from bayescal._presented import shortened
 
 
 def rows(n=600):
@@ -80,72 +79,3 @@ def test_printing_states_quantity_bins_rows_and_model():
         whole = " ".join(str(result).split("\n\n")[0].split())
         assert f". {expected}" in whole, type(result).__name__
         assert f"<p>{expected}" in result._repr_html_(), type(result).__name__
-
-
-class Described(Presented):
-    def sentence(self, prob=0.95):
-        """Say it."""
-
-    def table(self, prob=0.95):
-        """Return rows.
-
-        Returns
-        -------
-        list of dict
-            Rows.
-        """
-
-    def own(self, prob=0.95):
-        """Return it.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Another meaning.
-        """
-
-    def several(self, prob=0.95, *, estimand=None):
-        """Return it."""
-
-    def summary(self, prob=0.95, **options):
-        """Return it."""
-
-    def unknown(self, prob=0.95, *, other=None):
-        """Return it."""
-
-    def passed_on(self, prob=0.95, **options):
-        """Return it."""
-
-    def needed(self, estimand):
-        """Return it."""
-
-    def with_notes(self, prob=0.95):
-        """Return it.
-
-        Notes
-        -----
-        One.
-        """
-
-    def none(self):
-        """Return it."""
-
-    def _private(self, prob=0.95):
-        """Return it."""
-
-
-def test_methods_share_the_description_of_a_parameter():
-    shared = "Parameters\n----------\nprob : float, default 0.95\n    Probability of the (equal-tailed) intervals."
-    assert Described.sentence.__doc__ == f"Say it.\n\n{shared}"
-    assert Described.table.__doc__ == f"Return rows.\n\n{shared}\n\nReturns\n-------\nlist of dict\n    Rows."
-    assert Described.own.__doc__.count("prob : float") == 1
-    assert "Another meaning" in Described.own.__doc__
-    assert Described.several.__doc__.splitlines()[4::2] == [
-        "prob : float, default 0.95",
-        "estimand : str, Estimand or callable, optional",
-    ]
-    assert Described.summary.__doc__.splitlines()[6] == "**options"
-    assert Described.with_notes.__doc__ == f"Return it.\n\n{shared}\n\nNotes\n-----\nOne."
-    for method in (Described.unknown, Described.passed_on, Described.needed, Described.none, Described._private):
-        assert "Parameters" not in method.__doc__
-    assert "estimand : str" in Comparison.p_best.__doc__

@@ -225,8 +225,6 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     evaluations : mapping of str to Evaluation
         From `evaluate`, `evaluate_counts` or `bayescal.survival.evaluate`; at least two, with the same target, model,
         kind and number of bins, and number of draws.
-    rope : float, default 0.01
-        As for `compare`.
     rng : None, int, SeedSequence or Generator
         Randomness of the order of the draws, which makes them independent for any seeds of the evaluations.
 
@@ -263,11 +261,8 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     names = named_classifiers("evaluations", evaluations)
     width = checked_rope(rope)
     for name in names:
-        if not isinstance(evaluations[name], Evaluation):
-            raise TypeError(
-                f"`evaluations[{name!r}]` must be an Evaluation, not {type(evaluations[name]).__name__}; "
-                "`compare` takes labels and probabilities."
-            )
+        remedy = "; `compare` takes labels and probabilities."
+        _checks.instance(f"evaluations[{name!r}]", evaluations[name], Evaluation, remedy)
     chosen = dict(evaluations)
     same_spec(chosen)
     for first, second in combinations(names, 2):

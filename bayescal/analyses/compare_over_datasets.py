@@ -44,8 +44,6 @@ def compare_over_datasets(
     spread : float, optional
         Scale of the half-t prior (4 degrees of freedom) of the standard deviation of differences between data sets, in
         units of the estimand; by default 5 times the rope. It matters if there are few data sets.
-    rng : None, int, SeedSequence or Generator
-        Randomness.
     **options
         Passed to `compare` for data sets that are given as rows: target, bins, model, draws and others.
 

@@ -45,11 +45,6 @@ def plug_in_ece(
         In [0, 1]; 0 if the share of outcome 1 equals the mean confidence in every bin. For ``target="classwise"``, the
         unweighted mean over classes [2]_.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As for `evaluate`.
-
     References
     ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), "On calibration of modern neural networks",

@@ -61,7 +61,7 @@ class _Recalibration:
         raise NotImplementedError
 
     def fit(self, y_prob: Any, y_true: Any, *, weights: Any = None) -> Self:
-        """Fit to rows that the classifier was not trained on.
+        """Fit to rows that the classifier was not trained on, and return the transformer.
 
         Parameters
         ----------
@@ -71,11 +71,6 @@ class _Recalibration:
             Whether the event happened.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0; scikit-learn calls them ``sample_weight``.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
 
         Raises
         ------
@@ -123,42 +118,27 @@ class _Recalibration:
         Parameters
         ----------
         y_prob, y_true, weights
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of float64
-            Recalibrated probabilities, of the shape of `y_prob`.
+            As for `fit`; the result is that of `transform`.
         """
         return self.fit(y_prob, y_true, weights=weights).transform(y_prob)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of the constructor by name, as scikit-learn's estimators do.
+        """Return the parameters of the constructor by name, if there are any, as scikit-learn's estimators do.
 
         Parameters
         ----------
         deep : bool, default True
             Without effect, because no parameter is an estimator.
-
-        Returns
-        -------
-        dict of str to object
-            Empty if there are no parameters.
         """
         return {name: getattr(self, name) for name in self._parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the constructor, which the next `fit` uses.
+        """Set parameters of the constructor, which the next `fit` uses, and return the transformer.
 
         Parameters
         ----------
         **params
             Parameters by name.
-
-        Returns
-        -------
-        self
-            The transformer.
 
         Raises
         ------

@@ -22,16 +22,9 @@ LEAST_EXPECTED_ROWS = 5
 class HosmerLemeshow:
     """The statistic of Hosmer and Lemeshow and its groups.
 
-    Parameters
-    ----------
-    chi_squared : float
-        The statistic, >= 0; infinite if a group whose scores are all 0, or all 1, has other outcomes.
-    df : int
-        Degrees of freedom of its approximate distribution under calibration.
-    n, observed, expected : ndarray, shape (n_groups,)
-        Rows, rows with outcome 1, and sums of scores.
-    divided : int
-        Number of boundaries of groups between rows with equal scores.
+    `chi_squared` is infinite if a group whose scores are all 0, or all 1, has other outcomes; `df` are the degrees of
+    freedom of its approximate distribution under calibration. `n`, `observed` and `expected`, shape (n_groups,), are
+    rows, rows with outcome 1, and sums of scores. `divided` counts boundaries of groups between rows with equal scores.
     """
 
     chi_squared: float

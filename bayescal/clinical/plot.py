@@ -141,11 +141,8 @@ def plot_calibration_curve(
             "`cv` must be a CalibrationCurve: of a clinical summary pass `summary.calibration_curve`, of one of "
             "several models `summary[name].calibration_curve`."
         )
-    if not isinstance(cv, CalibrationCurve):
-        raise TypeError(
-            f"`cv` must be a CalibrationCurve, not {type(cv).__name__}; make one with "
-            "`bayescal.clinical.calibration_curve(y_true, y_prob)`. Evaluations are drawn by `plot_reliability`."
-        )
+    remedy = "; make one with `bayescal.clinical.calibration_curve(y_true, y_prob)`. Evaluations are drawn by"
+    _checks.instance("cv", cv, CalibrationCurve, f"{remedy} `plot_reliability`.")
     points = curve_points(cv, _checks.fraction("prob", prob))
     colors = color, reference_color, above_color, below_color
     exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"
@@ -248,11 +245,6 @@ def plot_recalibration(
     matplotlib Axes
         `ax`, or the new one. The distribution is ``ax.child_axes[0]``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `rc` is something else, or as for `plot_calibration_curve`.
-
     See Also
     --------
     plot_calibration_curve : A smooth curve, which need not be a line on the logit scale.
@@ -268,11 +260,8 @@ def plot_recalibration(
     >>> ax.get_ylabel()
     'event rate'
     """
-    if not isinstance(rc, Recalibration):
-        raise TypeError(
-            f"`rc` must be a Recalibration, not {type(rc).__name__}; make one with "
-            "`bayescal.clinical.recalibration(y_true, y_prob)`. Of groups, draw one, as in `by_group[label]`."
-        )
+    remedy = "; make one with `bayescal.clinical.recalibration(y_true, y_prob)`. Of groups, draw one, as in"
+    _checks.instance("rc", rc, Recalibration, f"{remedy} `by_group[label]`.")
     points = recalibration_points(rc, _checks.fraction("prob", prob))
     colors = color, reference_color, above_color, below_color
     title = _slope_with_interval(rc, prob)

@@ -165,20 +165,12 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per model and quantity.
 
-        Returns
-        -------
-        list of dict
-            Keys model, item ("discrimination", "overall", "calibration" or "clinical utility"), quantity, threshold
-            (NaN except for the clinical utility), mean, sd, low, high (NaN for the mean predicted risk), observed (the
-            value of the rows themselves, of AUC, Brier score, observed / expected events and net benefit; else NaN),
-            ideal (the value of perfect predictions, or of calibrated ones for measures of calibration; NaN for treat
-            all) and p_useful (NaN except for the net benefit of a model at a threshold with enough rows on both sides,
-            see `NetBenefit.few_rows`).
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
+        Keys are model, item ("discrimination", "overall", "calibration" or "clinical utility"), quantity, threshold
+        (NaN except for the clinical utility), mean, sd, low, high (NaN for the mean predicted risk), observed (the
+        value of the rows themselves, of AUC, Brier score, observed / expected events and net benefit; else NaN), ideal
+        (the value of perfect predictions, or of calibrated ones for measures of calibration; NaN for treat all) and
+        p_useful (NaN except for the net benefit of a model at a threshold with enough rows on both sides, see
+        `NetBenefit.few_rows`).
         """
         prob = _checks.fraction("prob", prob)
         rows = []
@@ -292,11 +284,6 @@ class ClinicalSummary(HasDecisionCurve, _presented.Presented):
             Whether up to three models stand side by side also if the table is then wider than `width`.
         width : int, default 100
             Characters per line.
-
-        Returns
-        -------
-        Sheet
-            The text.
         """
         blocks = {name: self.cells(name) for name in self.models}
         rows, events = self._rows_and_events

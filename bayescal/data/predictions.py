@@ -94,6 +94,8 @@ class Predictions:
     ) -> "Predictions":
         """Check the two columns of a binary problem.
 
+        Arrays that need no conversion share memory with the input.
+
         Parameters
         ----------
         outcome : array-like of {0, 1} or bool, shape (n_rows,)
@@ -110,11 +112,6 @@ class Predictions:
             The label that counts as 0 and the one that counts as 1, as in ``("no", "yes")``.
         logits : bool, default False
             Whether `confidence` holds log odds.
-
-        Returns
-        -------
-        Predictions
-            The validated columns; arrays that need no conversion share memory with the input.
 
         Raises
         ------
@@ -163,11 +160,6 @@ class Predictions:
         weights : array-like, optional
             Importance weights >= 0, one per row.
 
-        Returns
-        -------
-        Predictions
-            Checked confidence and outcome.
-
         Raises
         ------
         ValueError, TypeError
@@ -195,15 +187,12 @@ class Predictions:
     ) -> "list[Predictions]":
         """Derive one binary problem per class: is class k as frequent as its column states?
 
+        The confidences are views of the matrix.
+
         Parameters
         ----------
         y_true, y_prob, classes, logits, weights
             As for `from_labels` with a matrix of shape (n_rows, n_classes).
-
-        Returns
-        -------
-        list of Predictions
-            One per column; the confidences are views of the matrix.
 
         Examples
         --------

@@ -52,7 +52,7 @@ class BetaPopulation:
         return self.name or f"{self.low:g} + {1 - self.low:g} Beta({self.a:g}, {self.b:g})"
 
     def sample(self, n_rows: int, *, rng: Any = None) -> Floats:
-        """Draw confidences.
+        """Draw the confidences of independent rows, shape (n_rows,).
 
         Parameters
         ----------
@@ -60,11 +60,6 @@ class BetaPopulation:
             Number of rows.
         rng : None, int, SeedSequence or Generator
             Seed or generator, as for `numpy.random.default_rng`.
-
-        Returns
-        -------
-        ndarray, shape (n_rows,)
-            Confidences of independent rows.
         """
         return self.low + (1 - self.low) * _checks.generator(rng).beta(self.a, self.b, n_rows)
 
@@ -380,11 +375,6 @@ def true_bins(
     -------
     BinDraws
         One draw. Bins without mass are not occupied; their accuracy and mean confidence are the middle of the bin.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `true_ece`.
 
     Examples
     --------

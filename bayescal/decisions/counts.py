@@ -130,11 +130,6 @@ class ThresholdCounts(Counted):
             Labels of clusters, such as patients with several rows, whose rows may depend on each other. Counts then
             keep the cells of each cluster. They add if no cluster has rows in both.
 
-        Returns
-        -------
-        ThresholdCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError
@@ -173,11 +168,6 @@ class ThresholdCounts(Counted):
         clusters : Clusters, optional
             The cluster of each row.
 
-        Returns
-        -------
-        ThresholdCounts
-            The counts.
-
         Raises
         ------
         ValueError
@@ -208,6 +198,8 @@ class ThresholdCounts(Counted):
     ) -> "ThresholdCounts | dict[Any, ThresholdCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
+        With `by`, the result has the counts of each group.
+
         Parameters
         ----------
         frame, outcome, weights, by
@@ -217,11 +209,6 @@ class ThresholdCounts(Counted):
         confidence : str, sequence of str, or mapping of str to str, default "confidence"
             Column of probabilities stated for outcome 1, in [0, 1]. Of several models, their columns, which are then
             the names of the models; or the name of each model and its column.
-
-        Returns
-        -------
-        ThresholdCounts, or dict of label to ThresholdCounts
-            The counts; with `by`, those of each group.
 
         Raises
         ------
@@ -271,11 +258,6 @@ class ThresholdCounts(Counted):
         models : sequence of str, optional
             Names of the models; by default "model", or "first" and "second".
 
-        Returns
-        -------
-        ThresholdCounts
-            The counts.
-
         Raises
         ------
         ValueError
@@ -308,11 +290,6 @@ class ThresholdCounts(Counted):
         ----------
         thresholds : float or array-like of float
             Some of the present thresholds, and 0, which every row reaches.
-
-        Returns
-        -------
-        ThresholdCounts
-            Counts with fewer cells.
 
         Raises
         ------

@@ -9,7 +9,7 @@ from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.thresholds import checked_thresholds, model_names
-from bayescal.stats.documents.pairs import read_cells
+from bayescal.stats.documents.joint import read_cells
 from bayescal.stats.documents.sums import ROUNDING, TINY, WEIGHTS, floats, within
 from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import sums_at

@@ -149,11 +149,8 @@ class LossRatio(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per threshold.
 
-        Returns
-        -------
-        list of dict
-            Keys threshold, before and after (losses of the test rows), ratio (of these), mean (of the posterior), low,
-            high, and changed, the number of test rows whose decision changes.
+        Keys are threshold, before and after (losses of the test rows), ratio (of these), mean (of the posterior), low,
+        high, and changed, the number of test rows whose decision changes.
         """
         low, high = self.ratio.interval(prob)
         before, after = self.observed

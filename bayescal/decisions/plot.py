@@ -137,8 +137,6 @@ def plot_decision_curve(
     dc : NetBenefit or ClinicalSummary
         From `net_benefit`, with at least two thresholds; or from `bayescal.clinical.summary`, whose `thresholds` are
         then marked and stated.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     at : float or array-like of float, optional
         Thresholds of `dc` that were chosen before looking: they are marked by lines, and the title states the net
         benefit there. Without them, the title states where the model is useful, which is a range found after looking.
@@ -148,11 +146,6 @@ def plot_decision_curve(
         Whether net benefits are divided by the prevalence, so that a perfect model has 1.
     color : color, sequence of colors or mapping of str to color, optional
         One colour, one per model, or some by name. Default colours are lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------
@@ -218,11 +211,7 @@ def _finished(ax: "Axes", title: str, spec: str, above: float, *, small: bool) -
 
 
 def _require_curve(dc: Any) -> None:
-    if not isinstance(dc, NetBenefit):
-        raise TypeError(
-            f"`dc` must be a NetBenefit, not {type(dc).__name__}; make one with "
-            "`bayescal.decisions.net_benefit(y_true, y_prob)`."
-        )
+    _checks.instance("dc", dc, NetBenefit, "; make one with `bayescal.decisions.net_benefit(y_true, y_prob)`.")
     if len(dc.thresholds) < 2:
         raise ValueError(
             f"`dc` must have at least two thresholds to draw a curve; it has {quoted(dc.thresholds.tolist())}. Without "
@@ -337,17 +326,10 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     ----------
     result : LossRatio
         From `loss_ratio`, with at least two thresholds.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     prob : float, default 0.95
         Probability of the interval at each threshold, in (0, 1).
     color : matplotlib color, optional
         Colour of the line and the band. The default colour is lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------
@@ -368,11 +350,7 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     >>> ax.get_ylabel()
     'loss after / before'
     """
-    if not isinstance(result, LossRatio):
-        raise TypeError(
-            f"`result` must be a LossRatio, not {type(result).__name__}; make one with "
-            "`bayescal.decisions.loss_ratio(...)`."
-        )
+    _checks.instance("result", result, LossRatio, "; make one with `bayescal.decisions.loss_ratio(...)`.")
     prob = _checks.fraction("prob", prob)
     shown = ~result.few_wrong
     if np.count_nonzero(shown) < 2:

@@ -246,15 +246,12 @@ class NetBenefit(_presented.Presented):
     def difference(self, first: str | None = None, second: str | None = None) -> Draws:
         """Draws of the net benefit of the first strategy minus that of the second, on the same rows.
 
+        Their shape is (n_draws, n_thresholds); positive means that the first strategy is better.
+
         Parameters
         ----------
         first, second : str, optional
             Names of two strategies: models, "treat all" or "treat none". May be omitted if there are two models.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_thresholds); positive means that the first strategy is better.
 
         Raises
         ------
@@ -284,11 +281,8 @@ class NetBenefit(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per model and threshold.
 
-        Returns
-        -------
-        list of dict
-            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (exact posterior mean),
-            p_useful and p_best.
+        Keys are model, threshold, mean, sd (both exact), low, high, observed, treat_all (exact posterior mean),
+        p_useful and p_best.
         """
         prob = _checks.fraction("prob", prob)
         treat_all = np.array([row["mean"] for row in self.treat_all_table(prob)])
@@ -306,10 +300,7 @@ class NetBenefit(_presented.Presented):
     def treat_all_table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the net benefit of treating all as data: one dict per threshold.
 
-        Returns
-        -------
-        list of dict
-            Keys threshold, mean, sd (both exact, except for rows in clusters), low, high and observed.
+        Keys are threshold, mean, sd (both exact, except for rows in clusters), low, high and observed.
         """
         low, high = self.treat_all.interval(_checks.fraction("prob", prob))
         w = from_draws.odds(self.thresholds)
@@ -326,11 +317,8 @@ class NetBenefit(_presented.Presented):
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Group ``posterior`` with one variable per strategy, ``net_benefit[new]`` and so on, along the dimension
-            ``threshold``; group ``observed_data`` with the net benefit in the rows.
+        It has the group ``posterior`` with one variable per strategy, ``net_benefit[new]`` and so on, along the
+        dimension ``threshold``; group ``observed_data`` with the net benefit in the rows.
         """
         return _arviz.datatree(
             {f"net_benefit[{name}]": self._of(name) for name in self.strategies[1:]},
@@ -344,16 +332,13 @@ class NetBenefit(_presented.Presented):
     def sentence(self, prob: float = 0.95) -> str:
         """Return the result in words.
 
+        For one threshold, it states the net benefit of each model with its interval, and the probability that it is
+        useful; for several, the thresholds at which a model is useful with at least this probability.
+
         Parameters
         ----------
         prob : float, default 0.95
             Probability of the interval, and probability from which a model is called useful.
-
-        Returns
-        -------
-        str
-            For one threshold, the net benefit of each model with its interval, and the probability that it is useful.
-            For several, the thresholds at which a model is useful with at least this probability.
         """
         return curve_sentence(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
 
@@ -432,17 +417,12 @@ class GroupedNetBenefit(OfGroups[NetBenefit]):
         return -float(np.mean([of_group.net_benefit[name].mean() - without for name in of_group.models]))
 
     def sentence(self, prob: float = 0.95) -> str:
-        """Return the result of all rows in words.
+        """Return `NetBenefit.sentence` of all rows; the table shows the groups.
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the interval, and probability from which a model is called useful.
-
-        Returns
-        -------
-        str
-            `NetBenefit.sentence` of all rows; the table shows the groups.
+        prob
+            As for `NetBenefit.sentence`.
         """
         return f"All rows: {self.overall.sentence(prob)}"
 

@@ -151,8 +151,6 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
         Posterior draws of the bins; the draws of the accuracy get their ranks.
     counts : BinnedCounts
         The counts.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator.
 
     Returns
     -------

@@ -182,8 +182,6 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
         Draws of the bins, which determine the number of draws only.
     counts : BinnedCounts
         The counts; their `ranks` are used, or the bins if there are none.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator.
 
     Returns
     -------

@@ -117,11 +117,6 @@ def squared_l2_error(bin_draws: BinDraws) -> Draws:
 
     It is the reliability in Murphy's decomposition of the Brier score [1]_, and the square of `l2_error`.
 
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
-
     Returns
     -------
     Draws

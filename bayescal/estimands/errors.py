@@ -57,11 +57,6 @@ def ece(bin_draws: BinDraws) -> Draws:
     It is the mean absolute gap between accuracies :math:`\theta` and mean confidences :math:`\mu`, weighted by the
     masses m of the bins [1]_ [2]_.
 
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
-
     Returns
     -------
     Draws
@@ -101,8 +96,6 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
 
     Parameters
     ----------
-    bin_draws : BinDraws
-        Draws of the bins.
     p : float, default 2
         The order, finite and at least 1; 1 gives the ECE. For the limit of large p, use
         `largest_error`.
@@ -156,11 +149,6 @@ def l2_error(bin_draws: BinDraws) -> Draws:
 
     It is `lp_error` of order 2 [1]_, and gives large gaps more weight than the ECE.
 
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
-
     Returns
     -------
     Draws
@@ -196,8 +184,6 @@ def largest_error(bin_draws: BinDraws, share: float = 0.0) -> Draws:
 
     Parameters
     ----------
-    bin_draws : BinDraws
-        Draws of the bins.
     share : float, default 0
         The share s, in [0, 1). The mass of a bin is uncertain, so bins near the limit count in some draws only.
 
@@ -272,11 +258,6 @@ def e90_bins(bin_draws: BinDraws) -> Draws:
     this percentile along a smooth curve, ``bayescal.clinical.calibration_curve(y_true, y_prob).e90``. The two differ,
     because a bin has a single error, the difference of its means.
 
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
-
     Returns
     -------
     Draws
@@ -336,11 +317,6 @@ def signed_error(bin_draws: BinDraws) -> Draws:
 
     It measures calibration in the large [1]_. It is 0 if gaps of opposite sign cancel.
 
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
-
     Returns
     -------
     Draws
@@ -376,11 +352,6 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
     For probabilities of an event, read it as "stated too high". An under-confident classifier states small
     probabilities too high and large ones too low, so it has both parts.
 
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
-
     Returns
     -------
     Draws
@@ -405,11 +376,6 @@ def underconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too low confidence, :math:`\sum_b m_b \max(\theta_b - \mu_b, 0)`.
 
     For probabilities of an event, read it as "stated too low".
-
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
 
     Returns
     -------

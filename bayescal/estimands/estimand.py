@@ -142,19 +142,14 @@ class Estimand:
     def draw(self, bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
         """Draw the quantity from the bins of one evaluation.
 
+        The shape of the draws is (n_draws,), or (n_draws, n_points) for a curve.
+
         Parameters
         ----------
-        bin_draws : BinDraws
-            Draws of the bins.
         counts : BinnedCounts
             The counts behind them.
         rng : None, int, SeedSequence or Generator
             Seed or generator; used only if `needs` is not empty.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,), or (n_draws, n_points) for a curve.
 
         Raises
         ------
@@ -178,16 +173,13 @@ class Estimand:
     def badness(self, values: Floats) -> Floats:
         """Transform values so that smaller is better.
 
+        The result is the values themselves if smaller is better, their negative if larger is better, their absolute
+        values if the value nearest zero is best.
+
         Parameters
         ----------
         values : ndarray
             Values of the estimand.
-
-        Returns
-        -------
-        ndarray
-            The values themselves if smaller is better, their negative if larger is better, their absolute values if
-            the value nearest zero is best.
 
         Raises
         ------
@@ -208,11 +200,6 @@ class Estimand:
         ----------
         values : ndarray
             Values of the estimand.
-
-        Returns
-        -------
-        ndarray
-            The values, or their absolute values.
         """
         return np.abs(values) if self.better == "nearest zero" else values
 

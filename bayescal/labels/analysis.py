@@ -174,11 +174,6 @@ def judged_counts(
     JudgedEvaluation
         The evaluation that `judged` returns for the rows.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As for `judged`.
-
     See Also
     --------
     JudgedCounts : Counts of arrays, which can be added.
@@ -202,8 +197,7 @@ def judged_counts(
     >>> round(bc.labels.judged_counts(counts, rng=1).ece.mean(), 2)
     0.1
     """
-    if not isinstance(counts, JudgedCounts):
-        raise TypeError(f"`counts` must be JudgedCounts, not {type(counts).__name__}.")
+    _checks.instance("counts", counts, JudgedCounts)
     return evaluations_of([counts], strata, rates, draws, rng)[0]
 
 

@@ -64,12 +64,8 @@ def compare_judged(
         The probabilities of each classifier by name, as for `judged`; at least two.
     judge : array-like, shape (n_rows,), or mapping of str to array-like, or data frame
         The judge's labels: one column per classifier if `y_true` has one, and otherwise one column.
-    rope : float, default 0.01
-        As for `compare`.
     strata, rates, target, bins, binning, draws, classes, logits
         As for `judged`. All classifiers have the same bins and ranges, chosen from the rows of all.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------
@@ -235,13 +231,7 @@ class JudgedComparison(Comparison):
         return f"If the judge's errors do not depend on the confidence{within}{classifier}, {text}"
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
-        """Describe the comparison on one line; see `Comparison.specification`.
-
-        Returns
-        -------
-        str
-            The line, for a paper.
-        """
+        """Describe the comparison on one line, for a paper; see `Comparison.specification`."""
         first, counts = self._judged[0], [each.counts for each in self._judged]
         rows = "the same rows" if self.pairs is not None else "rows of their own"
         n = _from_to([each.n_rows for each in counts])

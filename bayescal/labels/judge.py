@@ -99,11 +99,8 @@ class JudgeReport(Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Sensitivity and specificity by range of confidence, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys quantity, from, to (the range), mean, sd, low, high, right and checked: checked rows of the range with
-            the label, and how many of them the judge labelled rightly.
+        Keys are quantity, from, to (the range), mean, sd, low, high, right and checked: checked rows of the range with
+        the label, and how many of them the judge labelled rightly.
         """
         ends, rows = (0.0, *self.edges, 1.0), []
         for which, name in enumerate(RATES):

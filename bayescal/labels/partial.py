@@ -20,6 +20,7 @@ from bayescal.data.columns import allowed_weights, scale_free, weight_column
 from bayescal.data.frames import with_missing
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.registry import registered
+from bayescal.labels.evidence import VerifiedCounts
 from bayescal.labels.partial_result import (
     COVARIATES,
     LARGEST_RATIO,
@@ -30,7 +31,6 @@ from bayescal.labels.partial_result import (
     with_assumption,
 )
 from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve_known
-from bayescal.labels.verified import VerifiedCounts
 from bayescal.posterior.shrinkage.prior import EXACT, ShrinkagePrior
 from bayescal.shift.rows import MOST_WITHOUT_SOURCE
 from bayescal.shift.target import TargetCounts

@@ -221,20 +221,7 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
         return min(self), max(self)
 
     def interval(self, estimand: EstimandLike = "ece", prob: float = 0.95) -> tuple[float, float]:
-        """Return the union of the intervals over all odds ratios of the range.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
-        prob : float, default 0.95
-            Probability of the interval of each odds ratio.
-
-        Returns
-        -------
-        (float, float)
-            Smallest lower and largest upper end.
-        """
+        """Return the union of the intervals over all odds ratios: the smallest lower and the largest upper end."""
         ends = [each.draws(as_scalar(estimand)).interval(prob) for each in self.evaluations.values()]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
@@ -254,10 +241,7 @@ class PartlyObservedBand(Choices[float, PartlyObservedEvaluation]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the ECE as data: one dict per odds ratio.
 
-        Returns
-        -------
-        list of dict
-            Keys odds_ratio, mean, sd, low, high.
+        Keys are odds_ratio, mean, sd, low, high.
         """
         prob = _checks.fraction("prob", prob)
         names = ("mean", "sd", "low", "high")

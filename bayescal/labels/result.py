@@ -73,15 +73,8 @@ class BesideOthers(Evaluation):
     def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
         """One row of a table, for any estimand; see `Evaluation.row`.
 
-        Parameters
-        ----------
-        estimand, prob
-            As for `Evaluation.row`.
-
-        Returns
-        -------
-        dict
-            Keys as for `Evaluation.row`, and the name of each evaluation beside: its posterior mean, NaN without rows.
+        Keys are those of `Evaluation.row`, and the name of each evaluation beside: its posterior mean, NaN without
+        rows.
         """
         record = as_scalar(estimand)
         others = {name: getattr(self, name) for name in self._others}

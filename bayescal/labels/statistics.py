@@ -34,8 +34,6 @@ def error_trend(counts: JudgedCounts, stratum: NDArray[np.intp]) -> ErrorTrend:
     Within each true label and stratum, the score statistic of a linear trend [1]_ is squared and added; the sum has a
     chi-squared distribution. Positive values of z mean more errors at higher confidence.
 
-    References
-    ----------
     .. [1] P. Armitage (1955), "Tests for linear trends in proportions and frequencies", Biometrics 11, 375-386.
     """
     total, freedom, z = 0.0, 0, [0.0, 0.0]

@@ -109,11 +109,6 @@ class JudgedCounts(Sums):
         bins, binning
             As for `make_bins`. Batches that are added need the same edges.
 
-        Returns
-        -------
-        JudgedCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError

@@ -143,7 +143,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return True
 
     def add(self, y_true: Any, y_prob: Any, *, time: Any = None, weights: Any = None) -> "CalibrationMonitor":
-        """Count a batch; a batch that raises an error leaves the monitor unchanged.
+        """Count a batch and return the monitor; a batch that raises an error leaves it unchanged.
 
         Parameters
         ----------
@@ -156,11 +156,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             ``"2026-03-01T06:00"``. Naive times, times with a zone and numbers cannot be mixed.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
-
-        Returns
-        -------
-        CalibrationMonitor
-            The monitor itself.
 
         Raises
         ------
@@ -181,7 +176,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return self.add_predictions(predictions, time=time)
 
     def add_predictions(self, predictions: Predictions, *, time: Any = None) -> "CalibrationMonitor":
-        """Count checked rows, as from `Predictions.from_labels`.
+        """Count checked rows, as from `Predictions.from_labels`, and return the monitor.
 
         Parameters
         ----------
@@ -189,16 +184,11 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             The rows; their target must be the monitor's.
         time
             As for `add`.
-
-        Returns
-        -------
-        CalibrationMonitor
-            The monitor itself.
         """
         return self._add(self._held.batch(predictions, time))
 
     def add_counts(self, counts: BinnedCounts, *, time: Any = None) -> "CalibrationMonitor":
-        """Add counts of rows of one window.
+        """Add counts of rows of one window, and return the monitor.
 
         Parameters
         ----------
@@ -206,11 +196,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             Counts on the monitor's bins, with its target.
         time : number, datetime, datetime64 or str
             Time of the rows; needed if there are windows.
-
-        Returns
-        -------
-        CalibrationMonitor
-            The monitor itself.
 
         Raises
         ------
@@ -222,15 +207,12 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     def counts(self, start: Any = None, end: Any = None) -> BinnedCounts:
         """Counts of the windows in [start, end).
 
+        They are the sum over these windows, and empty if they have no rows.
+
         Parameters
         ----------
         start, end : number, datetime, datetime64 or str, optional
             Starts of windows; by default the first window and the end of the last one. `end` is not included.
-
-        Returns
-        -------
-        BinnedCounts
-            The sum over these windows; empty if they have no rows.
 
         Raises
         ------
@@ -243,17 +225,14 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     def evaluate(self, start: Any = None, end: Any = None, **options: Any) -> Evaluation:
         """Posterior of the ECE of the windows in [start, end).
 
+        The result also has the plug-in value and its null distribution.
+
         Parameters
         ----------
         start, end
             As for `counts`.
         **options
             As for `evaluate_counts`: model, draws, rng, and options of the model.
-
-        Returns
-        -------
-        Evaluation
-            The posterior, with the plug-in value and its null distribution.
 
         Raises
         ------
@@ -265,26 +244,14 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return evaluate_one(held.total_of_rows(held.between(start, end), "[start, end)", hint), **options)
 
     def track(self, start: Any = None, end: Any = None, *, rng: Any = None, **options: Any) -> GroupedEvaluation:
-        """Posterior of the ECE of every window in [start, end), for a table or `plot_forest`.
+        """Posterior of the ECE of every window in [start, end), by its start, and of all their rows.
 
         Parameters
         ----------
         start, end
             As for `counts`.
-        rng : None, int, SeedSequence or Generator
-            Randomness, as for `numpy.random.default_rng`.
         **options
             As for `evaluate_counts`.
-
-        Returns
-        -------
-        GroupedEvaluation
-            One evaluation per window, by its start, and the evaluation of all rows.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for `evaluate`.
         """
         held = self._held
         held.require_windows("`track` needs windows")
@@ -304,6 +271,8 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     ) -> Change:
         """Posterior of the change of the ECE from a baseline to now.
 
+        The result compares ``"now"`` with ``"baseline"``. For repeated looks, see the notes of the class.
+
         Parameters
         ----------
         baseline : (start, end) or BinnedCounts, optional
@@ -311,17 +280,8 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             all windows before `now`.
         now : (start, end), optional
             By default the last window that has rows.
-        rope : float, default 0.01
-            Half-width of the region of practical equivalence, in units of the ECE. Choose it before looking at results.
-        rng : None, int, SeedSequence or Generator
-            Randomness, as for `numpy.random.default_rng`.
         **options
             As for `evaluate_counts`.
-
-        Returns
-        -------
-        Change
-            A comparison of ``"now"`` with ``"baseline"``. For repeated looks, see the notes of the class.
 
         Raises
         ------
@@ -335,22 +295,14 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         return Change(both, None, width, order, spans)
 
     def forget(self, before: Any) -> "CalibrationMonitor":
-        """Drop the windows before a time, to keep the state small; later batches must not hold rows of these windows.
+        """Drop the windows before a time, to keep the state small, and return the monitor.
+
+        Later batches must not hold rows of these windows.
 
         Parameters
         ----------
         before : number, datetime, datetime64 or str
-            Start of a window; this window and all later ones are kept.
-
-        Returns
-        -------
-        CalibrationMonitor
-            The monitor itself.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for `counts`.
+            Start of a window; this window and all later ones are kept. Errors are those of `counts`.
         """
         return self._change(lambda held: held.without(before))
 
@@ -376,11 +328,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         path : str or Path
             The file; an existing file is replaced.
 
-        Returns
-        -------
-        Path
-            The file that was written.
-
         Raises
         ------
         OSError
@@ -396,17 +343,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         Parameters
         ----------
         path : str or Path
-            The file.
-
-        Returns
-        -------
-        CalibrationMonitor
-            Equal to the one that was saved.
-
-        Raises
-        ------
-        OSError, ValueError
-            As for `load_counts`.
+            The file. Errors are those of `load_counts`.
         """
         document = _files.read_document(path, SCHEMA)
         try:
@@ -417,10 +354,7 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
     def table(self) -> list[dict[str, Any]]:
         """Return the observed numbers of every window, as data: one dict per window.
 
-        Returns
-        -------
-        list of dict
-            Keys window (its start; None without time), n_rows, accuracy, confidence and plug_in_ece.
+        Keys are window (its start; None without time), n_rows, accuracy, confidence and plug_in_ece.
         """
         held = self._held
         return [{"window": held.start(k), **_observed(held.counts[k])} for k in sorted(held.counts)]

@@ -36,8 +36,6 @@ def plot_evidence(
     ----------
     evidence : Evidence
         From `CalibrationMonitor.evidence`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     color, alarm_color : matplotlib color, optional
         Colours of the evidence, and of the threshold and the alarm. Default colours are lighter on a dark background.
 
@@ -63,10 +61,7 @@ def plot_evidence(
     >>> ax.get_title(loc="left")
     'Alarm in the window 7: not exactly calibrated'
     """
-    if not isinstance(evidence, Evidence):
-        raise TypeError(
-            f"`evidence` must be an Evidence, not {type(evidence).__name__}; make one with `monitor.evidence()`."
-        )
+    _checks.instance("evidence", evidence, Evidence, "; make one with `monitor.evidence()`.")
     if not len(evidence):
         raise ValueError(f"`evidence` has no windows, so there is nothing to draw. {evidence.sentence()}")
     ax = drawing.axes_or_new(ax, figsize=(6.4, 3.8))
@@ -117,8 +112,6 @@ def plot_confidence_sequence(
     ----------
     sequence : ConfidenceSequence
         From `CalibrationMonitor.confidence_sequence`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     limit : float, optional
         A value of the ECE to mark; the title states whether the last interval lies above or below it, and since when.
         Earlier intervals on either side are named below the title.
@@ -147,11 +140,7 @@ def plot_confidence_sequence(
     >>> ax.get_title(loc="left")
     'ECE above 0.1 since the window 0'
     """
-    if not isinstance(sequence, ConfidenceSequence):
-        raise TypeError(
-            f"`sequence` must be a ConfidenceSequence, not {type(sequence).__name__}; make one with "
-            "`monitor.confidence_sequence()`."
-        )
+    _checks.instance("sequence", sequence, ConfidenceSequence, "; make one with `monitor.confidence_sequence()`.")
     ax = drawing.axes_or_new(ax, figsize=(6.4, 3.8))
     small, colours = drawing.is_small(ax, *ROOM), drawing.palette(ax)
     main = _checks.color("color", color, colours.blue)

@@ -72,17 +72,7 @@ class Change(Compared):
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """Return the result in words, with its direction.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand whose change is described.
-
-        Returns
-        -------
-        str
-            The verdict, the change with its interval, and the probabilities of a rise, equality and a fall.
+        It states the verdict, the change with its interval, and the probabilities of a rise, equality and a fall.
         """
         change = self._compared_difference(NOW, BASELINE, estimand)
         mean, low, high = _render.numbers(change.mean(), *change.interval(prob), least=3)
@@ -94,18 +84,7 @@ class Change(Compared):
         return f"{self.verdict(estimand=estimand)} ({numbers}; {shares})."
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """Return the result in words without its numbers, for a title.
-
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The estimand whose change is described.
-
-        Returns
-        -------
-        str
-            The beginning of `sentence`.
-        """
+        """Return the beginning of `sentence`, without numbers, for a title."""
         words = self.quantity(estimand)
         decided = self.decide(estimand=estimand)
         if decided["p_rope"] >= P_SURE:
@@ -266,10 +245,7 @@ class Evidence(_presented.Presented):
     def table(self) -> list[dict[str, Any]]:
         """Return the evidence as data: one dict per window.
 
-        Returns
-        -------
-        list of dict
-            Keys window (its start), n_rows, value, log_value (natural logarithm) and p_value.
+        Keys are window (its start), n_rows, value, log_value (natural logarithm) and p_value.
         """
         columns = (self.windows, self.n_rows.tolist(), self.values, self.log_values, self.p_values)
         names = ("window", *self._columns)
@@ -279,10 +255,7 @@ class Evidence(_presented.Presented):
     def sentence(self) -> str:
         """State whether there is an alarm, the evidence, and the guarantee of the threshold.
 
-        Returns
-        -------
-        str
-            The first window with an alarm and the values then and now, or the last and the largest value.
+        It names the first window with an alarm and the values then and now, or the last and the largest value.
         """
         if not len(self):
             after = "" if self.reference is None else f" after the reference {self.reference}"
@@ -425,15 +398,12 @@ class ConfidenceSequence(_presented.Presented):
         If accuracies change, or the shares of the bins do, the ECE of the rows so far changes too. The last interval is
         `interval`.
 
+        It is None if no interval lies above the limit. The start may be 0, so compare it with None.
+
         Parameters
         ----------
         limit : float
             A value of the ECE, in [0, 1).
-
-        Returns
-        -------
-        number, datetime or None
-            None if no interval lies above the limit. The start may be 0, so compare it with None.
 
         Raises
         ------
@@ -445,15 +415,12 @@ class ConfidenceSequence(_presented.Presented):
     def below(self, limit: float) -> Start:
         """Start of the first window whose interval lies below a limit; as for `above`, later intervals may not.
 
+        It is None if no interval lies below the limit. The start may be 0, so compare it with None.
+
         Parameters
         ----------
         limit : float
             A value of the ECE, in [0, 1).
-
-        Returns
-        -------
-        number, datetime or None
-            None if no interval lies below the limit. The start may be 0, so compare it with None.
         """
         return self._first(self.high < _limit(limit))
 
@@ -464,10 +431,7 @@ class ConfidenceSequence(_presented.Presented):
     def table(self) -> list[dict[str, Any]]:
         """Return the intervals as data: one dict per window.
 
-        Returns
-        -------
-        list of dict
-            Keys window (its start), n_rows (up to its end), plug_in, low and high.
+        Keys are window (its start), n_rows (up to its end), plug_in, low and high.
         """
         columns = (self.n_rows, self.plug_in, self.low, self.high)
         rows = zip(self.windows, *(column.tolist() for column in columns), strict=True)
@@ -476,17 +440,14 @@ class ConfidenceSequence(_presented.Presented):
     def to_frame(self, prob: float | None = None, **options: Any) -> "pd.DataFrame":
         """Return the table as a pandas DataFrame, with numbers that are not rounded.
 
+        The index is window; columns are n_rows, plug_in, low and high, the ends of the confidence sequence.
+
         Parameters
         ----------
         prob : float, optional
             Not needed: the probability of the intervals. Another one than that of the sequence raises an error.
         **options
             None.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Index: window. Columns: n_rows, plug_in, low and high, the ends of the confidence sequence.
 
         Raises
         ------
@@ -505,15 +466,12 @@ class ConfidenceSequence(_presented.Presented):
     def runs(self, limit: float) -> list[Run]:
         """Successive windows whose intervals lie above a limit, or below it.
 
+        Each is "above" or "below", and the indexes of the first and the last window, in order.
+
         Parameters
         ----------
         limit : float
             A value of the ECE, in [0, 1).
-
-        Returns
-        -------
-        list of (str, int, int)
-            "above" or "below", and the indexes of the first and the last window, in order.
 
         Raises
         ------
@@ -530,10 +488,7 @@ class ConfidenceSequence(_presented.Presented):
     def sentence(self) -> str:
         """Return the last interval in words.
 
-        Returns
-        -------
-        str
-            The interval, the number of rows, and the probability with which all intervals hold.
+        It states the interval, the number of rows, and the probability with which all intervals hold.
         """
         low, high = _render.numbers(*self.interval)
         rows = f"{self.n_rows[-1]} row{'s' * bool(self.n_rows[-1] != 1)}"

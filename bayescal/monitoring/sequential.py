@@ -39,6 +39,9 @@ class SequentialTests:
     ) -> Evidence:
         """Evidence against exact calibration, or against no change since a reference, after each window.
 
+        It is an e-process with one value per window, the alarm, and a sentence. Without windows in the span, it is
+        empty.
+
         Parameters
         ----------
         start, end : number, datetime, datetime64 or str, optional
@@ -57,11 +60,6 @@ class SequentialTests:
             the same values at every call; None is the seed 0. Use no other seed on the next look: the first alarm over
             several seeds is more often false. For the same reason a Generator is refused, since it changes with every
             call.
-
-        Returns
-        -------
-        Evidence
-            An e-process with one value per window, the alarm, and a sentence. Without windows in the span, it is empty.
 
         Raises
         ------
@@ -115,17 +113,14 @@ class SequentialTests:
     def confidence_sequence(self, start: Any = None, end: Any = None, *, prob: float = 0.95) -> ConfidenceSequence:
         """Compute anytime-valid intervals of the ECE of all rows up to each window.
 
+        It has one interval per window, and the first window whose interval lies above or below a limit.
+
         Parameters
         ----------
         start, end : number, datetime, datetime64 or str, optional
             As for `evidence`. Rows before `start` are not used.
         prob : float, default 0.95
             Probability that all intervals contain their ECE, at least; above 0.5.
-
-        Returns
-        -------
-        ConfidenceSequence
-            One interval per window, and the first window whose interval lies above or below a limit.
 
         Raises
         ------

@@ -79,10 +79,7 @@ class WindowedCounts:
 
     def batch(self, predictions: Predictions, time: Any) -> "WindowedCounts":
         """Count rows, each in the window of its time, without adding them to the counts of this object."""
-        if not isinstance(predictions, Predictions):
-            raise TypeError(
-                f"`predictions` must be Predictions, not {type(predictions).__name__}; `add` takes outcome, confidence."
-            )
+        _checks.instance("predictions", predictions, Predictions, "; `add` takes outcome, confidence.")
         self._require_target(predictions.target)
         kind, numbers = self._numbers(time, len(predictions))
         present, rank = _ranked(numbers)

@@ -80,10 +80,7 @@ class CheckPlan(Presented):
     def table(self) -> list[dict[str, Any]]:
         """Return the rows to check by the judge's label and bin, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys judge (the label), from, to (the bin), unchecked and check (numbers of rows).
+        Keys are judge (the label), from, to (the bin), unchecked and check (numbers of rows).
         """
         return [
             {
@@ -133,10 +130,6 @@ def checks_needed(
         Goal: an interval of the estimand of about this width. Exactly one of `width` and `rows` must be given.
     rows : int, optional
         Number of further rows to check, of which the width is predicted.
-    estimand : str, Estimand or callable, default "ece"
-        The quantity.
-    prob : float, default 0.95
-        Probability of the interval.
 
     Returns
     -------

@@ -81,15 +81,12 @@ class Plan(_presented.Presented):
 
         These numbers vary because the truth is uncertain given the pilot, and because of chance in the rows to come.
 
+        The number is 0 if the pilot is enough, and None outside the numbers of rows that were simulated.
+
         Parameters
         ----------
         assurance : float
             A probability in (0, 1).
-
-        Returns
-        -------
-        int or None
-            Rows, 0 if the pilot is enough; None outside the numbers of rows that were simulated.
         """
         assurance = _checks.fraction("assurance", assurance)
         if self.pilot_verdict is not None:
@@ -103,11 +100,8 @@ class Plan(_presented.Presented):
     def curve(self) -> list[dict[str, Any]]:
         """The share of simulated studies that meet the goal, as data: one dict per number of rows.
 
-        Returns
-        -------
-        list of dict
-            Keys rows, simulations, share, se (the standard deviation of a Beta posterior of the share under the prior
-            Beta(1/2, 1/2), which is not 0 at shares of 0 and 1), and the share of each verdict by its name.
+        Keys are rows, simulations, share, se (the standard deviation of a Beta posterior of the share under the prior
+        Beta(1/2, 1/2), which is not 0 at shares of 0 and 1), and the share of each verdict by its name.
         """
         result = []
         for n in sorted(self.simulated):

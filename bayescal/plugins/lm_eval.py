@@ -165,17 +165,12 @@ def ece_low(items: Iterable[Any]) -> float:
     Parameters
     ----------
     items : iterable
-        As for `ece`.
+        As for `ece`, with the same errors.
 
     Returns
     -------
     float
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        As for `ece`.
 
     Examples
     --------
@@ -193,17 +188,12 @@ def ece_high(items: Iterable[Any]) -> float:
     Parameters
     ----------
     items : iterable
-        As for `ece`.
+        As for `ece`, with the same errors.
 
     Returns
     -------
     float
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        As for `ece`.
 
     Examples
     --------
@@ -221,17 +211,12 @@ def ece_if_calibrated(items: Iterable[Any]) -> float:
     Parameters
     ----------
     items : iterable
-        As for `ece`.
+        As for `ece`, with the same errors.
 
     Returns
     -------
     float
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        As for `ece`.
 
     Examples
     --------

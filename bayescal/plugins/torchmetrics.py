@@ -221,12 +221,10 @@ class CalibrationPosterior(Metric):
     def compute(self) -> dict[str, Tensor]:
         """Return the posterior of the ECE in a few numbers, of the rows of all processes.
 
-        Returns
-        -------
-        dict of str to Tensor
-            ``ece``: posterior mean; ``ece_low``, ``ece_high``: 95 % interval; ``ece_if_calibrated``: mean of the
-            plug-in ECE of a calibrated classifier with these confidences; ``p_calibrated``: posterior probability of
-            exact calibration, for the shrinkage model. Scalars of type float64; NaN if there are no rows.
+        Keys are ``ece``, the posterior mean; ``ece_low`` and ``ece_high``, the 95 % interval; ``ece_if_calibrated``,
+        the mean of the plug-in ECE of a calibrated classifier with these confidences; and ``p_calibrated``, the
+        posterior probability of exact calibration, for the shrinkage model. Values are scalars of type float64, and NaN
+        if there are no rows.
 
         Raises
         ------
@@ -246,15 +244,7 @@ class CalibrationPosterior(Metric):
     def counts(self) -> BinnedCounts:
         """Return the counts of the rows of all processes, which can be saved and added to others.
 
-        Returns
-        -------
-        BinnedCounts
-            The counts, as `BinnedCounts.from_predictions` makes them from all rows at once.
-
-        Raises
-        ------
-        InvalidRows
-            As for `compute`.
+        They are as `BinnedCounts.from_predictions` makes them from all rows at once.
         """
         local = not self._is_synced
         with self.sync_context(
@@ -265,22 +255,14 @@ class CalibrationPosterior(Metric):
     def evaluation(self) -> Evaluation:
         """Return the whole evaluation of the rows of all processes: tables, draws, other errors and scores.
 
-        Returns
-        -------
-        Evaluation
-            The result of `evaluate_counts` for `counts`, with the model, draws and seed of the metric.
-
-        Raises
-        ------
-        InvalidRows
-            As for `compute`.
+        It is the result of `evaluate_counts` for `counts`, with the model, draws and seed of the metric.
         """
         return self._evaluation(self.counts())
 
     def plot(
         self, val: dict[str, Tensor] | Sequence[dict[str, Tensor]] | None = None, ax: "Axes | None" = None
     ) -> "tuple[Figure, Axes]":
-        """Draw the reliability diagram, or results of `compute` over epochs.
+        """Draw the reliability diagram, or results of `compute` over epochs; return figure and axes, as other metrics.
 
         Parameters
         ----------
@@ -288,11 +270,6 @@ class CalibrationPosterior(Metric):
             Results of `compute`, which are drawn as lines. By default the reliability diagram is drawn.
         ax : matplotlib Axes, optional
             Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        matplotlib Figure, matplotlib Axes
-            The figure and the axes, as for other metrics.
         """
         if val is not None:
             lines: tuple[Figure, Axes] = self._plot(val, ax)

@@ -93,17 +93,14 @@ class DirichletPosterior:
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw independently from the joint posterior of the bins.
 
+        Mass, accuracy and confidence have the shape (n_draws, n_bins).
+
         Parameters
         ----------
         n_draws : int, default 4000
             Number of draws, at least 1.
         rng : None, int, SeedSequence or Generator
             Seed or generator, as for `numpy.random.default_rng`.
-
-        Returns
-        -------
-        BinDraws
-            Mass, accuracy and confidence, each of shape (n_draws, n_bins).
 
         Notes
         -----
@@ -155,10 +152,7 @@ class DirichletPosterior:
     def ece_mean(self) -> float:
         r"""Posterior mean of the ECE, :math:`\sum_b E[m_b] E|\theta_b - \mu_b|`, by quadrature without random numbers.
 
-        Returns
-        -------
-        float
-            In [0, 1], accurate to about ten digits.
+        It is accurate to about ten digits.
 
         Raises
         ------
@@ -201,11 +195,8 @@ class DirichletPosterior:
     def log_left_out(self) -> Floats:
         r"""Log probability of the outcome of one row given all other rows, for each cell of outcome and bin.
 
-        Returns
-        -------
-        ndarray, shape (2, n_bins)
-            :math:`\log \{(\alpha_{zb} + n_{zb} - 1) / (\alpha_b + n_b - 1)\}`; outcome 0 in the first row; NaN for
-            cells without rows.
+        It is :math:`\log \{(\alpha_{zb} + n_{zb} - 1) / (\alpha_b + n_b - 1)\}`, shape (2, n_bins), with outcome 0 in
+        the first row; NaN for cells without rows.
         """
         n, k = self.counts.effective_n, self.counts.effective_k
         rows = np.stack([n - k, k])

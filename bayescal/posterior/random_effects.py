@@ -99,6 +99,8 @@ class RandomEffectsPosterior:
     def sample(self, n_draws: int, rng: np.random.Generator, *, common: bool = False) -> tuple[Floats, Floats, Floats]:
         """Draw the mean, the standard deviation between data sets, and the difference on a new data set.
 
+        The draws are joint; each of the three has the shape (n_draws, n_problems).
+
         Parameters
         ----------
         n_draws : int
@@ -107,11 +109,6 @@ class RandomEffectsPosterior:
             Generator of random numbers.
         common : bool, default False
             Whether all problems use the same random numbers, so that draws of one do not depend on the others.
-
-        Returns
-        -------
-        mean, spread, new : ndarray, shape (n_draws, n_problems)
-            Joint draws.
         """
         n_problems = len(self.estimate)
         between = (self.probabilities[:, 1:] + self.probabilities[:, :-1]) / 2

@@ -111,11 +111,8 @@ class Answers:
     def by_model(self) -> "dict[str, Answers]":
         """Return the answers of each model.
 
-        Returns
-        -------
-        dict of str to Answers
-            In the order of the rows. With several models, `dropped` and `wrong` are 0, because they are counted for all
-            models together.
+        They are in the order of the rows. With several models, `dropped` and `wrong` are 0, because they are counted
+        for all models together.
 
         Examples
         --------
@@ -139,16 +136,13 @@ class Answers:
     def rows(self, by: str | None = "subject") -> dict[str, Any]:
         """Return the arguments of `bayescal.evaluate`: labels, confidences, groups and clusters.
 
+        Keys are ``y_true``, ``y_prob`` and ``target="confidence"``; ``by`` if there are several subjects; ``cluster``
+        if a cluster has several answers, as a question with several epochs, because they depend on each other.
+
         Parameters
         ----------
         by : {"subject", None}, default "subject"
             Whether each subject is a group; answers to a single subject have no groups.
-
-        Returns
-        -------
-        dict
-            ``y_true``, ``y_prob`` and ``target="confidence"``; ``by`` if there are several subjects; ``cluster`` if
-            a cluster has several answers, as a question with several epochs, because they depend on each other.
 
         Raises
         ------

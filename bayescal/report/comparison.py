@@ -248,10 +248,6 @@ def plot_comparison(
         From `compare`, `compare_independent`, `GroupedEvaluation.compare` or `CalibrationMonitor.change`.
     ax : matplotlib Axes, optional
         Where to draw; the axes are divided into panels. By default on a new pyplot figure.
-    estimand : str or callable, default "ece"
-        What is compared: a name as for `Comparison`, or a function of draws of the bins.
-    prob : float, default 0.95
-        Probability of the equal-tailed intervals, in (0, 1).
     color, other_color : matplotlib color, optional
         Colours of the first and of the second classifier. For more classifiers, `color` is that of all of them and of
         the best, where it is better, and `other_color` marks where another one is better than it.

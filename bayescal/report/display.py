@@ -111,11 +111,8 @@ class CalibrationDisplay:
         pos_label: Any = None,
         prob: float = 0.95,
     ) -> None:
-        if not isinstance(evaluation, Evaluation):
-            raise TypeError(
-                f"`evaluation` must be an Evaluation, not {type(evaluation).__name__}: use `from_estimator` or "
-                "`from_predictions`, or make one with `bayescal.evaluate(y_true, y_prob)`."
-            )
+        remedy = ": use `from_estimator` or `from_predictions`, or make one with `bayescal.evaluate(y_true, y_prob)`."
+        _checks.instance("evaluation", evaluation, Evaluation, remedy)
         self.evaluation = evaluation
         self.y_prob = y_prob
         self.estimator_name = estimator_name
@@ -156,6 +153,8 @@ class CalibrationDisplay:
     ) -> "CalibrationDisplay":
         """Draw the diagram, or add it to one that `ax` holds.
 
+        The result is the display itself, with `line_`, `ax_` and `figure_`.
+
         Parameters
         ----------
         ax : matplotlib Axes, optional
@@ -171,11 +170,6 @@ class CalibrationDisplay:
             Properties of the line, as for matplotlib's ``plot``: ``color``, ``marker``, ``linestyle`` and so on. By
             default the dots are not connected; ``linestyle="-"`` connects them. The color is also that of the bars and
             the histogram. ``label`` replaces the whole entry of the legend.
-
-        Returns
-        -------
-        CalibrationDisplay
-            The display itself, with `line_`, `ax_` and `figure_`.
 
         Raises
         ------
@@ -247,15 +241,8 @@ class CalibrationDisplay:
             Name in the legend; by default the name of the estimator's class.
         ax, ref_line, **kwargs
             As for `plot`.
-        prob : float, default 0.95
-            Probability of the credible intervals, in (0, 1).
         model, draws, rng, weights
             As for `evaluate`.
-
-        Returns
-        -------
-        CalibrationDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -328,11 +315,6 @@ class CalibrationDisplay:
             As for `from_estimator`; the default name is "Classifier".
         pos_label : int, float, bool or str, optional
             The positive class. By default 1, if the labels are 0 and 1 or -1 and 1; required for other labels.
-
-        Returns
-        -------
-        CalibrationDisplay
-            The display, drawn.
 
         Raises
         ------

@@ -90,10 +90,6 @@ def plot_forest(
         solid line marks 0 for estimands with a sign, such as the signed error.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure, whose height fits the rows.
-    estimand : str or callable, default "ece"
-        What is shown: a name as for `Comparison`, or a function of draws of the bins.
-    prob : float, default 0.95
-        Probability of the interval, in (0, 1).
     most : int, optional
         Draw at most this many rows, those with the worst posterior mean, and the row of all rows or of the mean. The
         label of the axis states how many are left out.
@@ -281,8 +277,7 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     if not evaluations:
         raise ValueError("`evaluations` is empty; at least one evaluation is needed.")
     for name, evaluation in evaluations.items():
-        if not isinstance(evaluation, Evaluation):
-            raise TypeError(f"`evaluations[{name!r}]` must be an Evaluation, not {type(evaluation).__name__}.")
+        _checks.instance(f"evaluations[{name!r}]", evaluation, Evaluation)
     sizes = {name: len(evaluation.bin_draws) for name, evaluation in evaluations.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"`evaluations` must have the same number of draws; the numbers are {sizes}.")

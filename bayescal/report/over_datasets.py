@@ -68,17 +68,10 @@ def plot_over_datasets(
         Names of two classifiers, whose differences are drawn: one row per data set, below them the mean of these data
         sets, the mean of their population, and the difference on a new data set. Without names, two classifiers are
         drawn so, and of more classifiers the mean ranks, as in place of a diagram of critical differences.
-    estimand : str, Estimand or callable, default "ece"
-        The estimand to compare.
     prob : float, default 0.95
         Probability of the outer interval, in (0, 1).
     color, reference_color : matplotlib color, optional
         Colour of classifiers or data sets, and of the rows below the data sets.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------
@@ -97,11 +90,8 @@ def plot_over_datasets(
     >>> [" ".join(label.get_text().split()) for label in ax.get_yticklabels()]
     ['one (n = 3)', 'other (n = 3)', 'mean of these data sets', 'population mean', 'new data set']
     """
-    if not isinstance(result, ComparisonOverDatasets):
-        raise TypeError(
-            f"`result` must be a ComparisonOverDatasets, not {type(result).__name__}; make one with "
-            "`bayescal.compare_over_datasets({'data set': comparison, ...})`."
-        )
+    remedy = "; make one with `bayescal.compare_over_datasets({'data set': comparison, ...})`."
+    _checks.instance("result", result, ComparisonOverDatasets, remedy)
     prob = _checks.fraction("prob", prob)
     of_pair = len(result) == 2 or first is not None or second is not None
     if of_pair:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from bayescal import _presented, _render
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
-from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
-from bayescal.report.model_sensitivity import plot_model_sensitivity
 from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
+from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensitivity
 from bayescal.report.tables import Table
 from bayescal.report.topics import load_page_of
 from bayescal.results import wording

@@ -8,12 +8,11 @@ from bayescal import _checks, _render
 from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.report import drawing
-from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.forest import draw_scores, plot_forest
-from bayescal.report.model_sensitivity import plot_model_sensitivity
 from bayescal.report.over_datasets import plot_over_datasets
 from bayescal.report.reliability import plot_reliability
+from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensitivity
 from bayescal.report.topics import load_page_of
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -37,15 +36,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     ----------
     result : Evaluation, Comparison or other result
         A result of this package.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     **options
         Options of the function that draws results of this type, such as ``prob=`` and ``color=``.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------

@@ -127,10 +127,6 @@ def plot_posterior(
     ----------
     evaluation : Evaluation or ClasswiseEvaluation
         The result of `evaluate`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the interval, in (0, 1).
     prior : bool, default False
         Whether to draw the prior below the posterior, as `Evaluation.under_prior` has it. The axis ends near the upper
         end of its interval. Without rows, the only row is the prior.
@@ -152,8 +148,6 @@ def plot_posterior(
     ------
     TypeError
         If `evaluation` is not an evaluation, or `ax` is not an Axes; if there is no prior to draw, as for all classes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
     See Also
     --------

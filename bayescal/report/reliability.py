@@ -56,8 +56,6 @@ def plot_reliability(
         Where to draw; the histogram takes its lower part. By default on a new pyplot figure. Several axes, one per
         evaluation, show the evaluations side by side, as in ``plot_reliability([a, b], plt.subplots(1, 2)[1])``: the
         limits of all diagrams are equal, and the line above each one states its name, or for a sequence its bins.
-    prob : float, default 0.95
-        Probability of the credible intervals, in (0, 1).
     color : matplotlib color, or mapping or sequence of colors, optional
         Colour of the dots, bars and histogram. For several evaluations, a colour per name or one per evaluation. Side
         by side, all have the same colour by default.

@@ -76,11 +76,8 @@ class BinSensitivity(Choices[Choice, Evaluation]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per choice.
 
-        Returns
-        -------
-        list of dict
-            Keys binning, n_bins (the number asked for), bins (the number of bins, which ties may reduce), mean, sd,
-            low, high, plug_in, null_mean (mean of the plug-in value if the classifier were calibrated).
+        Keys are binning, n_bins (the number asked for), bins (the number of bins, which ties may reduce), mean, sd,
+        low, high, plug_in, null_mean (mean of the plug-in value if the classifier were calibrated).
         """
         prob = _checks.fraction("prob", prob)
         rows = []

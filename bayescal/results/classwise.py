@@ -133,17 +133,9 @@ class ClasswiseEvaluation(Evaluations):
     def mean_over_classes(self, estimand: EstimandLike = "ece") -> Draws:
         """Draws of the unweighted mean over classes of any error of calibration.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,). All are 0 for the signed error, because the probabilities of a row and its outcomes both
-            add up to 1: classes whose probabilities are too high are balanced by others. The draws of the classes add
-            up to 0 only approximately, because each class has a posterior of its own.
+        Their shape is (n_draws,). All are 0 for the signed error, because the probabilities of a row and its outcomes
+        both add up to 1: classes whose probabilities are too high are balanced by others. The draws of the classes add
+        up to 0 only approximately, because each class has a posterior of its own.
 
         Raises
         ------
@@ -213,19 +205,12 @@ class ClasswiseEvaluation(Evaluations):
         return f"The classwise Expected Calibration Error is {wording.mean_and_interval(self.ece, prob)}."
 
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Every reported number, as data: the two means, then each class.
+        """Every reported number, as data: the two means, then each class; keys are as in `Evaluation.table`.
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
             The quantity: an error of calibration, since others have no joint draws over classes.
-
-        Returns
-        -------
-        list of dict
-            Keys as in `Evaluation.table`.
 
         Raises
         ------
@@ -282,12 +267,9 @@ class ClasswiseEvaluation(Evaluations):
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two means and of each class.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Rows ``classwise_ece``, ``marginal_error`` and ``ece[label]``, ...; for another estimand, such as the signed
-            error: ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ... For
-            ``"l2_error"``, the first row is ``rms_error``.
+        Rows are ``classwise_ece``, ``marginal_error`` and ``ece[label]``, ...; for another estimand, such as the signed
+        error: ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ... For
+        ``"l2_error"``, the first row is ``rms_error``.
 
         Raises
         ------
@@ -303,12 +285,9 @@ class ClasswiseEvaluation(Evaluations):
     def to_datatree(self) -> "xr.DataTree":
         """Everything as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (classwise_ece, marginal_error; ece along ``class``), ``observed_data`` (positives of
-            each class) and ``constant_data`` (plug-in value and frequency of each class). For the bins of a class take
-            ``evaluation[label].to_datatree()``.
+        It has the groups ``posterior`` (classwise_ece, marginal_error; ece along ``class``), ``observed_data``
+        (positives of each class) and ``constant_data`` (plug-in value and frequency of each class). For the bins of a
+        class take ``evaluation[label].to_datatree()``.
         """
         posterior = {"classwise_ece": self.ece, "marginal_error": self.marginal_error, "ece": self.by_class}
         return _arviz.datatree(

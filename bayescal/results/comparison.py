@@ -106,10 +106,7 @@ class Compared(Judged, Evaluations):
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every evaluation and every difference.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Rows ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ..., the differences as in `table`.
+        Rows are ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ..., the differences as in `table`.
         """
         prob = _checks.fraction("prob", prob)
         name, (pairs, differences) = as_estimand(estimand).name, self._pair_differences(estimand)
@@ -119,12 +116,9 @@ class Compared(Judged, Evaluations):
     def to_datatree(self) -> "xr.DataTree":
         """Every estimand that all evaluations have, as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior``, ``observed_data`` (number of rows) and ``constant_data`` (plug-in value), along the
-            dimension ``classifier`` (``group`` for groups, ``period`` for a `Change`). Draws of one estimand are joint
-            over this dimension. Draws of two estimands are joint only within a single `Evaluation`, not here.
+        It has the groups ``posterior``, ``observed_data`` (number of rows) and ``constant_data`` (plug-in value), along
+        the dimension ``classifier`` (``group`` for groups, ``period`` for a `Change`). Draws of one estimand are joint
+        over this dimension. Draws of two estimands are joint only within a single `Evaluation`, not here.
         """
         counts = [evaluation.counts for evaluation in self.evaluations.values()]
         return _arviz.datatree(
@@ -143,10 +137,7 @@ class Compared(Judged, Evaluations):
     def quantity(self, estimand: EstimandLike = "ece") -> str:
         """Return the words for the compared quantity: the estimand, or its absolute value if draws can be negative.
 
-        Returns
-        -------
-        str
-            Words that follow "the", such as "ECE" or "size of the signed error".
+        The words follow "the", as "ECE" or "size of the signed error".
         """
         return self._quantity(estimand)
 
@@ -210,16 +201,8 @@ class Comparison(OfEstimand, Compared):
     def models(self, prob: float = 0.95) -> "pd.DataFrame":
         """Return the usual measures of each classifier, with their intervals: one row per classifier.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Posterior means and intervals in columns ``ece``, ``ece_low``, ``ece_high``, and the same for
-            ``brier_score``, ``auc`` and ``accuracy``, as far as they exist. The index holds the names.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
+        Posterior means and intervals are in columns ``ece``, ``ece_low``, ``ece_high``, and the same for
+        ``brier_score``, ``auc`` and ``accuracy``, as far as they exist. The index holds the names.
 
         Notes
         -----
@@ -276,13 +259,7 @@ class Comparison(OfEstimand, Compared):
         return self._verdict(estimand).sentence(prob)
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
-        """Describe the comparison on one line: rows, target, estimand, bins and model.
-
-        Returns
-        -------
-        str
-            The line, for a paper.
-        """
+        """Describe the comparison on one line, for a paper: rows, target, estimand, bins and model."""
         first = self._first
         apart = "pooled" if isinstance(first.posterior, Pooled) else "independent"
         rows = "the same rows" if self.pairs is not None else f"different rows, {apart}"

@@ -42,13 +42,7 @@ class _Decomposition(_presented.Presented):
         return [*parts, {"part": self.score_name, "sign": "=", "value": self.score}]
 
     def sentence(self) -> str:
-        """Return the score as the sum of its parts, in words.
-
-        Returns
-        -------
-        str
-            The score and all parts, with their signs.
-        """
+        """Return the score as the sum of its parts, with their signs, in words."""
         return f"The observed {self.score_name} is {self._sum()}."
 
     def _sum(self) -> str:

@@ -83,15 +83,12 @@ class Evaluation(ModelChecks, _presented.Presented):
     def draws(self, estimand: registry.EstimandLike) -> Draws:
         """Draws of any estimand; registered estimands are also attributes, as in ``evaluation.ece``.
 
+        Their shape is (n_draws,), or (n_draws, n_points) for a curve.
+
         Parameters
         ----------
         estimand : str, Estimand or callable
             Its name, its record, or a function of `bin_draws`.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,), or (n_draws, n_points) for a curve.
 
         Raises
         ------
@@ -485,19 +482,14 @@ class Evaluation(ModelChecks, _presented.Presented):
     ) -> list[dict[str, Any]]:
         """The numbers of a table, as data: one dict per quantity.
 
+        Keys are quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows, and null_mean for
+        the accuracy.
+
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
         estimands : list of str, Estimand or callable, optional
             The quantities, as in ``["ece", "auc", "brier_score"]``; by default those that printing shows: the errors of
             calibration, and the accuracy of predictions.
-
-        Returns
-        -------
-        list of dict
-            Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows, and null_mean for
-            the accuracy.
         """
         return [self.row(estimand, prob) for estimand in self._chosen(estimands)]
 
@@ -512,19 +504,12 @@ class Evaluation(ModelChecks, _presented.Presented):
         return [*super()._tables(prob, **options), Table([self.row(each, prob) for each in scores], ("quantity",))]
 
     def row(self, estimand: registry.EstimandLike, prob: float = 0.95) -> dict[str, Any]:
-        """One row of a table, for any estimand.
+        """One row of a table, for any estimand, with keys as in `table`.
 
         Parameters
         ----------
         estimand : str, Estimand or callable
             The quantity.
-        prob : float, default 0.95
-            Probability of the interval.
-
-        Returns
-        -------
-        dict
-            Keys as in `table`.
         """
         record = registry.as_scalar(estimand)
         plug_in, null_mean = self.plug_in_of(record), self._null_mean_of(record)
@@ -535,6 +520,9 @@ class Evaluation(ModelChecks, _presented.Presented):
     ) -> "pd.DataFrame":
         """ArviZ's table of the reported quantities.
 
+        It has one row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+        independent, so that R-hat is near 1 and effective sizes are near `n_draws`.
+
         Parameters
         ----------
         prob : float, default 0.95
@@ -543,12 +531,6 @@ class Evaluation(ModelChecks, _presented.Presented):
             The quantities, as for `table`.
         **options
             Passed to `arviz.summary`, as in ``kind="stats"`` or ``ci_kind="hdi"``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
-            independent, so that R-hat is near 1 and effective sizes are near `n_draws`.
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({each.name: self.draws(each) for each in self._chosen(estimands)}, prob, **options)
@@ -575,11 +557,6 @@ class Evaluation(ModelChecks, _presented.Presented):
             Without effect.
         estimands : list of str, Estimand or callable, optional
             The quantities of the table, as for `table`.
-
-        Returns
-        -------
-        Sheet
-            The text.
         """
         d, chosen = wording.decimals(self.ece), self._chosen(estimands)
         rows = [

@@ -50,16 +50,8 @@ class Evaluations(Joint):
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of an estimand of all evaluations.
 
-        Parameters
-        ----------
-        estimand : str, Estimand or callable, optional
-            Its name, its record, or a function of draws of the bins; by default the ECE.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n), in the order of `labels`. Draws of two estimands are not joint with each other, unlike
-            those of one `Evaluation`.
+        Their shape is (n_draws, n), in the order of `labels`. Draws of two estimands are not joint with each other,
+        unlike those of one `Evaluation`.
         """
         record = as_scalar(self._record(estimand))
         # only the last function is kept, since 50 functions would keep 50 arrays

@@ -107,16 +107,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def compare(self, *, rope: float = 0.01) -> Comparison:
         """Compare the groups with each other; their posteriors are independent, or joint if they are pooled.
 
-        Parameters
-        ----------
-        rope : float, default 0.01
-            Half-width of the region of practical equivalence, in units of the estimand; see `compare`.
-
-        Returns
-        -------
-        Comparison
-            A comparison of the groups, under their `names`.
-
         Raises
         ------
         ValueError
@@ -143,23 +133,11 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
         Parameters
         ----------
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
         order : {"worst first", "given"}, optional
             "worst first" orders by the posterior mean: the largest error first, the smallest value of a quantity of
             which larger is better, or the value farthest from 0; groups with equal means, or of a quantity without a
             direction, keep their order. This is the default, except for windows of time, which stay in the order of
             time. "given" is the order of this mapping, and of joint draws.
-
-        Returns
-        -------
-        list
-            The labels.
-
-        Raises
-        ------
-        ValueError
-            If `order` is unknown.
 
         Examples
         --------
@@ -181,19 +159,12 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     ) -> list[dict[str, Any]]:
         """Return one dict per group, as data.
 
+        Keys are group (its label), n_rows, mean, sd, low, high, plug_in, null_mean.
+
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
         order : {"worst first", "given"}, optional
             As for `in_order`: by default the group with the worst posterior mean is first.
-
-        Returns
-        -------
-        list of dict
-            Keys group (its label), n_rows, mean, sd, low, high, plug_in, null_mean.
         """
         labels = self.in_order(estimand, order)
         return [{"group": label} | _row(self.groups[label], prob, estimand) for label in labels]
@@ -204,13 +175,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         return [Table(of_all, ("quantity",)), *super()._tables(prob, **options)]
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
-        """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The table.
-        """
+        """ArviZ's table: one row per group, ``ece[label]``, in the order of this mapping."""
         prob = _checks.fraction("prob", prob)
         name = as_estimand(estimand).name
         return _arviz.summary({name: self.draws(estimand).values}, prob, {name: _coordinates(self)}, **options)
@@ -275,32 +240,20 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def p_largest(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
         """Compute the probability that each group is the worst, which is the one with the largest error; see `p_worst`.
 
+        The probabilities are in the order of the groups, and add up to 1.
+
         Parameters
         ----------
         estimand : str or callable, default "ece"
             The quantity; its absolute value is used if it can be negative.
-
-        Returns
-        -------
-        dict of label to float
-            Probabilities in the order of the groups; they add up to 1.
         """
         return self.p_worst(estimand)
 
     def heterogeneity(self, estimand: EstimandLike = "ece") -> Draws:
         """Draws of the standard deviation of an estimand over the groups.
 
-        Parameters
-        ----------
-        estimand : str or callable, default "ece"
-            The quantity.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,), >= 0: in each draw, the standard deviation over the groups with rows, with their number as
-            divisor. It describes these groups, not a population of groups. Without pooling it is too large, because
-            sampling noise is part of it.
+        In each draw, it is that of the groups with rows, with their number as divisor. It describes these groups, not a
+        population of groups. Without pooling it is too large, because sampling noise is part of it.
 
         Raises
         ------
@@ -333,11 +286,6 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         ----------
         estimand : str or callable, default "ece"
             The quantity; its absolute value is used if it can be negative.
-
-        Returns
-        -------
-        label or None
-            A key of this mapping.
         """
         largest = self.p_largest(estimand)
         label = max(largest, key=largest.__getitem__)

@@ -199,11 +199,8 @@ class Joint(Labelled, _presented.Presented):
     def badness(self, estimand: EstimandLike | None = None) -> Floats:
         """Joint draws on a scale on which smaller is better.
 
-        Returns
-        -------
-        ndarray, shape (n_draws, n)
-            The draws if smaller is better, their negatives if larger is better, their absolute values if the value
-            nearest zero is the best.
+        They are the draws if smaller is better, their negatives if larger is better, their absolute values if the value
+        nearest zero is the best; shape (n_draws, n).
         """
         return self._record(estimand).badness(self.draws(estimand).values)
 
@@ -214,18 +211,13 @@ class Joint(Labelled, _presented.Presented):
     def difference(self, first: Any = None, second: Any = None, estimand: EstimandLike | None = None) -> Draws:
         """Draws of an estimand of the first evaluation minus that of the second.
 
+        Their shape is (n_draws,); negative means that the first value is smaller. A signed estimand keeps its sign
+        here. Decisions, tables, sentences and pictures compare its absolute values: ``abs(result.draws(name).values)``.
+
         Parameters
         ----------
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,); negative means that the first value is smaller. A signed estimand keeps its sign here.
-            Decisions, tables, sentences and pictures compare its absolute values: ``abs(result.draws(name).values)``.
 
         Raises
         ------
@@ -241,6 +233,10 @@ class Joint(Labelled, _presented.Presented):
     ) -> dict[str, float]:
         """Probabilities that one evaluation is better, that the other is, and that they are practically equal.
 
+        Keys are ``p_left`` (the first is better by more than the rope), ``p_rope`` (the difference is within the rope),
+        ``p_right`` (the second is better by more than the rope), which add up to 1; and ``p_left_mcse``,
+        ``p_rope_mcse`` and ``p_right_mcse``, their Monte Carlo standard errors.
+
         Parameters
         ----------
         first, second : label, optional
@@ -250,13 +246,6 @@ class Joint(Labelled, _presented.Presented):
             `Comparison` or `Change`, and 0.01 for other results.
         estimand : str, Estimand or callable, optional
             The estimand, see `draws`; absolute values are compared if the value nearest zero is the best.
-
-        Returns
-        -------
-        dict of str to float
-            ``p_left`` (the first is better by more than the rope), ``p_rope`` (the difference is within the rope),
-            ``p_right`` (the second is better by more than the rope), which add up to 1; and ``p_left_mcse``,
-            ``p_rope_mcse`` and ``p_right_mcse``, their Monte Carlo standard errors.
 
         Raises
         ------
@@ -279,19 +268,14 @@ class Joint(Labelled, _presented.Presented):
     ) -> Floats:
         """Probability of practical equivalence as a function of the half-width of its region.
 
+        Each value is the probability that the absolute difference is at most the half-width.
+
         Parameters
         ----------
         ropes : array-like
             Half-widths, >= 0, in units of the estimand.
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
-        estimand : str, Estimand or callable, optional
-            The estimand to compare; see `draws`.
-
-        Returns
-        -------
-        ndarray
-            Probability that the absolute difference is at most each half-width.
 
         Raises
         ------
@@ -302,65 +286,38 @@ class Joint(Labelled, _presented.Presented):
         return p_within(self._gap(i, j, estimand), ropes)
 
     def p_best(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
-        """Probability that each evaluation is the best; those that tie in a draw share it equally.
-
-        Returns
-        -------
-        dict of label to float
-            Probabilities that add up to 1.
-        """
+        """Probability that each evaluation is the best; those that tie in a draw share it equally."""
         return self._by_label(p_smallest(self._ranked(estimand)))
 
     def p_worst(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
-        """Probability that each evaluation is the worst; those that tie in a draw share it equally.
-
-        Returns
-        -------
-        dict of label to float
-            Probabilities that add up to 1.
-        """
+        """Probability that each evaluation is the worst; those that tie in a draw share it equally."""
         return self._by_label(p_smallest(-self._ranked(estimand)))
 
     def expected_ranks(self, estimand: EstimandLike | None = None) -> dict[Any, float]:
-        """Posterior mean of the rank of each evaluation, 1 being the best; those that tie share their mean rank.
-
-        Returns
-        -------
-        dict of label to float
-            Mean ranks from 1 to the number of evaluations.
-        """
+        """Posterior mean of the rank of each evaluation, 1 being the best; those that tie share their mean rank."""
         return self._by_label(mean_ranks(self._ranked(estimand)))
 
     def rank_probabilities(self, estimand: EstimandLike | None = None) -> Floats:
         """Probability of every rank of every evaluation; those that tie in a draw share their ranks equally.
 
-        Returns
-        -------
-        ndarray, shape (n, n)
-            Row: an evaluation, in the order of `labels`. Column: a rank, the first being the best. Rows and columns
-            add up to 1.
+        Each row is an evaluation, in the order of `labels`, and each column a rank, the first being the best. Rows and
+        columns add up to 1.
         """
         return rank_shares(self._ranked(estimand))
 
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per evaluation, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys ``classifier``, ``group``, ``class`` or ``period`` (the label), mean, sd, low, high, p_best and rank.
+        Keys are ``classifier``, ``group``, ``class`` or ``period`` (the label), mean, sd, low, high, p_best and rank.
         """
         return label_rows(self.axis, self.labels, self.draws(estimand), self._ranked(estimand), prob)
 
     def pairs_table(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return the decision table as data: one dict per pair.
 
-        Returns
-        -------
-        list of dict
-            Keys first, second, mean, sd, low, high (of the difference first - second; of absolute values if the value
-            nearest zero is the best), and those of `decide`. Two evaluations keep the order in which they were given;
-            of three or more, ``first`` has the better expected rank.
+        Keys are first, second, mean, sd, low, high (of the difference first - second; of absolute values if the value
+        nearest zero is the best), and those of `decide`. Two evaluations keep the order in which they were given; of
+        three or more, ``first`` has the better expected rank.
         """
         return self._rows(combinations(self._listed(estimand), 2), prob, estimand)
 
@@ -451,13 +408,7 @@ class OfEstimand(Judged):
     """A result with tables and sentences about any estimand."""
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
-        """Return the result in words without its numbers, for a title.
-
-        Returns
-        -------
-        str
-            The beginning of `sentence`.
-        """
+        """Return the beginning of `sentence`, without numbers, for a title."""
         return self._verdict(estimand).short()
 
     @property
@@ -474,20 +425,8 @@ class OfEstimand(Judged):
 
         Parameters
         ----------
-        path : str or Path, optional
-            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            As for `Evaluation.to_html`, or if the estimand cannot be compared.
+        path
+            As for `Evaluation.to_html`. The estimand must be one that can be compared.
         """
         return _presented.page_of(self, path, estimand=estimand)
 
@@ -496,19 +435,7 @@ class OfEstimand(Judged):
 
         Parameters
         ----------
-        path : str or Path, optional
-            The file, whose name ends in ``.json``. An existing file is replaced in one step.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            As for `Evaluation.to_json`, or if the estimand cannot be compared.
+        path
+            As for `Evaluation.to_json`. The estimand must be one that can be compared.
         """
         return _presented.json_of(self, path, estimand=estimand)

@@ -6,10 +6,24 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-from bayescal.estimands.registry import EstimandLike
-from bayescal.results.evaluation_tree import evaluation_tree
-from bayescal.results.leave_one_out import LeftOut, left_out, require_exact
+import numpy as np
+
+from bayescal import _arviz, _checks
+from bayescal._arrays import Array
+from bayescal.draws import BinDraws
+from bayescal.estimands.registry import EstimandLike, registered
+from bayescal.posterior.contract import HasHypotheses, HasParameters
+from bayescal.results.leave_one_out import (
+    LeftOut,
+    cells_of_rows,
+    left_out,
+    require_equal_rows,
+    require_exact,
+    row_coordinates,
+)
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
+from bayescal.stats.log_odds import VALUE_FLOOR
 
 if TYPE_CHECKING:
     import arviz as az
@@ -29,6 +43,23 @@ class ModelChecks:
     def to_datatree(self, *, prior: bool = False, predictive: bool | str = False) -> "xr.DataTree":
         """Everything as an ArviZ DataTree.
 
+        It has the groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``; under
+        the shrinkage model also intercept and slope), ``observed_data`` (rows, positives, effective rows per bin) and
+        ``constant_data`` (edges, observed means). The accuracy of all rows is ``accuracy_of_all_rows``. Bins with mass
+        0 are not in the posterior. A quantity that is equal in all draws, such as the confidence of the bins under the
+        shrinkage model, is in ``constant_data``. Under the shrinkage model ``sample_stats`` holds ``sub_model``, the
+        sub-model of each draw as an index into the attribute ``sub_models``. It is not in ``posterior``, because plots
+        and tables would treat it as a quantity. In ``observed_data`` and ``constant_data``, ``bin`` has the coordinates
+        bin_low, bin_high, n and mean_confidence;
+        ``posterior.gap.assign_coords(constant_data.sel(bin=posterior.bin).coords)`` adds them to the draws.
+        ``.to_netcdf`` and `arviz.from_netcdf` keep all of it.
+
+        With `prior`, ``prior`` has the quantities of ``posterior``. With `predictive`, ``posterior_predictive``,
+        ``observed_data`` and, if `prior` is True, ``prior_predictive`` hold ``observed_share`` along ``bin`` (bins with
+        rows), or ``outcome`` along ``row``; the numbers of rows are in ``constant_data``. ``log_likelihood`` holds
+        ``outcome`` along ``row``: the log probability of the outcome of a row, given its bin. Rows stand in the order
+        of their bins and then outcomes.
+
         Parameters
         ----------
         prior : bool, default False
@@ -38,26 +69,6 @@ class ModelChecks:
             row. True predicts the share of outcome 1 in each bin, ``"rows"`` the outcome of each row, for functions of
             ArviZ for binary outcomes, such as `arviz.plot_ppc_pava`. Only for at most 20 000 rows that are independent
             and have equal weights; `loo` has no such limit.
-
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``; under the
-            shrinkage model also intercept and slope), ``observed_data`` (rows, positives, effective rows per bin) and
-            ``constant_data`` (edges, observed means). The accuracy of all rows is ``accuracy_of_all_rows``. Bins with
-            mass 0 are not in the posterior. A quantity that is equal in all draws, such as the confidence of the bins
-            under the shrinkage model, is in ``constant_data``.
-            Under the shrinkage model ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into
-            the attribute ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a
-            quantity. In ``observed_data`` and ``constant_data``, ``bin`` has the coordinates bin_low, bin_high, n and
-            mean_confidence; ``posterior.gap.assign_coords(constant_data.sel(bin=posterior.bin).coords)`` adds them to
-            the draws. ``.to_netcdf`` and `arviz.from_netcdf` keep all of it.
-
-            With `prior`, ``prior`` has the quantities of ``posterior``. With `predictive`, ``posterior_predictive``,
-            ``observed_data`` and, if `prior` is True, ``prior_predictive`` hold ``observed_share`` along ``bin``
-            (bins with rows), or ``outcome`` along ``row``; the numbers of rows are in ``constant_data``.
-            ``log_likelihood`` holds ``outcome`` along ``row``: the log probability of the outcome of a row, given its
-            bin. Rows stand in the order of their bins and then outcomes.
 
         Raises
         ------
@@ -80,14 +91,9 @@ class ModelChecks:
         return evaluation_tree(ev, attrs, prior=prior, predictive=predictive)
 
     def under_prior(self) -> Self:
-        """Return the same evaluation under empty counts: draws of the prior, with the same bins and options.
+        """Return the same evaluation under empty counts: as many draws of the prior, from the same seed.
 
         Under the shrinkage model the mean confidence of each bin is its midpoint.
-
-        Returns
-        -------
-        Evaluation
-            With as many draws, from the same seed.
 
         Raises
         ------
@@ -121,12 +127,9 @@ class ModelChecks:
         and outcome, without draws. The mean confidences of the bins stay those of all rows, because the models describe
         outcomes given the bins and these means.
 
-        Returns
-        -------
-        arviz.ELPDData
-            With ``elpd``, ``se`` and ``p`` (effective number of parameters, from the draws), and ``elpd_i`` along
-            ``row``, in the order of bins and then outcomes, with the coordinates ``row_bin`` and ``row_outcome``; None
-            for more than 10 million rows. `arviz.compare` takes it.
+        The result has ``elpd``, ``se`` and ``p`` (effective number of parameters, from the draws), and ``elpd_i`` along
+        ``row``, in the order of bins and then outcomes, with the coordinates ``row_bin`` and ``row_outcome``; None for
+        more than 10 million rows. `arviz.compare` takes it.
 
         Raises
         ------
@@ -171,6 +174,10 @@ class ModelChecks:
     ) -> "ModelSensitivity":
         """Evaluate the same counts under several models and priors.
 
+        The result has one evaluation per model and prior, with as many draws from the same seed; this evaluation is
+        added as the first one if it is not among them. It has estimates, intervals, log marginal likelihoods and exact
+        leave-one-out cross-validation of the outcomes given the bins, which all these models describe.
+
         Parameters
         ----------
         models : str or sequence of str, default ("shrinkage", "dirichlet")
@@ -181,15 +188,6 @@ class ModelChecks:
             default the shrinkage model has its default options, its scales halved and doubled, no pool, the sub-models
             of independent bins alone, and prior odds of 1:4 and 4:1, which change the probability of exact calibration
             only; the Dirichlet model has its four named priors.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity that is compared.
-
-        Returns
-        -------
-        ModelSensitivity
-            One evaluation per model and prior, with as many draws from the same seed; this evaluation is added as the
-            first one if it is not among them. It has estimates, intervals, log marginal likelihoods and exact
-            leave-one-out cross-validation of the outcomes given the bins, which all these models describe.
 
         Raises
         ------
@@ -210,6 +208,126 @@ class ModelChecks:
         [('shrinkage', 'default', -2.1), ('dirichlet', 'Jeffreys', -3.3)]
         """
         # the analyses import the results, so that the results can only name them
-        analysis = import_module("bayescal.analyses.model_sensitivity")
+        analysis = import_module("bayescal.analyses.sensitivity")
         result: ModelSensitivity = analysis.model_sensitivity(self._this, models, priors, estimand)
         return result
+
+
+#: Largest number of rows of the log likelihood, which has one value per draw and row, and of its values.
+MOST_ROWS, MOST_VALUES = 20_000, 80_000_000
+#: Together with the seed of the bins, this number seeds the predicted outcomes.
+PREDICTED = 2
+#: Name of the accuracy in the tree, where "accuracy" is that of the bins.
+OVERALL = {"accuracy": "accuracy_of_all_rows"}
+#: Value of `predictive` with which the outcome of each row is predicted, in place of the share of each bin.
+ROWS = "rows"
+
+
+def evaluation_tree(
+    evaluation: Any, attrs: Mapping[str, Any], *, prior: bool = False, predictive: bool | str = False
+) -> "xr.DataTree":
+    """Return the groups that `Evaluation.to_datatree` describes, of an `Evaluation`."""
+    _checks.one_of("prior", prior, [True, False])
+    _checks.one_of("predictive", predictive, [True, False, ROWS])
+    counts, posterior = evaluation.counts, evaluation.posterior
+    if predictive:
+        _require_rows(counts, posterior, len(evaluation.bin_draws))
+    under_prior = evaluation.under_prior() if prior else None
+    parameters, curves, sample_stats = _parameters(evaluation), _curves(evaluation), {}
+    if parameters is not None:
+        sample_stats["sub_model"] = parameters.sub_model
+    # an attribute `prior` would hide that the group is missing
+    attrs = {**attrs, "model_prior": posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
+    if isinstance(posterior, HasHypotheses):
+        attrs |= {"p_calibrated": posterior.p_calibrated, "sub_models": list(posterior.probabilities)}
+    edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}
+    observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
+    numbers = {"n_rows": counts.n, "n_positive": counts.k, "effective_n": counts.effective_n}
+    tree = _arviz.datatree(
+        _variables(evaluation),
+        observed={} if predictive else numbers,
+        constant={
+            **{f"{k}_edge": v for k, v in edges.items()},
+            **{f"{k}_of_bin": v for k, v in observed_means.items()},
+            **(numbers if predictive else {}),
+        },
+        along="bin",
+        coords={"bin": np.arange(len(counts.bins)), **edges, "n": counts.n, "mean_confidence": counts.mean_confidence},
+        attrs=attrs,
+        sample_stats=sample_stats,
+        curves=curves,
+        kept=evaluation.bin_draws.mass.any(axis=0),
+        prior=None if under_prior is None else _variables(under_prior),
+    )
+    if predictive:
+        _add_predictive(tree, evaluation, under_prior, by_row=predictive == ROWS)
+    return tree
+
+
+def _variables(evaluation: Any) -> dict[str, Any]:
+    """Return the draws of the reported estimands, of the bins and of the drift."""
+    reported = [each for each in registered().values() if each.reported and each.available(evaluation.counts)]
+    scalars = [each for each in reported if each.coordinate is None]
+    variables: dict[str, Any] = {OVERALL.get(each.name, each.name): evaluation.draws(each) for each in scalars}
+    bins = evaluation.bin_draws
+    shape = bins.accuracy.shape
+    variables |= {
+        name: np.broadcast_to(getattr(bins, name), shape) for name in ("mass", "accuracy", "confidence", "gap")
+    }
+    parameters = _parameters(evaluation)
+    if parameters is not None:
+        variables |= {"intercept": parameters.intercept, "slope": parameters.slope}
+    return variables
+
+
+def _parameters(evaluation: Any) -> Any:
+    return evaluation.parameters if isinstance(evaluation.posterior, HasParameters) else None
+
+
+def _curves(evaluation: Any) -> dict[str, Any]:
+    reported = [each for each in registered().values() if each.reported and each.available(evaluation.counts)]
+    return {each.name: (*each.coordinate, evaluation.draws(each).values) for each in reported if each.coordinate}
+
+
+def _require_rows(counts: Counts, posterior: Any, n_draws: int) -> None:
+    """Refuse rows whose outcomes have no probability of their own, and too many rows."""
+    require_exact(posterior, "predictive")
+    require_equal_rows(counts, "predictive")
+    if counts.n_rows > MOST_ROWS:
+        raise ValueError(
+            f"`predictive` holds one log likelihood per draw and row, for at most {MOST_ROWS} rows; there are "
+            f"{counts.n_rows}. `ev.loo()` is exact leave-one-out cross-validation for any number of rows."
+        )
+    if counts.n_rows * n_draws > MOST_VALUES:
+        raise ValueError(
+            f"`predictive` holds at most {MOST_VALUES} values; there are {counts.n_rows} rows and {n_draws} draws. "
+            f"Evaluate with `draws={MOST_VALUES // counts.n_rows // 4 * 4}` or fewer."
+        )
+
+
+def _add_predictive(tree: "xr.DataTree", evaluation: Any, under_prior: Any, *, by_row: bool) -> None:
+    """Add the predicted outcomes, the observed ones and the log likelihood of each row."""
+    counts, seed = evaluation.counts, evaluation.bin_draws_seed
+    at, outcome = cells_of_rows(counts)
+    occupied = counts.n > 0
+    rows = row_coordinates(counts)
+
+    def predicted(bins: BinDraws, which: int) -> Array:
+        rng = np.random.default_rng(np.random.SeedSequence((seed, PREDICTED, which)))
+        if by_row:
+            return (rng.random((len(bins), len(at))) < bins.accuracy[:, at]).astype(np.int8)
+        n = counts.n[occupied]
+        return np.asarray(rng.binomial(n, bins.accuracy[:, occupied]) / n)
+
+    if by_row:
+        name, dimension, coords, seen = "outcome", "row", rows, outcome.astype(np.int8)
+    else:
+        name, dimension, coords = "observed_share", "bin", {"bin": np.flatnonzero(occupied)}
+        seen = counts.k[occupied] / counts.n[occupied]
+    _arviz.add_draws(tree, "posterior_predictive", name, predicted(evaluation.bin_draws, 0), dimension, coords)
+    if under_prior is not None:
+        _arviz.add_draws(tree, "prior_predictive", name, predicted(under_prior.bin_draws, 1), dimension, coords)
+    _arviz.add_values(tree, "observed_data", name, seen, dimension, coords)
+    inside = np.clip(evaluation.bin_draws.accuracy, VALUE_FLOOR, 1 - VALUE_FLOOR)  # as in all likelihoods
+    by_cell = np.log(np.stack([1 - inside, inside], axis=2))
+    _arviz.add_draws(tree, "log_likelihood", "outcome", by_cell[:, at, outcome], "row", rows)

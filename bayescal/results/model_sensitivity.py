@@ -59,12 +59,9 @@ class ModelSensitivity(Choices[Choice, Any]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per model and prior.
 
-        Returns
-        -------
-        list of dict
-            Keys model, prior, mean, sd, low, high; log_marginal (log marginal likelihood of the outcomes, given the
-            bins); elpd_loo, se_loo and p_loo, from `Evaluation.loo`; elpd_difference (minus that of the best choice)
-            and se_difference; prior_odds of exact calibration and p_calibrated, NaN for the Dirichlet model.
+        Keys are model, prior, mean, sd, low, high; log_marginal (log marginal likelihood of the outcomes, given the
+        bins); elpd_loo, se_loo and p_loo, from `Evaluation.loo`; elpd_difference (minus that of the best choice) and
+        se_difference; prior_odds of exact calibration and p_calibrated, NaN for the Dirichlet model.
         """
         prob = _checks.fraction("prob", prob)
         best = max((each._left_out for each in self.evaluations.values()), key=lambda each: each.elpd)

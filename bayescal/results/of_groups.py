@@ -112,16 +112,6 @@ class OfGroups[R: OfRows](ByLabel[R]):
             "worst first" begins with the slope farthest from 1 (`GroupedRecalibration`), or with the smallest gain over
             treating all and none, averaged over models and thresholds (`GroupedNetBenefit`). This is the default,
             except for windows of time, which stay in the order of time. "given" is the order of this mapping.
-
-        Returns
-        -------
-        list
-            The labels.
-
-        Raises
-        ------
-        ValueError
-            If `order` is unknown.
         """
         return in_order(self.groups, self._badness, order)
 
@@ -132,17 +122,12 @@ class OfGroups[R: OfRows](ByLabel[R]):
     def table(self, prob: float = 0.95, *, order: str | None = None) -> list[dict[str, Any]]:
         """Return the numbers of each group as data.
 
+        Keys are group, rows, and those of the table of the group's result.
+
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
         order : {"worst first", "given"}, optional
             Order of the groups, as for `in_order`.
-
-        Returns
-        -------
-        list of dict
-            group, rows, and the entries of the table of the group's result.
         """
         return [
             {"group": label, "rows": each.counts.n_rows, **row}

@@ -128,11 +128,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys classifier; mean, sd, low, high (of the mean over data sets); rank, rank_low, rank_high (of the mean
-            rank); p_best; and datasets_won, the expected number of data sets on which it is the best.
+        Keys are classifier; mean, sd, low, high (of the mean over data sets); rank, rank_low, rank_high (of the mean
+        rank); p_best; and datasets_won, the expected number of data sets on which it is the best.
         """
         average, ranks = self.average(estimand), self.ranks(estimand)
         won = np.sum([list(each.values()) for each in self.p_best_by_dataset(estimand).values()], axis=0)
@@ -148,14 +145,10 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return the decision table as data: one dict per pair.
 
-        Returns
-        -------
-        list of dict
-            Keys first, second; mean, sd, low, high (of the mean difference over these data sets); those of `decide`;
-            population_mean, population_low, population_high; spread, spread_low, spread_high (standard deviation
-            between data sets); and p_left_new, p_rope_new, p_right_new (the decision for a new data set).
-            Two classifiers keep the order in which they were given; of three or more, ``first`` has the better mean
-            rank.
+        Keys are first, second; mean, sd, low, high (of the mean difference over these data sets); those of `decide`;
+        population_mean, population_low, population_high; spread, spread_low, spread_high (standard deviation between
+        data sets); and p_left_new, p_rope_new, p_right_new (the decision for a new data set). Two classifiers keep the
+        order in which they were given; of three or more, ``first`` has the better mean rank.
         """
         return self._rows(combinations(self._listed(estimand), 2), prob, estimand)
 
@@ -184,16 +177,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def by_dataset(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> "pd.DataFrame":
         """Return the difference of each pair on each data set, one row each.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns mean, sd, eti95_lb and eti95_ub (95 is the percentage `prob`) of the difference first - second, and
-            those of `decide`. The index has the levels dataset, first and second; pairs are in the order of `table`.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
+        Columns are mean, sd, eti95_lb and eti95_ub (95 is the percentage `prob`) of the difference first - second, and
+        those of `decide`. The index has the levels dataset, first and second; pairs are in the order of `table`.
 
         Examples
         --------
@@ -223,11 +208,8 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of means over data sets, mean ranks, differences, and populations.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Rows ``ece[A]``, ..., ``rank[A]``, ..., ``difference[A - B]``, ..., ``population_mean[A - B]``, ... and
-            ``spread[A - B]``, ...
+        Rows are ``ece[A]``, ..., ``rank[A]``, ..., ``difference[A - B]``, ..., ``population_mean[A - B]``, ... and
+        ``spread[A - B]``, ...
         """
         prob, name = _checks.fraction("prob", prob), as_estimand(estimand).name
         pairs, of_pairs = self._by_pair(estimand)
@@ -249,11 +231,9 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
     def to_datatree(self, *, estimand: EstimandLike = "ece") -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (the estimand along ``dataset`` and ``classifier``, ``rank`` along ``classifier``;
-            ``difference``, ``population_mean`` and ``spread`` along ``pair``) and ``observed_data`` (numbers of rows).
+        It has the groups ``posterior`` (the estimand along ``dataset`` and ``classifier``, ``rank`` along
+        ``classifier``; ``difference``, ``population_mean`` and ``spread`` along ``pair``) and ``observed_data``
+        (numbers of rows).
         """
         name, (pairs, of_pairs) = as_estimand(estimand).name, self._by_pair(estimand)
         posterior: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -280,13 +260,7 @@ class ComparisonOverDatasets(OfEstimand, OverDatasets):
         return sentence_of(verdict, len(self.datasets), population, sign, prob)
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
-        """Describe the comparison on one line: data sets, rows, target, estimand, bins, model and prior.
-
-        Returns
-        -------
-        str
-            The line, for a paper.
-        """
+        """Describe the comparison on one line, for a paper: data sets, rows, target, estimand, bins, model, prior."""
         first = self._first
         sizes = sorted(self.n_rows.values())
         n = f"N = {sizes[0]}" if sizes[0] == sizes[-1] else f"N = {sizes[0]} to {sizes[-1]}"

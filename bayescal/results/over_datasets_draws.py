@@ -19,14 +19,8 @@ from bayescal.results.joint import Judged, p_smallest, ranks_of
 class Population(NamedTuple):
     """Draws of the difference of two classifiers over a population of data sets.
 
-    Parameters
-    ----------
-    mean : Draws
-        Mean of the differences in the population.
-    spread : Draws
-        Their standard deviation between data sets.
-    new : Draws
-        The difference on a new data set of the population.
+    `mean` is the mean in the population, `spread` the standard deviation between data sets, and `new` the difference on
+    a new data set of the population.
     """
 
     mean: Draws
@@ -76,13 +70,7 @@ class OverDatasets(Judged):
         return {name: value for name, value in self.__dict__.items() if name != "_cache"}
 
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
-        """Joint draws of an estimand of all classifiers on all data sets.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_datasets, n_classifiers).
-        """
+        """Joint draws of an estimand, shape (n_draws, n_datasets, n_classifiers)."""
         record = as_scalar(self._record(estimand))
         named = estimand is None or isinstance(estimand, str)
         if record.name in self._cache and named:
@@ -108,22 +96,14 @@ class OverDatasets(Judged):
         return values[:, [comparison.labels.index(name) for name in self.labels]]
 
     def badness(self, estimand: EstimandLike | None = None) -> Floats:
-        """Joint draws on a scale on which smaller is better.
-
-        Returns
-        -------
-        ndarray, shape (n_draws, n_datasets, n_classifiers)
-            As `Comparison.badness`.
-        """
+        """Joint draws on a scale on which smaller is better, as `Comparison.badness`."""
         return self._record(estimand).badness(self.draws(estimand).values)
 
     def average(self, estimand: EstimandLike | None = None) -> Draws:
         """Draws of the mean of an estimand over these data sets, each with the same weight.
 
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_classifiers); for an estimand whose best value is nearest zero, of absolute values.
+        Their shape is (n_draws, n_classifiers). For an estimand whose best value is nearest zero, they are of absolute
+        values.
         """
         return Draws(self._sizes(estimand).mean(axis=1), f"mean {self._record(estimand).compared_name}")
 
@@ -134,7 +114,7 @@ class OverDatasets(Judged):
     def differences(
         self, first: str | None = None, second: str | None = None, estimand: EstimandLike | None = None
     ) -> Draws:
-        """Draws of the value of the first classifier minus that of the second on each data set.
+        """Draws of the value of the first classifier minus that of the second, shape (n_draws, n_datasets).
 
         Parameters
         ----------
@@ -142,11 +122,6 @@ class OverDatasets(Judged):
             Names of two classifiers; may be omitted if there are only two.
         estimand : str, Estimand or callable, optional
             The estimand to compare, by default the ECE; absolute values if the value nearest zero is the best.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_datasets).
         """
         i, j = self._pair(first, second)
         sizes, name = self._sizes(estimand), self._record(estimand).compared_name
@@ -155,17 +130,12 @@ class OverDatasets(Judged):
     def difference(
         self, first: str | None = None, second: str | None = None, estimand: EstimandLike | None = None
     ) -> Draws:
-        """Draws of the mean difference over these data sets.
+        """Draws of the mean difference over these data sets, shape (n_draws,).
 
         Parameters
         ----------
         first, second, estimand
             As for `differences`.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,).
         """
         each = self.differences(first, second, estimand)
         return Draws(each.values.mean(axis=1), f"mean {each.name}")
@@ -175,15 +145,13 @@ class OverDatasets(Judged):
     ) -> Population:
         """Draws of the difference over a population of data sets, of which these are taken as a random sample.
 
+        The result has draws of the mean, of the standard deviation between data sets, and of the difference on a new
+        data set.
+
         Parameters
         ----------
         first, second, estimand
             As for `differences`.
-
-        Returns
-        -------
-        Population
-            Draws of the mean, of the standard deviation between data sets, and of the difference on a new data set.
 
         Notes
         -----
@@ -208,16 +176,13 @@ class OverDatasets(Judged):
     ) -> RandomEffectsPosterior:
         """Posterior of the mean and the standard deviation of a difference over a population of data sets.
 
+        It has one problem: the posterior mean and standard deviation of the difference on each data set, with exact
+        moments of the population mean. `population` draws from it.
+
         Parameters
         ----------
         first, second, estimand
             As for `differences`.
-
-        Returns
-        -------
-        RandomEffectsPosterior
-            One problem: the posterior mean and standard deviation of the difference on each data set, with exact
-            moments of the population mean. `population` draws from it.
         """
         return self._random_effects([self._pair(first, second)], estimand)
 
@@ -255,44 +220,23 @@ class OverDatasets(Judged):
     def ranks(self, estimand: EstimandLike | None = None) -> Draws:
         """Draws of the mean rank of each classifier over these data sets, 1 being the best.
 
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_classifiers). Within a data set, classifiers that tie share their mean rank.
+        Their shape is (n_draws, n_classifiers). Within a data set, classifiers that tie share their mean rank.
         """
         badness = self.badness(estimand)
         ranks = ranks_of(badness.reshape(-1, len(self))).reshape(badness.shape)
         return Draws(ranks.mean(axis=1), "mean rank")
 
     def p_best_by_dataset(self, estimand: EstimandLike | None = None) -> dict[str, dict[str, float]]:
-        """Probability that each classifier is the best on each data set.
-
-        Returns
-        -------
-        dict of str to dict of str to float
-            Data set -> classifier -> probability.
-        """
+        """Probability that each classifier is the best on each data set."""
         badness = self.badness(estimand)
         return {name: self._by_label(p_smallest(badness[:, d])) for d, name in enumerate(self.datasets)}
 
     def expected_ranks(self, estimand: EstimandLike | None = None) -> dict[str, float]:
-        """Posterior mean of the mean rank of each classifier over these data sets, 1 being the best; see `ranks`.
-
-        Returns
-        -------
-        dict of str to float
-            Mean ranks from 1 to the number of classifiers.
-        """
+        """Posterior mean of the mean rank of each classifier over these data sets, 1 being the best; see `ranks`."""
         return self._by_label(self.ranks(estimand).values.mean(axis=0))
 
     def in_order(self, estimand: EstimandLike | None = None) -> tuple[str, ...]:
-        """Return the names of the classifiers from the best expected mean rank to the worst.
-
-        Returns
-        -------
-        tuple of str
-            The names; ties keep the given order.
-        """
+        """Return the names of the classifiers from the best expected mean rank to the worst; ties keep their order."""
         return self._in_order(estimand)
 
     @property

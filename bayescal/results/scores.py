@@ -97,37 +97,19 @@ class MultiClassScore(_presented.Presented):
     def interval(self, prob: float = 0.95) -> tuple[float, float]:
         """Credible interval, equal-tailed.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Posterior probability of the interval, in (0, 1).
-
-        Returns
-        -------
-        (low, high) : tuple of float
-            The bounds, from the quantiles of the Beta or Gamma distribution; they do not depend on random numbers.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
+        The bounds are quantiles of the Beta or Gamma distribution, which do not depend on random numbers.
         """
         tail = (1 - _checks.fraction("prob", prob)) / 2
         low, high = self.quantile(np.array([tail, 1 - tail]))
         return float(low), float(high)
 
     def quantile(self, p: ArrayLike) -> Floats:
-        """Quantiles of the posterior.
+        """Quantiles of the posterior, in the shape of `p`.
 
         Parameters
         ----------
         p : array-like
             Probabilities in [0, 1].
-
-        Returns
-        -------
-        ndarray
-            Values of the score, of the same shape.
         """
         shape, other = self._shapes
         if np.isfinite(self.largest):
@@ -137,15 +119,7 @@ class MultiClassScore(_presented.Presented):
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Draws:
         """Draw the mean loss of the population from its posterior.
 
-        Parameters
-        ----------
-        n_draws, rng
-            As for `DirichletPosterior.sample`.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws,), independent.
+        The draws are independent; their shape is (n_draws,).
         """
         n_draws = _checks.whole_number("n_draws", n_draws)
         generator, (shape, other) = _checks.generator(rng), self._shapes
@@ -291,15 +265,13 @@ class ScoreComparison(Judged):
     def draws(self, estimand: EstimandLike | None = None) -> Draws:
         """Joint draws of the scores of all classifiers.
 
+        Their shape is (n_draws, n_classifiers), in the order of `labels`. Two names of one classifier have the same
+        draws.
+
         Parameters
         ----------
         estimand : None
             The score is the only estimand.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_classifiers), in the order of `labels`. Two names of one classifier have the same draws.
 
         Raises
         ------
@@ -312,18 +284,13 @@ class ScoreComparison(Judged):
     def each(self, prob: float = 0.95, *, estimand: EstimandLike | None = None) -> list[dict[str, Any]]:
         """Return one dict per classifier, as data.
 
+        Keys are classifier, mean, sd, low, high, p_best, rank and observed (the mean loss of the rows). Mean, sd and
+        interval are those of `MultiClassScore`, without Monte Carlo error.
+
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
         estimand : None
             The score is the only estimand.
-
-        Returns
-        -------
-        list of dict
-            Keys classifier, mean, sd, low, high, p_best, rank and observed (the mean loss of the rows). Mean, sd and
-            interval are those of `MultiClassScore`, without Monte Carlo error.
         """
         rows = super().each(prob, estimand=estimand)
         for row, score in zip(rows, self.scores.values(), strict=True):
@@ -340,10 +307,7 @@ class ScoreComparison(Judged):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every score and every difference.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Rows ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
+        Rows are ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
         """
         prob, (pairs, differences) = _checks.fraction("prob", prob), self._pair_differences(None)
         labels = {"score": self.names, "difference": pairs}
@@ -352,11 +316,8 @@ class ScoreComparison(Judged):
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (``score``), ``observed_data`` (number of rows) and ``constant_data`` (observed score),
-            along the dimension ``classifier``.
+        It has the groups ``posterior`` (``score``), ``observed_data`` (number of rows) and ``constant_data`` (observed
+        score), along the dimension ``classifier``.
         """
         scores = self.scores.values()
         return _arviz.datatree(
@@ -377,13 +338,7 @@ class ScoreComparison(Judged):
         return self._verdict(None).sentence(prob)
 
     def verdict(self) -> str:
-        """Return the result in words without its numbers, for a title.
-
-        Returns
-        -------
-        str
-            The beginning of `sentence`.
-        """
+        """Return the beginning of `sentence`, without numbers, for a title."""
         return self._verdict(None).short()
 
     def _words(self, estimand: EstimandLike | None) -> str:

@@ -116,18 +116,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
         return np.asarray(self.drawn.mean(axis=0))
 
     def interval(self, prob: float = 0.95) -> tuple[Floats, Floats]:
-        """Equal-tailed credible interval of each class frequency.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Posterior probability of each interval, in (0, 1).
-
-        Returns
-        -------
-        (low, high) : tuple of ndarray, shape (n_classes,)
-            The bounds.
-        """
+        """Lower and upper ends of the equal-tailed credible intervals of all classes, each of shape (n_classes,)."""
         low, high = self.draws.interval(prob)
         return low, high
 
@@ -144,17 +133,14 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def adapt(self, y_prob: Any) -> Floats:
         r"""Adapt probabilities to the target, by the ratio of the class frequencies.
 
+        The result is :math:`p_k w_k / \sum_l p_l w_l`, in the same shape. The weight :math:`w_k` is the posterior
+        mean of the frequency of class k in the target, divided by its frequency in the source.
+
         Parameters
         ----------
         y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
             Probabilities that are calibrated for the class frequencies of the source. A column holds those of the
             second class.
-
-        Returns
-        -------
-        ndarray
-            :math:`p_k w_k / \sum_l p_l w_l`, in the same shape. The weight :math:`w_k` is the posterior mean of the
-            frequency of class k in the target, divided by its frequency in the source.
 
         Raises
         ------
@@ -185,11 +171,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return one dict per class, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys class, mean, sd, low, high, source (share of the labelled rows), n_source (number of labelled rows)
-            and worth.
+        Keys are class, mean, sd, low, high, source (share of the labelled rows), n_source (number of labelled rows) and
+        worth.
         """
         low, high = self.interval(_checks.fraction("prob", prob))
         columns = (
@@ -207,10 +190,7 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the class frequencies.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Rows ``frequency[label]``.
+        Rows are ``frequency[label]``.
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({"frequency": self.draws}, prob, {"frequency": self.classes}, **options)
@@ -218,11 +198,8 @@ class ClassPriors(Presented, Mapping[Any, Draws]):
     def to_datatree(self) -> "xr.DataTree":
         """The draws as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Groups ``posterior`` (frequency along ``class``), ``observed_data`` (number of labelled rows of each class)
-            and ``constant_data`` (source and worth, as in `table`); the attribute ``remarks`` holds the remarks.
+        It has the groups ``posterior`` (frequency along ``class``), ``observed_data`` (number of labelled rows of each
+        class) and ``constant_data`` (source and worth, as in `table`); the attribute ``remarks`` holds the remarks.
 
         Notes
         -----
@@ -376,8 +353,6 @@ def class_priors(
         Other cells, as in ``ShiftCells.predicted_class(n_classes)``.
     draws : int, default 1000
         Number of posterior draws, at least 2. They are independent with ``using="cells"``.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
     classes : sequence, optional
         Labels in the order of the columns; for a column, the labels of outcomes 0 and 1.
     logits : bool, default False

@@ -55,8 +55,6 @@ class ClassPriorPosterior:
     Data augmentation moves slowly if the target has many times as many rows as the source, or if cells contain little
     information about the classes. Chains of two classes do not use it; see the module `bayescal.shift.two_classes`.
 
-    References
-    ----------
     .. [1] M. A. Tanner and W. H. Wong (1987), "The calculation of posterior distributions by data augmentation",
        Journal of the American Statistical Association 82, 528-540.
     .. [2] M. Saerens, P. Latinne and C. Decaestecker (2002), "Adjusting the outputs of a classifier to new a priori

@@ -101,7 +101,7 @@ class ShiftCounts(Sums):
         classes: Sequence[Any] | None = None,
         logits: bool = False,
     ) -> "ShiftCounts":
-        """Count labelled rows of the source.
+        """Count labelled rows of the source, without rows of the target.
 
         Parameters
         ----------
@@ -111,11 +111,6 @@ class ShiftCounts(Sums):
             Cells of the predictions, for class frequencies.
         bins : int, array-like or Bins, optional
             Number of equal-width bins, or edges. With bins, rows are also counted for `bayescal.shift.label_counts`.
-
-        Returns
-        -------
-        ShiftCounts
-            Counts without rows of the target.
 
         Raises
         ------
@@ -148,22 +143,14 @@ class ShiftCounts(Sums):
     ) -> "ShiftCounts":
         """Count rows of the target, which have no labels.
 
+        Counts with other names of classes cannot be added.
+
         Parameters
         ----------
         y_prob_target, classes, logits
             As for `class_priors`. Without `classes`, the columns of a data frame name the classes.
         cells, bins
             As for `of_source`, the same for both sides.
-
-        Returns
-        -------
-        ShiftCounts
-            Counts without rows of the source. Counts with other names of classes cannot be added.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for `class_priors`.
         """
         require_cells(cells)
         if not logits:

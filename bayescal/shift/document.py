@@ -13,7 +13,7 @@ from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents import sums as plain
-from bayescal.stats.documents.classes import labels_document, labels_from_document
+from bayescal.stats.documents.joint import labels_document, labels_from_document
 from bayescal.stats.stored import CountsKind, register
 from bayescal.stats.sums import row_counts
 

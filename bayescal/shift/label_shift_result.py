@@ -263,18 +263,8 @@ class LabelShiftClasses(ByLabel[LabelShiftEvaluation]):
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per class, as data.
 
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            The quantity.
-
-        Returns
-        -------
-        list of dict
-            Keys class, mean, sd, low, high, plug_in, null_mean and adapted: the posterior mean after `adapt`, NaN if
-            the adapted predictions were not counted.
+        Keys are class, mean, sd, low, high, plug_in, null_mean and adapted: the posterior mean after `adapt`, NaN if
+        the adapted predictions were not counted.
         """
         rows = []
         for label, each in self.items():

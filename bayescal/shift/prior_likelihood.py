@@ -45,8 +45,6 @@ class PriorLikelihoodPosterior:
     drawn by importance resampling: proposals are Student t in log-ratios around the most probable value. With more than
     20 000 rows of the target they are Normal and not resampled.
 
-    References
-    ----------
     .. [1] M. Saerens, P. Latinne and C. Decaestecker (2002), "Adjusting the outputs of a classifier to new a priori
        probabilities: a simple procedure", Neural Computation 14, 21-41.
     .. [2] A. Alexandari, A. Kundaje and A. Shrikumar (2020), "Maximum likelihood with bias-corrected calibration is
@@ -151,8 +149,6 @@ def p_of_recalibration(matrix: Floats, label: Ints, parameters: Floats) -> float
     of freedom are the number of additional parameters, at most the number of classes. The P-value is 1 if the
     probabilities have too few distinct values for more parameters.
 
-    References
-    ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun and K. Weinberger (2017), "On calibration of modern neural networks", Proceedings
        of the 34th International Conference on Machine Learning, 1321-1330.
     .. [2] M. Kull, T. Silva Filho and P. Flach (2017), "Beta calibration", Proceedings of the 20th International

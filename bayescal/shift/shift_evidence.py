@@ -91,11 +91,8 @@ class ShiftEvidence(Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return one dict per cell, as data.
 
-        Returns
-        -------
-        list of dict
-            Keys cell, n_source, n_target, share_source, share_target, mean, low and high; the last three are those of
-            the difference of the shares.
+        Keys are cell, n_source, n_target, share_source, share_target, mean, low and high; the last three are those of
+        the difference of the shares.
         """
         counts, source, target = self.counts, self.counts.source.sum(axis=0), self.counts.target
         shares = source / counts.n_source, target / counts.n_target
@@ -114,11 +111,8 @@ class ShiftEvidence(Presented):
     def to_datatree(self) -> "xr.DataTree":
         """The joint draws as an ArviZ DataTree.
 
-        Returns
-        -------
-        xarray.DataTree
-            Group ``posterior`` with the shares of the cells, ``share_source`` and ``share_target`` along ``cell``, and
-            ``total_variation``; group ``observed_data`` with the numbers of rows.
+        It has the group ``posterior`` with the shares of the cells, ``share_source`` and ``share_target`` along
+        ``cell``, and ``total_variation``; group ``observed_data`` with the numbers of rows.
 
         Examples
         --------

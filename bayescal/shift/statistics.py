@@ -40,8 +40,6 @@ class CellShiftPosterior:
     for which the total variation of :math:`q_s` and :math:`q_t` is expected to be 0.01, 0.02, ..., 0.64. Given m, the
     distributions integrate out [1]_, and the marginal likelihood of each c is estimated by importance sampling of m.
 
-    References
-    ----------
     .. [1] I. J. Good (1976), "On the application of symmetric Dirichlet distributions and their mixtures to contingency
        tables", Annals of Statistics 4, 1159-1189.
     """

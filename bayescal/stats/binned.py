@@ -150,11 +150,6 @@ class BinnedCounts(Counted):
         target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
             Meaning of outcome and confidence. Results print it; only counts of the same target can be added.
 
-        Returns
-        -------
-        BinnedCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError
@@ -187,6 +182,9 @@ class BinnedCounts(Counted):
     ) -> "BinnedCounts | dict[Any, BinnedCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
+        With `by`, there is one entry per group, in the order of the sorted labels or of an ordered categorical. Keys
+        are tuples if `by` names several columns.
+
         Parameters
         ----------
         frame : data frame
@@ -212,12 +210,6 @@ class BinnedCounts(Counted):
             `equal_mass_edges` or `equal_effective_mass_edges`, and pass them as `bins`.
         target : str, default "confidence"
             Meaning of outcome and confidence; see `evaluate`.
-
-        Returns
-        -------
-        BinnedCounts, or dict of label to BinnedCounts
-            The counts. With `by`, one entry per group, in the order of the sorted labels or of an ordered categorical.
-            Keys are tuples if `by` names several columns.
 
         Raises
         ------
@@ -262,6 +254,8 @@ class BinnedCounts(Counted):
     ) -> "BinnedCounts":
         """Count rows; the values of unvalidated `Columns` are checked in the same pass.
 
+        The counts have the predictions' target.
+
         Parameters
         ----------
         predictions : Predictions or Columns
@@ -270,11 +264,6 @@ class BinnedCounts(Counted):
             As for `from_arrays`.
         clusters : Clusters, optional
             The cluster of each row.
-
-        Returns
-        -------
-        BinnedCounts
-            The counts, with the predictions' target.
 
         Raises
         ------
@@ -303,6 +292,8 @@ class BinnedCounts(Counted):
     ) -> "tuple[BinnedCounts, ...]":
         """Count the rows of a multi-class problem as one binary problem per class, in one pass over the matrix.
 
+        In the counts of class k, the outcome is 1 if the row has class k, and the confidence is column k.
+
         Parameters
         ----------
         y_true : array-like, shape (n_rows,)
@@ -313,11 +304,6 @@ class BinnedCounts(Counted):
             Number of equal-width bins, or edges; the same for all classes.
         weights, classes, logits
             As for `bayescal.evaluate`.
-
-        Returns
-        -------
-        tuple of BinnedCounts
-            Counts of each class k: the outcome is 1 if the row has class k, the confidence is column k.
 
         Raises
         ------
@@ -466,11 +452,6 @@ class BinnedCounts(Counted):
         edges : array-like, int or Bins
             The edges to keep, a subset of the present edges; an integer is a number of equal-width bins. The bins stay
             closed on the same side.
-
-        Returns
-        -------
-        BinnedCounts
-            The same rows on fewer bins.
 
         Raises
         ------

@@ -143,6 +143,8 @@ class ClasswiseCounts(Sums):
     ) -> "ClasswiseCounts":
         """Count the rows of a multi-class problem.
 
+        A class without rows has counts with outcome 0 only.
+
         Parameters
         ----------
         y_true : array-like, shape (n_rows,)
@@ -156,11 +158,6 @@ class ClasswiseCounts(Sums):
             only counts with the same edges can be added.
         classes : sequence, optional
             Labels in the order of the columns. To add batches of which some lack a class, name all classes.
-
-        Returns
-        -------
-        ClasswiseCounts
-            The counts. A class without rows has counts with outcome 0 only.
 
         Raises
         ------
@@ -187,11 +184,6 @@ class ClasswiseCounts(Sums):
             The rows.
         bins, binning
             As for `from_arrays`.
-
-        Returns
-        -------
-        ClasswiseCounts
-            The counts.
         """
         counts = count_classes(rows, bins, binning)
         if counts[0].reading.divided:
@@ -211,6 +203,8 @@ class ClasswiseCounts(Sums):
     ) -> "ClasswiseCounts":
         """Count the rows of a data frame in its engine, which returns sums and no rows.
 
+        `joint` is None if there are more than twelve classes, whose pairs would need many queries.
+
         Parameters
         ----------
         frame, weights, bins, binning
@@ -219,11 +213,6 @@ class ClasswiseCounts(Sums):
             Column of the class of each row. ``y_true=`` is accepted for it, and ``y_prob=`` for `probabilities`.
         probabilities : mapping of label to str, or sequence of str
             Column of the probability of each class. In a sequence, the names of the columns are the labels.
-
-        Returns
-        -------
-        ClasswiseCounts
-            The counts. `joint` is None if there are more than twelve classes, whose pairs would need many queries.
 
         Raises
         ------
@@ -297,11 +286,6 @@ class ClasswiseCounts(Sums):
         ----------
         edges : array-like, int or Bins
             As for `BinnedCounts.coarsen`.
-
-        Returns
-        -------
-        ClasswiseCounts
-            The same rows on fewer bins.
 
         Raises
         ------

@@ -320,18 +320,15 @@ class ClusterSums(Sums):
     def variance_of_mean(self, mean: float, sums: Floats) -> float:
         r"""Variance of the mean of a loss over rows, from its sums over clusters.
 
+        It is :math:`\frac{J}{J - 1} \sum_j (L_j - n_j \bar L)^2 / (\sum_j n_j)^2` with the effective number J of
+        clusters; infinite if it is at most 1.
+
         Parameters
         ----------
         mean : float
             The weighted mean of the loss.
         sums : ndarray, shape (2,)
             `losses` or `log_losses`.
-
-        Returns
-        -------
-        float
-            :math:`\frac{J}{J - 1} \sum_j (L_j - n_j \bar L)^2 / (\sum_j n_j)^2` with the effective number J of
-            clusters; infinite if it is at most 1.
         """
         weight, number = float(self.weight.sum()), self.effective_number
         if number <= 1 + 1e-9:

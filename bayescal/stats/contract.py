@@ -5,6 +5,7 @@ from functools import reduce
 from operator import add
 from typing import Any, Protocol, runtime_checkable
 
+from bayescal import _checks
 from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal.stats.bins import Bins
 from bayescal.stats.clusters import PairedClusters
@@ -162,8 +163,7 @@ class Paired(Protocol):
 
 def require_kind(kind: type, remedy: str, counts: Any, name: str = "counts") -> None:
     """Refuse counts that are not of a type; `remedy`, from its punctuation on, says how to make them."""
-    if not isinstance(counts, kind):
-        raise TypeError(f"`{name}` must be {kind.__name__}, not {type(counts).__name__}{remedy}")
+    _checks.instance(name, counts, kind, remedy)
 
 
 def total_of[C](counts: Mapping[Any, C], require: Callable[[Any, str], None] = lambda counts, name: None) -> C:

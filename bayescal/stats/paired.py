@@ -130,11 +130,6 @@ class PairedCounts(Counted):
         bins, binning, weights, target
             As for `BinnedCounts.from_arrays`.
 
-        Returns
-        -------
-        PairedCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError
@@ -172,6 +167,8 @@ class PairedCounts(Counted):
     ) -> "PairedCounts | dict[Any, PairedCounts]":
         """Count the rows of two classifiers in a data frame, in one query of its engine.
 
+        With `by`, the result has the counts of each group.
+
         Parameters
         ----------
         frame : data frame
@@ -182,16 +179,6 @@ class PairedCounts(Counted):
         first_confidence, second_confidence : str
             Columns of the probability that each classifier states for its outcome 1, in [0, 1].
         weights, by, bins, binning, target
-            As for `BinnedCounts.from_frame`.
-
-        Returns
-        -------
-        PairedCounts, or dict of label to PairedCounts
-            The counts; with `by`, those of each group.
-
-        Raises
-        ------
-        ValueError, TypeError
             As for `BinnedCounts.from_frame`.
 
         Examples
@@ -233,11 +220,6 @@ class PairedCounts(Counted):
             The counts of each classifier.
         clusters : Clusters, optional
             The cluster of each row; the counts of each classifier have clusters too.
-
-        Returns
-        -------
-        PairedCounts
-            The joint counts.
 
         Raises
         ------

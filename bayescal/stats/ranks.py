@@ -142,8 +142,6 @@ class Ranks(Frozen):
     def sampling_spread(self) -> Floats:
         r"""Variance of the placements that, divided by `rows`, is the variance of their weighted mean, shape (2,).
 
-        Notes
-        -----
         The weighted mean of the placements :math:`v_i` has the variance :math:`\sum w_i^2 (v_i - A)^2 / (\sum w_i)^2`.
         With Kish's numbers :math:`(\sum w_i)^2 / \sum w_i^2`, this is the variance of the placements weighted by
         :math:`w_i^2`. It equals `spread` if weights do not depend on the placement. A few heavy rows attract the mean

@@ -267,11 +267,6 @@ class SurvivalComparison(Comparison):
         first, second : str, optional
             Names of two models; may be omitted if there are only two.
 
-        Returns
-        -------
-        Draws
-            Shape (n_draws,).
-
         Raises
         ------
         ValueError, TypeError
@@ -341,8 +336,6 @@ def compare(
         The risks that each model states, by name; at least two. A data frame has one column per model.
     horizon : float
         The time by which the risks are stated, in the unit of `time`; at most the last time.
-    rope : float, default 0.01
-        Half-width of the region of practical equivalence, in units of the estimand; see `compare`.
     bins, binning, cause, weights, model, draws, **options
         As for `bayescal.survival.evaluate`. If edges are chosen from the rows, each model has its own.
     rng : None, int, SeedSequence or Generator

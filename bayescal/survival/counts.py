@@ -125,11 +125,6 @@ class SurvivalCounts(Counted):
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0. Counts with weights add to counts without, whose rows have the weight 1.
 
-        Returns
-        -------
-        SurvivalCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError
@@ -182,6 +177,8 @@ class SurvivalCounts(Counted):
     ) -> "SurvivalCounts | dict[Any, SurvivalCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
+        With `by`, the result has the counts of each group, which `bayescal.survival.evaluate_counts` takes.
+
         Parameters
         ----------
         frame : data frame
@@ -194,11 +191,6 @@ class SurvivalCounts(Counted):
             Columns of group labels: rows are counted by label, in the same query.
         times, bins, cause
             As for `from_arrays`.
-
-        Returns
-        -------
-        SurvivalCounts, or dict of label to SurvivalCounts
-            The counts; with `by`, those of each group, which `bayescal.survival.evaluate_counts` takes.
 
         Raises
         ------
@@ -276,15 +268,12 @@ class SurvivalCounts(Counted):
     def at(self, horizon: Any = None) -> HorizonCounts:
         """Return the counts at a horizon.
 
+        They hold numbers of rows and events, estimates, and effective numbers by bin.
+
         Parameters
         ----------
         horizon : float, optional
             A time of the grid; by default the last one.
-
-        Returns
-        -------
-        HorizonCounts
-            Numbers of rows and events, estimates, and effective numbers by bin.
 
         Raises
         ------

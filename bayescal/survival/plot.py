@@ -31,17 +31,10 @@ def plot_horizons(
     ----------
     horizons : SurvivalHorizons
         From `bayescal.survival.evaluate` with several horizons.
-    ax, prob
-        As for `plot_posterior`.
     estimand : str, Estimand or callable, default "ece"
         The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
     color : matplotlib color, optional
         Colour of means and intervals. The default colour is lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
 
     Raises
     ------
@@ -62,11 +55,8 @@ def plot_horizons(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('horizon', 'ECE')
     """
-    if not isinstance(horizons, SurvivalHorizons):
-        raise TypeError(
-            f"`horizons` must be SurvivalHorizons, not {type(horizons).__name__}; make them with "
-            "`bayescal.survival.evaluate(time, event, risks, horizon=[1, 2, 5])`."
-        )
+    remedy = "; make them with `bayescal.survival.evaluate(time, event, risks, horizon=[1, 2, 5])`."
+    _checks.instance("horizons", horizons, SurvivalHorizons, remedy)
     table = horizons.table(_checks.fraction("prob", prob), estimand=estimand)
     ax = axes_or_new(ax, figsize=(6.4, 3.8))
     small, colours = is_small(ax, *ROOM), palette(ax)

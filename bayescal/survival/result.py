@@ -342,17 +342,12 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
         return self.specification()
 
     def specification(self, *, estimand: EstimandLike = "ece") -> str:
-        """Describe the quantity, horizons, bins and rows on one line.
+        """Describe the quantity, horizons, bins and rows on one line, for a paper; `spec` is that of the ECE.
 
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
             The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
-
-        Returns
-        -------
-        str
-            The line; `spec` is that of the ECE.
         """
         first = next(iter(self.values()))
         listed = ", ".join(f"{horizon:g}" for horizon in self)
@@ -362,17 +357,12 @@ class SurvivalHorizons(ByLabel[SurvivalEvaluation]):
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per horizon, as data.
 
+        Keys are horizon, n_rows, n_events, n_censored, not_followed, mean, sd, low, high, plug_in, null_mean.
+
         Parameters
         ----------
-        prob : float, default 0.95
-            Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
             The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
-
-        Returns
-        -------
-        list of dict
-            Keys horizon, n_rows, n_events, n_censored, not_followed, mean, sd, low, high, plug_in, null_mean.
         """
         return [self._row(horizon, each, prob, estimand) for horizon, each in self.items()]
 

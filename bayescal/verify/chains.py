@@ -360,8 +360,6 @@ def agreement(
         the chains run again with three times as many, and then nine. The closed form has twenty times as many draws.
     with_calibrated : bool, default False
         Shrinkage model only: include exact calibration, and compare its posterior probability alone.
-    rng : None, int, SeedSequence or Generator
-        Randomness.
     progress : bool, default False
         Whether to show the progress of the chains.
 
@@ -417,8 +415,6 @@ def agreement_with_reference(
         Result of `bayescal.verify.chains.reference`, or `Agreement.reference`.
     draws : int, default 200000
         Draws of the closed form.
-    rng : None, int, SeedSequence or Generator
-        Randomness.
 
     Returns
     -------

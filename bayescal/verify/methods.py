@@ -208,11 +208,6 @@ def l2_interval(counts: BinnedCounts, prob: float) -> Interval:
     (low, high, estimate) : tuple of float
         The ends, and the square root of the debiased estimate, or 0 if that is negative.
 
-    Raises
-    ------
-    ValueError
-        As for `squared_l2_interval`.
-
     Examples
     --------
     >>> import bayescal as bc

@@ -204,7 +204,7 @@ def family_evidence(posterior: ShrinkagePosterior) -> dict[str, float]:
 
 
 def _label_shift(result: Any) -> "pm.Model":
-    from bayescal.verify.twins.label_shift import SUB_MODEL, LabelShiftTwin
+    from bayescal.verify.twins.shift import SUB_MODEL, LabelShiftTwin
 
     part, rows = result.posterior.parts[0], result.counts.rows
     names = sub_models_of(part) if isinstance(part, ShrinkagePosterior) else []
@@ -279,13 +279,13 @@ def _random_effects(posterior: Any, *, datasets: list[str] | None = None) -> "pm
 
 
 def _recalibration(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.recalibration import RecalibrationTwin
+    from bayescal.verify.twins.clinical import RecalibrationTwin
 
     return RecalibrationTwin(posterior).model()
 
 
 def _smooth_curve(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.smooth_curve import SmoothCurveTwin
+    from bayescal.verify.twins.clinical import SmoothCurveTwin
 
     return SmoothCurveTwin(posterior).model()
 
@@ -343,7 +343,7 @@ def _class_frequencies(result: Any) -> "pm.Model":
 
 
 def _class_priors(posterior: Any) -> "pm.Model":
-    from bayescal.verify.twins.class_priors import frequency_model
+    from bayescal.verify.twins.shift import frequency_model
 
     return frequency_model(posterior)
 
@@ -356,7 +356,7 @@ def _shift_evidence(result: Any) -> "pm.Model":
 
 
 def _cell_shift(posterior: Any, *, cells: list[str] | None = None) -> "pm.Model":
-    from bayescal.verify.twins.cell_shift import CellShiftTwin
+    from bayescal.verify.twins.shift import CellShiftTwin
 
     return CellShiftTwin(posterior, {}).model(cells)
 

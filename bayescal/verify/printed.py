@@ -19,10 +19,6 @@ def printed_formula(posterior: Evaluation | DirichletPosterior, n_draws: int = 4
     ----------
     posterior : Evaluation or DirichletPosterior
         An evaluation with ``model="dirichlet"``, or the posterior of the Dirichlet model.
-    n_draws : int, default 4000
-        Number of draws, at least 1.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------

@@ -20,7 +20,7 @@ from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.shift.label_shift import pooled
 from bayescal.shift.label_shift_result import LabelShiftEvaluation
 from bayescal.verify.chains import agreement
-from bayescal.verify.twins.label_shift import SUB_MODEL, LabelShiftTwin
+from bayescal.verify.twins.shift import SUB_MODEL, LabelShiftTwin
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from studies import FEWER_DRAWS, about, errors_near, jobs_of, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.labels.verified import VerifiedEvidence
+from bayescal.labels.evidence import VerifiedEvidence
 from bayescal.verify.coverage import contains, stacked
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.analyses.model_sensitivity import PRIORS
+from bayescal.analyses.sensitivity import PRIORS
 
 ROWS = [0, 1, 1, 1, 0, 1], [0.2, 0.4, 0.7, 0.9, 0.1, 0.6]
 

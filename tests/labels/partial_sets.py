@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 import bayescal as bc
-from bayescal.labels.verified import VerifiedCounts
+from bayescal.labels.evidence import VerifiedCounts
 from bayescal.shift.target import TargetCounts
 from bayescal.stats.binned import BinnedCounts
 

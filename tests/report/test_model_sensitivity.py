@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import bayescal as bc
-from bayescal.report.model_sensitivity import model_forest
+from bayescal.report.sensitivity import model_forest
 
 
 @pytest.fixture(scope="module")

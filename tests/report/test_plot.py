@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import bayescal as bc
 from bayescal._presented import Presented
 from bayescal.datasets.simulate import simulate
-from bayescal.report.model_sensitivity import plot_model_sensitivity
+from bayescal.report.sensitivity import plot_model_sensitivity
 
 ROWS = simulate(400, population="flat", rng=1)
 Y, P = ROWS.outcome, ROWS.confidence

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayescal as bc
+from bayescal.analyses.sensitivity import equal_effective_mass_among, equal_mass_among
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
@@ -21,7 +22,6 @@ from bayescal.stats.bins import (
     make_bins,
 )
 from bayescal.stats.files import count_file
-from bayescal.stats.fine import equal_effective_mass_among, equal_mass_among
 from bayescal.stats.paired import PairedCounts
 
 METHOD = "equal-effective-mass"

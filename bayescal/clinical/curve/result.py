@@ -133,18 +133,15 @@ class CalibrationCurve(_presented.Presented):
     ) -> "CalibrationCurve":
         """Compute the curve from counts in fine bins, of streams, engines or files.
 
+        The counted bins are merged into the knots of the curve, see `calibration_curve`. A remark states if they are
+        too coarse.
+
         Parameters
         ----------
         counts : BinnedCounts
             Counts in many bins, such as 1000.
         draws, rng, prior_exact
             As for `calibration_curve`.
-
-        Returns
-        -------
-        CalibrationCurve
-            The counted bins are merged into the knots of the curve, see `calibration_curve`. A remark states if they
-            are too coarse.
 
         Raises
         ------
@@ -223,37 +220,27 @@ class CalibrationCurve(_presented.Presented):
     def band(self, prob: float = 0.95) -> CurveBand:
         """Return pointwise credible intervals of the curve at its knots; for other scores, see `rates`.
 
+        The result has the scores, and the ends of the interval at each.
+
         Parameters
         ----------
         prob : float, default 0.95
-            Probability of the interval at each score. The whole curve lies within the band with smaller probability.
-
-        Returns
-        -------
-        CurveBand
-            Scores, and the ends of the interval at each.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
+            Probability of the interval at each score, in (0, 1). The whole curve lies within the band with smaller
+            probability.
         """
         return CurveBand(self.score, *self.curve.interval(prob))
 
     def rates(self, score: Any) -> Draws:
         r"""Draw the event rates among rows with given scores.
 
+        The draws have the shape (n_draws, n_scores). Between two knots with scores c and rates m,
+        :math:`\arcsin\sqrt m - \arcsin\sqrt c` is linear in :math:`\arcsin\sqrt c`; it is constant below the first and
+        above the last knot. A score of exactly 0 or 1 that outcomes contradict has the rate of its own knot.
+
         Parameters
         ----------
         score : array-like of float, shape (n_scores,)
             Scores between the smallest and the largest score of the rows.
-
-        Returns
-        -------
-        Draws
-            Values of shape (n_draws, n_scores), in [0, 1]. Between two knots with scores c and rates m,
-            :math:`\arcsin\sqrt m - \arcsin\sqrt c` is linear in :math:`\arcsin\sqrt c`; it is constant below the first
-            and above the last knot. A score of exactly 0 or 1 that outcomes contradict has the rate of its own knot.
 
         Raises
         ------
@@ -286,11 +273,6 @@ class CalibrationCurve(_presented.Presented):
         ----------
         score : float
             The score, between the smallest and the largest score of the rows.
-
-        Returns
-        -------
-        Draws
-            In [0, 1].
 
         Raises
         ------
@@ -335,15 +317,7 @@ class CalibrationCurve(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the errors as data: one dict per quantity.
 
-        Returns
-        -------
-        list of dict
-            Keys quantity, mean, sd, low, high.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
+        Keys are quantity, mean, sd, low, high.
         """
         prob = _checks.fraction("prob", prob)
         rows = []

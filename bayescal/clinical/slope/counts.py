@@ -151,11 +151,6 @@ class LogitCounts(Sums):
         step : float, default 0.05
             Width of the cells on the logit scale, in [0.001, 1].
 
-        Returns
-        -------
-        LogitCounts
-            The counts.
-
         Raises
         ------
         ValueError, TypeError
@@ -197,6 +192,8 @@ class LogitCounts(Sums):
     ) -> "LogitCounts | dict[Any, LogitCounts]":
         """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
+        With `by`, there is one entry per group; keys are tuples if `by` names several columns.
+
         Parameters
         ----------
         frame, weights, by
@@ -207,16 +204,6 @@ class LogitCounts(Sums):
             Column of probabilities of the event, in [0, 1].
         step : float, default 0.05
             Width of the cells on the logit scale.
-
-        Returns
-        -------
-        LogitCounts, or dict of label to LogitCounts
-            The counts. With `by`, one entry per group; keys are tuples if `by` names several columns.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As for `BinnedCounts.from_frame`.
 
         Examples
         --------
@@ -317,15 +304,12 @@ class LogitCounts(Sums):
     def floored(self, floor: float) -> "LogitCounts":
         """Keep probabilities at least `floor` away from 0 and 1: move the rows beyond into the cell of the floor.
 
+        The result has no rows at 0 and 1. The cell of the floor moves to the floor as a whole.
+
         Parameters
         ----------
         floor : float
             In [1e-15, 0.5).
-
-        Returns
-        -------
-        LogitCounts
-            Counts without rows at 0 and 1. The cell of the floor moves to the floor as a whole.
 
         Raises
         ------

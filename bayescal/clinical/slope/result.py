@@ -110,19 +110,12 @@ class Recalibration(_presented.Presented):
         return self.posterior.log_bayes_factor
 
     def exact_interval(self, name: str, prob: float = 0.95) -> tuple[float, float]:
-        """Equal-tailed credible interval from the grid, which does not depend on random numbers.
+        """Lower and upper end of the equal-tailed credible interval, from the grid and without random numbers.
 
         Parameters
         ----------
         name : {"intercept", "slope"}
             The quantity. The calibration in the large has draws only: use ``rc.in_the_large.interval(prob)``.
-        prob : float, default 0.95
-            Posterior probability of the interval.
-
-        Returns
-        -------
-        (low, high) : tuple of float
-            The bounds.
 
         Raises
         ------
@@ -142,19 +135,16 @@ class Recalibration(_presented.Presented):
     def recalibrated(self, y_prob: Any, prob: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Recalibrate probabilities by the posterior of intercept and slope.
 
+        The three arrays, each of shape (n_rows,), are the posterior mean of the event rate at each probability, and the
+        lower and the upper end of an equal-tailed interval. The floor of the fit applies, if there is one; otherwise
+        each draw keeps 0 and 1 if its slope is positive, and exchanges them if it is negative.
+
         Parameters
         ----------
         y_prob : array-like of float, shape (n_rows,)
             Probabilities in [0, 1].
         prob : float, default 0.95
             Pointwise posterior probability of the band.
-
-        Returns
-        -------
-        (mean, low, high) : tuple of ndarray, shape (n_rows,)
-            Posterior mean of the event rate at each probability, and the ends of an equal-tailed interval. With the
-            floor of the fit, if any; otherwise each draw keeps 0 and 1 if its slope is positive, and exchanges them if
-            it is negative.
 
         Raises
         ------
@@ -197,16 +187,13 @@ class Recalibration(_presented.Presented):
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """The three quantities.
 
+        Keys are quantity, mean, sd, low, high and calibrated, the value for calibrated predictions.
+
         Parameters
         ----------
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals: from the grid for intercept and slope, and from draws for the
             calibration in the large.
-
-        Returns
-        -------
-        list of dict
-            quantity, mean, sd, low, high and calibrated, the value for calibrated predictions.
         """
         prob, rows = _checks.fraction("prob", prob), []
         for key, (_, calibrated) in QUANTITIES.items():

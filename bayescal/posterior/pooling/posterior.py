@@ -337,15 +337,12 @@ class PooledPosterior:
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> PooledDraws:
         """Draw all groups jointly: draw i of all groups has the same draw of the common curve and the same weights.
 
+        Masses and accuracies have the shape (n_groups, n_draws, n_used).
+
         Parameters
         ----------
         n_draws, rng
             As for `DirichletPosterior.sample`.
-
-        Returns
-        -------
-        PooledDraws
-            Masses and accuracies, each of shape (n_groups, n_draws, n_used).
         """
         n_draws = _checks.whole_number("draws", n_draws)
         for_choice, for_deviations, for_accuracies, for_masses, for_alone = _checks.generator(rng).spawn(5)
@@ -414,15 +411,12 @@ class GroupPosterior:
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw the bins of this group; the other groups are drawn jointly with it.
 
+        Mass and accuracy have the shape (n_draws, n_bins), confidence (1, n_bins).
+
         Parameters
         ----------
         n_draws, rng
             As for `DirichletPosterior.sample`.
-
-        Returns
-        -------
-        BinDraws
-            Mass and accuracy of shape (n_draws, n_bins), confidence of shape (1, n_bins).
         """
         return self.of_draws(self.pooled.sample(n_draws, rng=rng))
 

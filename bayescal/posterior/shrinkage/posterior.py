@@ -184,10 +184,7 @@ class ShrinkagePosterior:
         the row, :math:`1 / E[1 / p]`, with the posterior mean of the inverse of the probability p of its outcome given
         the parameters and all other rows. The mean confidence of the bin stays that of all rows.
 
-        Returns
-        -------
-        ndarray, shape (2, n_bins)
-            Outcome 0 in the first row; NaN for cells without rows.
+        The shape is (2, n_bins), with outcome 0 in the first row; NaN for cells without rows.
         """
         n, k, _ = self._bins.rows(np.ones_like(self._bins.used))
         result = np.full((2, len(n)), np.nan)
@@ -245,16 +242,13 @@ class ShrinkagePosterior:
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw from the joint posterior of the bins.
 
+        Mass and accuracy have the shape (n_draws, n_bins), confidence (1, n_bins). Empty bins have mass 0 and gap 0,
+        unless there are no rows at all: then all bins are drawn from the prior.
+
         Parameters
         ----------
         n_draws, rng
             As for `DirichletPosterior.sample`.
-
-        Returns
-        -------
-        BinDraws
-            Mass and accuracy of shape (n_draws, n_bins), confidence of shape (1, n_bins). Empty bins have mass 0 and
-            gap 0. Exception: if there are no rows at all, all bins are drawn from the prior.
 
         Warns
         -----
@@ -266,15 +260,12 @@ class ShrinkagePosterior:
     def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> sub_models.ShrinkageDraws:
         """Draw the bins and the parameters of the sub-models; the bins are those of `sample` with the same `rng`.
 
+        The result has the bins, the sub-model of each draw, its parameters, and which bins are off.
+
         Parameters
         ----------
         n_draws, rng
             As for `sample`.
-
-        Returns
-        -------
-        ShrinkageDraws
-            The bins, the sub-model of each draw, its parameters, and which bins are off.
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
@@ -331,16 +322,13 @@ class ShrinkagePosterior:
         Use it to compare bins with each other. Under a dense residual every bin is off; under a drift alone or label
         noise, no bin is. For a calibrated classifier, all bins often have a probability of about 0.5.
 
+        Probabilities, shape (n_bins,), are NaN for empty bins, unless all bins are empty. Saturated bins have the same
+        probability in every family.
+
         Parameters
         ----------
         family : str, optional
             A key of `families`; by default, the average over all sub-models.
-
-        Returns
-        -------
-        ndarray, shape (n_bins,)
-            In [0, 1]; NaN for empty bins, unless all bins are empty. Saturated bins have the same probability in every
-            family.
 
         Raises
         ------

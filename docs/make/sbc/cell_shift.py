@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal.shift.class_frequencies_posterior import dirichlet
 from bayescal.shift.statistics import SCALES, CellShiftPosterior
-from bayescal.verify.twins.cell_shift import quantities
+from bayescal.verify.twins.shift import quantities
 from sbc.control import Control, with_data, with_draws
 from sbc.ranks import NamedSimulator, Sampler
 

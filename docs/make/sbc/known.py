@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.labels.evidence import VerifiedCounts, VerifiedEvidence
 from bayescal.labels.posterior import LabelPosterior, Problem, solve_known
-from bayescal.labels.verified import VerifiedCounts, VerifiedEvidence
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.shift.target import TargetCounts

@@ -17,9 +17,8 @@ from bayescal.shift.counts import ShiftCounts
 from bayescal.shift.statistics import CellShiftPosterior
 from bayescal.stats.ordered import OrderedSums, merge_scores
 from bayescal.verify.named import Moments, below, by_name
-from bayescal.verify.twins import cell_shift
-from bayescal.verify.twins.cell_shift import CellShiftTwin
-from bayescal.verify.twins.class_priors import frequency_model
+from bayescal.verify.twins import shift
+from bayescal.verify.twins.shift import CellShiftTwin, frequency_model
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -64,9 +63,9 @@ class ClassPriorTwin:
 def four_cells() -> CellShiftTwin:
     """Make the twin of four cells with few rows, for which no concentration is certain."""
     posterior = CellShiftPosterior(np.array([30, 22, 6, 2]), np.array([14, 20, 12, 4]))
-    samples = cell_shift.quantities(posterior.sample(4000, rng=1))
+    samples = shift.quantities(posterior.sample(4000, rng=1))
     points = {"total variation": samples["total variation"], "difference[0]": samples["difference"][:, 0]}
-    return CellShiftTwin(posterior, {name: np.quantile(values, cell_shift.LEVELS) for name, values in points.items()})
+    return CellShiftTwin(posterior, {name: np.quantile(values, shift.LEVELS) for name, values in points.items()})
 
 
 def few_groups() -> GroupBins:

@@ -7,7 +7,7 @@ from scipy.stats import binom, norm
 from twins.examples import simulated_curve
 
 from bayescal.verify.named import Moments
-from bayescal.verify.twins.smooth_curve import SmoothCurveTwin, components
+from bayescal.verify.twins.clinical import SmoothCurveTwin, components
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def test_quantities_of_chains_and_of_the_posterior_have_the_same_names(monkeypat
     probability = np.zeros((50, 76))
     probability[:25, 0] = probability[25:, 7] = 1
     chains = {"z": z, "probability": probability, "rate": np.ones((50, 6))}
-    monkeypatch.setattr("bayescal.verify.twins.smooth_curve.by_name", lambda tree, names: chains)
+    monkeypatch.setattr("bayescal.verify.twins.clinical.by_name", lambda tree, names: chains)
     found, own = TWIN.of_pymc(None), TWIN.of_closed_form(100, np.random.default_rng(1))
     assert found.keys() == own.keys()
     assert (found["ici"][:25] == 0).all()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.results import evaluation_tree
+from bayescal.results import model_checks
 
 MODELS = ["shrinkage", "dirichlet"]
 
@@ -168,11 +168,11 @@ def test_what_is_refused(rows, monkeypatch):
         evaluation.to_datatree(predictive="bins")
     with pytest.raises(ValueError, match="`prior` must be one of"):
         evaluation.to_datatree(prior="yes")
-    monkeypatch.setattr(evaluation_tree, "MOST_ROWS", 299)
+    monkeypatch.setattr(model_checks, "MOST_ROWS", 299)
     with pytest.raises(ValueError, match=r"at most 299 rows; there are 300. `ev.loo\(\)` is exact"):
         evaluation.to_datatree(predictive=True)
-    monkeypatch.setattr(evaluation_tree, "MOST_ROWS", 300)
-    monkeypatch.setattr(evaluation_tree, "MOST_VALUES", 300 * 4000 - 1)
+    monkeypatch.setattr(model_checks, "MOST_ROWS", 300)
+    monkeypatch.setattr(model_checks, "MOST_VALUES", 300 * 4000 - 1)
     with pytest.raises(ValueError, match=r"there are 300 rows and 4000 draws\. Evaluate with `draws=3996` or fewer"):
         evaluation.to_datatree(predictive=True)
     with pytest.raises(ValueError, match="`predictive` needs rows"):
@@ -181,4 +181,4 @@ def test_what_is_refused(rows, monkeypatch):
 
 def test_the_limit_is_stated():
     assert "20 000 rows" in bc.Evaluation.to_datatree.__doc__
-    assert evaluation_tree.MOST_ROWS == 20_000
+    assert model_checks.MOST_ROWS == 20_000

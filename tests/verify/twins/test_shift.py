@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import bayescal as bc
-from bayescal.verify.twins.label_shift import SUB_MODEL, LabelShiftTwin
+from bayescal.verify.twins.shift import SUB_MODEL, LabelShiftTwin
 
 pytest.importorskip("pymc")
 

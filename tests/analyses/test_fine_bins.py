@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import make_bins
-from bayescal.stats.fine import (
+from bayescal.analyses.sensitivity import (
     bins_among,
     can_merge,
     common_refinement,
@@ -16,6 +14,8 @@ from bayescal.stats.fine import (
     equal_mass_among,
     largest_share,
 )
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import make_bins
 
 NUMBERS = (5, 7, 10, 15, 50)
 

@@ -6,9 +6,8 @@ from partial_sets import verified_counts
 from scipy.integrate import quad
 from scipy.special import xlog1py, xlogy
 
-from bayescal.labels.evidence import kernels, log_free
+from bayescal.labels.evidence import VerifiedEvidence, kernels, log_free
 from bayescal.labels.posterior import LabelPosterior, Problem, solve_known
-from bayescal.labels.verified import VerifiedEvidence
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 

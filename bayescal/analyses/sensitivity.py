@@ -1,20 +1,24 @@
-"""The same rows on several choices of bins: one fine count -> merged counts -> one evaluation per choice."""
+"""The same rows in several ways: bins merged from one fine count, and models and priors of the same counts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
+from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
-from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
+from bayescal.analyses.one import DEFAULT_MODEL, MODELS, count_rows, evaluate_one, posterior_maker
 from bayescal.data.predictions import read_rows
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.results.bin_sensitivity import BinSensitivity
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.leave_one_out import require_equal_rows, require_exact
+from bayescal.results.model_sensitivity import DEFAULT, Choice, ModelSensitivity
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import FROM_ROWS, MOST_BINS, OF_NUMBER, make_bins
-from bayescal.stats.fine import bins_among, can_merge, common_refinement, largest_share
+from bayescal.stats.bins import FROM_ROWS, MOST_BINS, OF_NUMBER, Bins, equal_width_edges, equalised, make_bins
 
 #: Numbers of bins that are common in the literature.
 NUMBERS = (5, 10, 15, 20, 30, 50)
@@ -52,8 +56,6 @@ def bin_sensitivity(
     binning : {"equal-width", "equal-mass", "equal-effective-mass"}, or sequence, default ("equal-width", "equal-mass")
         How the edges are chosen, as for `evaluate`; in one way, or in several. For weighted rows, compare
         ``("equal-width", "equal-effective-mass")``.
-    estimand : str, Estimand or callable, default "ece"
-        The quantity, as for `Evaluation.draws`.
     target, weights, classes, logits
         As for `evaluate`; not for counts. ``target="classwise"`` is not possible: pass one class as an event.
     model, draws, rng, **options
@@ -187,3 +189,140 @@ def _checked_counts(counts: BinnedCounts, choices: list[tuple[str, int]], argume
             f"multiple of this number, or omit {missing}."
         )
     return counts
+
+
+#: Options of each model that are compared by default, by names of the priors.
+PRIORS: dict[str, dict[str, dict[str, Any]]] = {
+    "shrinkage": {
+        DEFAULT: {},
+        "half scales": {"intercept_sd": 0.25, "log_slope_sd": 0.25, "dense_scale": 0.1},
+        "double scales": {"intercept_sd": 1.0, "log_slope_sd": 1.0, "dense_scale": 0.4},
+        "no pool": {"pool": False},
+        "independent": {"sub_models": ["independent", "saturated"]},
+        "odds 1:4": {"prior_odds": 0.25},
+        "odds 4:1": {"prior_odds": 4.0},
+    },
+    "dirichlet": {name: {"alpha": name} for name in ("two-rows", "perks", "jeffreys", "uniform")},
+}
+
+
+def model_sensitivity(
+    evaluation: Evaluation,
+    models: str | Sequence[str],
+    priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None,
+    estimand: EstimandLike,
+) -> ModelSensitivity:
+    """Evaluate the counts of an evaluation under other models and priors; see `Evaluation.sensitivity`."""
+    record = as_scalar(estimand)
+    require_exact(evaluation.posterior, "sensitivity")
+    require_equal_rows(evaluation.counts, "sensitivity")
+    chosen, evaluations = _chosen(models, priors), dict[Choice, Evaluation]()
+    same = False
+    for (model, name), options in chosen.items():
+        posterior = posterior_maker(model, compiled=False, options=dict(options))(evaluation.counts)
+        equal = model == evaluation.model and _same_prior(posterior, evaluation.posterior)
+        same = same or equal
+        evaluations[model, name] = evaluation if equal else evaluation._with(posterior, model=model)
+    if same:
+        return ModelSensitivity(evaluations, record)
+    words = evaluation.posterior.prior.removeprefix("prior with ") or DEFAULT
+    while (evaluation.model, words) in evaluations:
+        words = f"{words} (as evaluated)"
+    first = evaluation.model, words
+    return ModelSensitivity({first: evaluation, **evaluations}, record)
+
+
+def _same_prior(first: Any, second: Any) -> bool:
+    """Return whether two posteriors of the same counts have the same options, of which some are arrays."""
+    one, other = (
+        {field.name: getattr(each, field.name) for field in fields(each) if field.name != "counts"}
+        for each in (first, second)
+    )
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def _chosen(
+    models: str | Sequence[str], priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None
+) -> dict[Choice, Mapping[str, Any]]:
+    """Return the options of each choice."""
+    names = [models] if isinstance(models, str) else list(models)
+    for name in names:
+        _checks.one_of("models", name, MODELS)
+    if not names:
+        raise ValueError("`models` must name at least one model, and is empty.")
+    by_model = PRIORS if priors is None else priors
+    example = 'as in `{"dirichlet": {"weak": {"alpha": 0.1}}}`'
+    if not isinstance(by_model, Mapping):
+        raise TypeError(f"`priors` must be a mapping from models to priors, {example}, not {priors!r}.")
+    others = [name for name in by_model if name not in names]
+    if others and priors is not None:
+        raise ValueError(f"`priors` has options of {others[0]!r}, which is not among `models` {names}.")
+    chosen: dict[Choice, Mapping[str, Any]] = {}
+    for name in names:
+        of_model = by_model.get(name, {DEFAULT: {}})
+        if not isinstance(of_model, Mapping) or not all(isinstance(each, Mapping) for each in of_model.values()):
+            raise TypeError(
+                f"`priors[{name!r}]` must be a mapping from names of priors to options, {example}, not {of_model!r}."
+            )
+        if not of_model:
+            raise ValueError(f"`priors[{name!r}]` must have at least one prior, {example}, and is empty.")
+        labels = [str(prior) for prior in of_model]
+        twice = next((label for i, label in enumerate(labels) if label in labels[:i]), None)
+        if twice is not None:
+            raise ValueError(f"`priors[{name!r}]` must have different names of priors; two are {twice!r}.")
+        chosen |= {(name, label): options for label, options in zip(labels, of_model.values(), strict=True)}
+    return chosen
+
+
+def common_refinement(choices: Iterable[Bins]) -> Bins:
+    """Make the coarsest bins from which every choice of bins can be merged exactly: the union of their edges."""
+    return Bins(np.unique(np.concatenate([bins.edges for bins in choices])), "custom")
+
+
+def can_merge(counts: BinnedCounts, n_bins: int) -> bool:
+    """Return whether the edges of this number of equal-width bins are among those of the counts."""
+    return bool(np.isin(equal_width_edges(n_bins), counts.bins.edges).all())
+
+
+def bins_among(counts: BinnedCounts, n_bins: int, binning: str) -> Bins:
+    """Choose fewer bins whose edges are those of fine bins; `BinnedCounts.coarsen` merges the fine bins into them."""
+    if binning == "equal-width":
+        edges = equal_width_edges(n_bins)
+    elif binning == "equal-mass":
+        edges = equal_mass_among(counts, n_bins)
+    else:
+        edges = equal_effective_mass_among(counts, n_bins)
+    return Bins(edges, binning, counts.bins.closed)
+
+
+def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
+    """Choose edges of fine bins that put nearly the same number of rows into each of at most `n_bins` bins."""
+    below = np.concatenate([[0], np.cumsum(counts.n)])
+    size, extra = divmod(int(below[-1]), n_bins)
+    wanted = np.cumsum(np.where(np.arange(n_bins) < extra, size + 1, size))[:-1]
+    upper = np.searchsorted(below, wanted)
+    lower = np.searchsorted(below, below[np.maximum(upper - 1, 0)])
+    at = np.where(wanted - below[lower] <= below[upper] - wanted, lower, upper)
+    at = np.unique(at[(below[at] > 0) & (below[at] < below[-1])])
+    return np.concatenate([[0.0], counts.bins.edges[at], [1.0]])
+
+
+def equal_effective_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
+    """Choose edges of fine bins that put nearly equal effective numbers of rows into at most `n_bins` bins."""
+    even = equal_mass_among(counts, n_bins)
+    if not counts.weighted:
+        return even
+    weight, start = counts.weight.sum(axis=0)[counts.occupied], counts.bins.edges[:-1][counts.occupied]
+    weight_sq = counts.weight_sq[counts.occupied]
+
+    def inside(cuts: Ints) -> Ints:
+        return np.unique(cuts[(cuts > 0) & (cuts < len(start))])
+
+    cuts = equalised(weight, weight_sq, inside(np.searchsorted(start, even[1:-1])), n_bins, settle=inside)
+    return np.concatenate([[0.0], start[cuts], [1.0]])
+
+
+def largest_share(counts: BinnedCounts, n_bins: int) -> float:
+    """Return the rows of the largest bin as a multiple of 1 / n_bins; effective rows for equal effective mass."""
+    rows = counts.effective_n if counts.bins.kind == "equal-effective-mass" else counts.n
+    return float(rows.max() * n_bins / max(rows.sum(), 1))

@@ -9,7 +9,7 @@ from bayescal import LogitCounts
 from bayescal.clinical.slope.posterior import recalibration_posterior
 from bayescal.verify import chains as module
 from bayescal.verify.chains import agreement
-from bayescal.verify.twins.recalibration import RecalibrationTwin, bisected
+from bayescal.verify.twins.clinical import RecalibrationTwin, bisected
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,75 @@
+"""Descriptions of parameters that many public functions share; docstrings need not repeat them.
+
+`public` completes the docstring of each function and method, which `help` and the reference show.
+"""
+
+import re
+from collections.abc import Iterator
+from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
+from types import FunctionType
+
+REQUIRED = object()
+
+#: Descriptions by the name and the default of a parameter, or for ``**options`` by the name of the function.
+SHARED: dict[tuple[str, object], str] = {
+    ("prob", 0.95): "prob : float, default 0.95\n"
+    "    Probability of the (equal-tailed) intervals, in (0, 1); others raise a ValueError.",
+    ("estimand", "ece"): 'estimand : str, Estimand or callable, default "ece"\n'
+    "    The quantity: its name, its record, or a function of draws of the bins.",
+    ("estimand", None): "estimand : str, Estimand or callable, optional\n"
+    "    The quantity: its name, its record, or a function of draws of the bins; by default the ECE.",
+    ("rope", 0.01): "rope : float, default 0.01\n"
+    "    Half-width of the region of practical equivalence, in units of the estimand; see `bayescal.compare`.",
+    ("n_draws", 4000): "n_draws : int, default 4000\n    Number of draws, at least 1.",
+    ("rng", None): "rng : None, int, SeedSequence or Generator\n"
+    "    Seed or generator, as for `numpy.random.default_rng`.",
+    ("ax", None): "ax : matplotlib Axes, optional\n    Where to draw. By default on a new pyplot figure.",
+    ("bin_draws", REQUIRED): "bin_draws : BinDraws\n    Draws of the bins.",
+    ("options", "summary"): '**options\n    Passed to `arviz.summary`, as in ``kind="stats"``.',
+}
+#: What plots return; they are the functions with the parameter `ax`.
+AXES = "\n\nReturns\n-------\nmatplotlib Axes\n    `ax`, or the new one."
+
+_HEAD, _NEXT = "\n\nParameters\n----------\n", re.compile(r"\n\n[A-Z][A-Za-z ]+\n-{3,}\n")
+
+
+def described(function: FunctionType) -> str | None:
+    """Return the docstring of a function with shared descriptions, in the order of the signature.
+
+    They are added if they complete the section of parameters, since a list of some parameters would mislead.
+    """
+    shared = dict(_shared(function))
+    if not function.__doc__ or not any(shared.values()):
+        return function.__doc__
+    summary, _, listed = cleandoc(function.__doc__).partition(_HEAD)
+    text = listed or summary
+    end = each.start() if (each := _NEXT.search(text)) else len(text)
+    rest, entries = text[end:], re.split(r"\n(?=\S)", listed[:end]) if listed else []
+    summary = summary if listed else text[:end]
+    known = {name for entry in entries for name in _names(entry)}
+    added = [entry for name, entry in shared.items() if name not in known]
+    if not added or not all(added):
+        return function.__doc__
+    entries += filter(None, added)
+    places = {name: place for place, name in enumerate(shared)}
+    section = "\n".join(sorted(entries, key=lambda entry: places.get(_names(entry)[0], len(places))))
+    returned = AXES if shared.get("ax") and "\n\nReturns\n---" not in rest else ""
+    return f"{summary}{_HEAD}{section}{returned}{rest}"
+
+
+def _shared(function: FunctionType) -> Iterator[tuple[str, str | None]]:
+    """Yield the name of each parameter with its shared description, or with None if it has none."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    known = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)) | (function.__kwdefaults__ or {})
+    several, keywords = bool(code.co_flags & CO_VARARGS), bool(code.co_flags & CO_VARKEYWORDS)
+    plain = code.co_argcount + code.co_kwonlyargcount
+    for name in code.co_varnames[names[:1] in (("self",), ("cls",)) : plain]:
+        yield name, SHARED.get((name, known.get(name, REQUIRED)))
+    for name in code.co_varnames[plain : plain + several + keywords]:
+        yield name, SHARED.get((name, function.__name__))
+
+
+def _names(entry: str) -> list[str]:
+    """Return the names of parameters that an entry describes."""
+    return [name.lstrip("*") for name in entry.partition("\n")[0].partition(" : ")[0].split(", ")]
