@@ -78,11 +78,11 @@ CLASSES = [name for name, thing in OBJECTS.items() if inspect.isclass(thing)]
 
 
 def test_the_face_is_small():
-    """The package lists at most 36 names, and each public module 5 to 20; planning has four."""
+    """The package lists at most 36 names, and each public module 5 to 22; planning has four."""
     assert len(dir(bayescal)) <= 36
     sizes = {module: len(dir(getattr(bayescal, module))) for module in MODULES}
     assert sizes.pop("planning") == 4
-    assert [module for module, size in sizes.items() if not 5 <= size <= 20] == []
+    assert [module for module, size in sizes.items() if not 5 <= size <= 22] == []
 
 
 def test_no_short_name_is_that_of_a_module_of_its_folder():

@@ -13,5 +13,5 @@ from .selective_analysis import selective as selective
 from .selective_analysis import selective_counts as selective_counts
 from .selective_result import RiskThreshold as RiskThreshold
 from .selective_result import SelectivePrediction as SelectivePrediction
-from .top_k import TopK as TopK
-from .top_k import top_k as top_k
+from .top_classes import TopK as TopK
+from .top_classes import top_k as top_k

@@ -8,7 +8,7 @@ from bayescal.decisions.plot import plot_decision_curve, plot_loss_ratio, plot_s
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
-from bayescal.decisions.top_k import TopK
+from bayescal.decisions.top_classes import TopK
 from bayescal.report.document import NO_PARAMETERS, PROB, Parameters, document_of, with_table
 from bayescal.report.page_content import WIDTH, Content, Picture, content, drawn, one_table
 from bayescal.report.plot import drawn_by_type

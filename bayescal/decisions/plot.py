@@ -13,7 +13,7 @@ from bayescal._meant import public
 from bayescal.decisions.loss_ratio_result import LossRatio
 from bayescal.decisions.result import HasDecisionCurve, NetBenefit
 from bayescal.decisions.selective_result import SelectivePrediction
-from bayescal.decisions.top_k import TopK
+from bayescal.decisions.top_classes import TopK
 from bayescal.decisions.words import FEW_ROWS_PER_SIDE, of_draws, ranges
 from bayescal.report import drawing
 

@@ -202,11 +202,11 @@ def draw_prior(n_draws: int, rng: np.random.Generator) -> Floats:
     return rng.standard_gamma(rows, (n_draws, 2, CELLS + 2))
 
 
-def prior_in_cells(drawn: Floats, n_cells: int) -> Floats:
+def prior_in_cells(prior: Floats, n_cells: int) -> Floats:
     """Add draws of the prior in cells, shape (n_draws, 2, n_cells); their distribution is that of `prior_of`."""
-    rows = np.add.reduceat(drawn[:, :, 1:-1], np.searchsorted(_places(n_cells), np.arange(n_cells)), axis=2)
-    rows[:, :, 0] += drawn[:, :, 0]
-    rows[:, :, -1] += drawn[:, :, -1]
+    rows = np.add.reduceat(prior[:, :, 1:-1], np.searchsorted(_places(n_cells), np.arange(n_cells)), axis=2)
+    rows[:, :, 0] += prior[:, :, 0]
+    rows[:, :, -1] += prior[:, :, -1]
     return np.asarray(rows)
 
 

@@ -62,7 +62,8 @@ def plot(result: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
     - `Recalibration`: `plot_recalibration`;
     - `NetBenefit` and `ClinicalSummary`: `plot_decision_curve`;
     - `LossRatio`: `plot_loss_ratio`; `SelectivePrediction`: `plot_selective`; `TopK`: `plot_top_k`;
-    - `WorstRegret`: the regret at each threshold, with ``simultaneous=True`` for a simultaneous band;
+    - what `Evaluation.worst_regret` returns: the regret at each threshold, with a simultaneous band if
+      ``simultaneous=True``;
     - `CumulativeDifference`, `SubpopulationDifference`, the curve of the rows of a `CumulativePosterior`, and the first
       group of a `SubpopulationScreen`: `plot_cumulative`;
     - `Evidence`: `plot_evidence`; `ConfidenceSequence`: `plot_confidence_sequence`;

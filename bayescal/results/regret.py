@@ -84,8 +84,7 @@ class WorstRegret(_presented.Presented):
     @property
     def spec(self) -> str:
         """Question and largest regret, on one line."""
-        found = wording.with_interval(self.largest, wording.decimals(self.largest))
-        return f"{self.question}: {found}"
+        return f"{self.question}: {wording.with_interval(self.largest, wording.decimals(self.largest))}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence and the table that printing shows, as data."""
