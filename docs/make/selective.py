@@ -14,7 +14,7 @@ import numpy as np
 from jobs import named_streams
 from pages import rows_again, rows_of, save_parts, table
 from scipy.special import betaincinv
-from studies import about, errors_near, risk_curves, rows_of_jobs, run_study
+from studies import about, errors_near, risk_curves, risk_thresholds, rows_of_jobs, run_study
 from studies.populations import POPULATIONS as KINDS
 from studies.populations import population_of
 from studies.selection import BOOTSTRAP, OURS, Floats, Row, largest_share, name_of, path_of, simulated
@@ -65,6 +65,7 @@ FURTHER = {
     "differences": Further(
         risk_curves.difference_cell, risk_curves.DIFFERENCE_CELLS, risk_curves.DIFFERENCE_COLUMNS, 2
     ),
+    "thresholds": Further(risk_thresholds.threshold_cell, risk_thresholds.CELLS, risk_thresholds.COLUMNS, 5),
 }
 PARTS = (*OF_INTERVALS, *FURTHER)
 
