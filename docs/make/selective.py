@@ -1,7 +1,9 @@
 """Measure how often intervals of selective prediction contain the truth: the risk of the most confident predictions,
-the largest share at a risk, and the AUGRC; write docs/explanation/selective.md: part of `make coverage`.
+the largest share at a risk, the AUGRC, the curve, and differences of two classifiers; and how often a confidence from
+which predictions are kept holds its promise; write docs/explanation/selective.md: part of `make coverage`.
 
-Cells whose coverage is below the bar are measured again in four times as many fresh data sets, and that share counts.
+Cells of the first two parts whose coverage is below the bar are measured again in four times as many fresh data sets,
+and that share counts.
 """
 
 import argparse
@@ -52,22 +54,46 @@ class Further:
         Columns of a row.
     times : int
         Data sets per cell, as a multiple of those of the study.
+    tables : dict of str to callable
+        Tables of the rows by the name of their marker.
     """
 
     function: Callable[[Any], list[Row]]
     cells: tuple[Any, ...]
     columns: tuple[str, ...]
     times: int
+    tables: dict[str, Callable[[list[Row]], str]]
 
 
 FURTHER = {
-    "curves": Further(risk_curves.curve_cell, risk_curves.CURVE_CELLS, risk_curves.CURVE_COLUMNS, 1),
-    "differences": Further(
-        risk_curves.difference_cell, risk_curves.DIFFERENCE_CELLS, risk_curves.DIFFERENCE_COLUMNS, 2
+    "curves": Further(
+        risk_curves.curve_cell,
+        risk_curves.CURVE_CELLS,
+        risk_curves.CURVE_COLUMNS,
+        1,
+        {"curves": risk_curves.curve_table},
     ),
-    "thresholds": Further(risk_thresholds.threshold_cell, risk_thresholds.CELLS, risk_thresholds.COLUMNS, 5),
+    "differences": Further(
+        risk_curves.difference_cell,
+        risk_curves.DIFFERENCE_CELLS,
+        risk_curves.DIFFERENCE_COLUMNS,
+        2,
+        {"differences": risk_curves.difference_table},
+    ),
+    "thresholds": Further(
+        risk_thresholds.threshold_cell,
+        risk_thresholds.CELLS,
+        risk_thresholds.COLUMNS,
+        5,
+        {"thresholds": risk_thresholds.threshold_table, "weak_thresholds": risk_thresholds.weak_table},
+    ),
 }
 PARTS = (*OF_INTERVALS, *FURTHER)
+#: Tables in the order of the page.
+SHOWN = (
+    *("conditions", *OF_INTERVALS),
+    *(name for part, of in FURTHER.items() for name in (f"{part}_conditions", *of.tables)),
+)
 
 
 @dataclass(frozen=True)
@@ -239,6 +265,17 @@ def overall(rows: list[Row]) -> str:
     return table("Quantity | Method | Mean coverage: | Worst cell: | Truth above: | Width: | Worst cell", lines)
 
 
+def conditions_of(rows: list[Row], numbers: dict[str, Any], part: str) -> str:
+    """Conditions of a part with other columns."""
+    repeats, prob = rows[0]["repeats"], risk_thresholds.PROMISE if part == "thresholds" else numbers["prob"]
+    n_cells = len({(row["population"], row.get("curve"), row.get("pair"), row["n_rows"]) for row in rows})
+    (error,) = errors_near(prob, repeats)
+    return (
+        f"{n_cells} cells, {repeats} data sets in each, {min(numbers['draws'], FEWER)} draws. The standard error of\n"
+        f"one share near {prob:g} is {error}.\n"
+    )
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     repeats, prob = numbers["repeats"], numbers["prob"]
@@ -251,11 +288,17 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
             f"sets ({again}), and that share counts.\n"
         )
     }
-    return texts | {
+    texts |= {
         part: overall(rows_again({"columns": numbers["columns"], "rows": numbers[part]}))
         for part in OF_INTERVALS
         if part in numbers
     }
+    for part, of in FURTHER.items():
+        if part in numbers:
+            rows = rows_again({"columns": numbers[f"{part}_columns"], "rows": numbers[part]})
+            texts |= {f"{part}_conditions": conditions_of(rows, numbers, part)}
+            texts |= {name: shown(rows) for name, shown in of.tables.items()}
+    return texts
 
 
 if __name__ == "__main__":
@@ -266,6 +309,6 @@ if __name__ == "__main__":
         numbers="selective.json",
         page="selective.md",
         save=save_parts,
-        shown=("conditions", *PARTS),
+        shown=SHOWN,
         parts=PARTS,
     )

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from pages import table
 
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS
@@ -195,3 +196,83 @@ def difference_cell(job: tuple[Pair, float, int, int, np.random.Generator]) -> l
             cell, {method: np.stack([each[method][i] for each in every]) for method in every[0]}, truth
         )
     return rows
+
+
+# ------------------------------------------------------------------------------------------------ tables
+def where(row: Row) -> str:
+    """Name of the cell of a row."""
+    return f"{row['population']}, {row.get('curve') or row['pair']}, {row['n_rows']} rows"
+
+
+def curve_table(rows: list[Row]) -> str:
+    """One line per band over all cells, and one line per cell."""
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        of = [row for row in rows if row["method"] == method]
+        share, whole = min(of, key=lambda row: row["least"]), min(of, key=lambda row: row["whole"])
+        mean, mean_whole, width = (np.mean([row[name] for row in of]) for name in ("mean", "whole", "width"))
+        worst = f"{share['least']:.2f} (share {share['least_at']:g}; {where(share)})"
+        worst_whole = f"{whole['whole']:.2f} ({where(whole)})"
+        lines.append([method, f"{mean:.3f}", worst, f"{mean_whole:.3f}", worst_whole, f"{width:.3f}"])
+    overall = table(
+        "Band | Mean over shares: | Worst share of a cell | Whole curve: | Worst cell | Width:",
+        lines,
+    )
+    lines = []
+    for line in one_line_per_cell(rows, ("population", "curve", "n_rows"), "method"):
+        ours, band, rival = (line[name] for name in (POINTWISE, SIMULTANEOUS, RESAMPLED))
+        lines.append(
+            [
+                *(line[name] for name in ("population", "curve", "n_rows")),
+                *(f"{ours['mean']:.3f}", f"{ours['least']:.2f}", f"{band['whole']:.2f}"),
+                *(f"{rival['mean']:.3f}", f"{rival['least']:.2f}", f"{rival['whole']:.2f}"),
+                *(f"{each['width']:.3f}" for each in (ours, band, rival)),
+            ]
+        )
+    head = (
+        "Population | Curve | Rows: | Pointwise, mean: | Worst share: | Simultaneous, whole curve: | "
+        "Bootstrap, mean: | Worst share: | Whole curve: | Width, pointwise: | Simultaneous: | Bootstrap:"
+    )
+    return f"{overall}\n{table(head, lines)}"
+
+
+def one_line_per_cell(rows: list[Row], key: tuple[str, ...], by: str) -> list[Row]:
+    """Join rows that agree in the columns `key`; each of them is the entry of its value of the column `by`."""
+    lines: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        lines.setdefault(tuple(row[name] for name in key), {name: row[name] for name in key})[row[by]] = row
+    return list(lines.values())
+
+
+def difference_table(rows: list[Row]) -> str:
+    """One line per quantity and method over all cells, and one line per cell."""
+    lines = []
+    for quantity, at in dict.fromkeys((row["quantity"], row["at"]) for row in rows):
+        for method in (OURS, BOOTSTRAP, INDEPENDENT):
+            of = [row for row in rows if (row["quantity"], row["at"], row["method"]) == (quantity, at, method)]
+            worst = min(of, key=lambda row: row["coverage"])
+            mean, width = (np.mean([row[name] for row in of]) for name in ("coverage", "width"))
+            lines.append(
+                [
+                    f"{quantity} at share {at:g}" if at else quantity,
+                    *(method, f"{mean:.3f}", f"{worst['coverage']:.3f}", f"{width:.4f}", where(worst)),
+                ]
+            )
+    overall = table("Quantity | Method | Mean coverage: | Worst cell: | Width: | Worst cell", lines)
+    lines = []
+    for line in one_line_per_cell(rows, ("population", "pair", "n_rows", "quantity", "at", "truth"), "method"):
+        ours, boot, alone = (line[name] for name in (OURS, BOOTSTRAP, INDEPENDENT))
+        lines.append(
+            [
+                *(line[name] for name in ("population", "pair", "n_rows")),
+                f"risk at share {line['at']:g}" if line["at"] else "AUGRC",
+                f"{line['truth']:+.4f}",
+                *(f"{each['coverage']:.3f}" for each in (ours, boot, alone)),
+                *(f"{each['width']:.4f}" for each in (ours, boot, alone)),
+            ]
+        )
+    head = (
+        "Population | Classifiers | Rows: | Difference of | True difference: | Coverage: | Bootstrap: | "
+        "As if independent: | Width: | Bootstrap: | As if independent:"
+    )
+    return f"{overall}\n{table(head, lines)}"

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
+from pages import table
 from scipy.special import betaincinv
 
 from bayescal.analyses.one import count_rows
@@ -14,6 +15,8 @@ from bayescal.datasets.simulate import POPULATIONS
 from bayescal.decisions.selective_analysis import BINS
 from bayescal.decisions.selective_result import GRID
 from bayescal.estimands.selective import Cells, Selection
+from bayescal.verify.coverage import standard_error
+from studies.risk_curves import one_line_per_cell
 from studies.selection import OURS, Floats, Row, largest_share, name_of, path_of, simulated
 
 #: Probability of the promise; shares whose true risks are promised.
@@ -166,3 +169,85 @@ def threshold_cell(job: tuple[tuple[str, Any, int], float, int, int, np.random.G
             numbers = {name: float(value) for name, value in numbers.items()}
             rows.append({**cell, "best": best[at], "method": method, **numbers, "repeats": repeats})
     return rows
+
+
+# ------------------------------------------------------------------------------------------------ tables
+#: Cells by the number of wrong rows that are expected in the best share: smallest numbers of each group.
+GROUPS = (0, 5, 20, 100)
+#: Columns of a cell.
+KEY = ("population", "curve", "n_rows", "at", "risk", "best")
+#: Part of the share of the best margin that a rule should keep.
+BAR = 0.95
+METHODS = (OURS, LAST, HALF, CONFORMAL, BONFERRONI, PLUG_IN, ENOUGH, ORACLE)
+
+
+def missed(row: Row) -> bool:
+    """Whether the promise is held in fewer data sets than it says, by more than two standard errors."""
+    return bool(row["met"] < PROMISE - 2 * standard_error(PROMISE, row["repeats"]))
+
+
+def in_groups(lines: list[Row]) -> list[tuple[str, list[Row]]]:
+    """Cells by the number of wrong rows that are expected in the best share."""
+    wrong = np.array([line["n_rows"] * line["best"] * line["risk"] for line in lines])
+    place = np.searchsorted(GROUPS, wrong, "right") - 1
+    names = [f"{low} to {high}" for low, high in pairwise(GROUPS)] + [f"{GROUPS[-1]} or more"]
+    return [(name, [line for line, at in zip(lines, place, strict=True) if at == i]) for i, name in enumerate(names)]
+
+
+def ratio(line: Row, method: str, to: str) -> float:
+    """Share that a method keeps relative to that of another one; NaN if neither is above 0."""
+    other = line["best"] if to == "best" else line[to]["kept"]
+    return float(line[method]["kept"] / other) if other else float("nan")
+
+
+def threshold_table(rows: list[Row]) -> str:
+    """One line per number of wrong rows and method."""
+    texts = []
+    for name, lines in in_groups(one_line_per_cell(rows, KEY, "method")):
+        for method in METHODS:
+            of = [line for line in lines if method in line]
+            if not of:
+                continue
+            met = [line[method]["met"] for line in of]
+            relative, best, enough = (
+                np.array([ratio(line, method, to) for line in of]) for to in (ORACLE, "best", ENOUGH)
+            )
+            texts.append(
+                [
+                    *(name, method, len(of), f"{np.mean(met):.3f}", f"{min(met):.3f}"),
+                    *(sum(missed(line[method]) for line in of), f"{best.mean():.2f}", f"{np.nanmean(relative):.2f}"),
+                    *(f"{np.nanmin(relative):.2f}", f"{np.nanmean(enough):.2f}"),
+                ]
+            )
+    head = (
+        "Expected wrong rows | Rule | Cells: | Promise held: | Worst cell: | Too rarely: | Kept, of the best share: | "
+        "Of the best margin: | Worst cell: | Of the best margin, enough rows:"
+    )
+    return table(head, texts)
+
+
+def weak_table(rows: list[Row]) -> str:
+    """One line per cell in which the package holds the promise too rarely, or keeps too little."""
+    texts = []
+    for line in one_line_per_cell(rows, KEY, "method"):
+        kept = [ratio(line, OURS, to) for to in (ORACLE, ENOUGH)]
+        if not missed(line[OURS]) and not kept[0] < BAR:
+            continue
+        half = f"{line[HALF]['met']:.3f}, {ratio(line, HALF, ORACLE):.2f}" if HALF in line else ""
+        texts.append(
+            [
+                *(line["population"], line["curve"], line["n_rows"], f"{line['risk']:.4f}"),
+                f"{line['n_rows'] * line['best'] * line['risk']:.1f}",
+                *(f"{line[OURS]['met']:.3f}", f"{line[OURS]['none']:.2f}"),
+                *(f"{ratio(line, OURS, 'best'):.2f}", f"{ratio(line, ORACLE, 'best'):.2f}"),
+                *(f"{each:.2f}" for each in kept),
+                f"{line[LAST]['met']:.3f}, {ratio(line, LAST, ORACLE):.2f}",
+                *(half, f"{line[CONFORMAL]['met']:.3f}, {ratio(line, CONFORMAL, ORACLE):.2f}"),
+            ]
+        )
+    head = (
+        "Population | Curve | Rows: | Risk: | Expected wrong rows: | Promise held: | Nothing kept: | "
+        "Kept, of the best: | Best margin, of the best: | Kept, of the best margin: | With enough rows: | "
+        "Last share that fits: | Half a wrong row: | Conformal:"
+    )
+    return table(head, texts)
