@@ -24,8 +24,10 @@ PROMISE, RISKS_OF = 0.9, (0.3, 0.6, 0.9)
 CURVES, SIZES = (("calibrated", None), ("temperature", 1.5), ("shift", 0.3), ("wave", 0.05)), (500, 2000, 10_000)
 CELLS = tuple((population, curve, n) for curve, population, n in product(CURVES, POPULATIONS, SIZES))
 CONFORMAL, BONFERRONI, PLUG_IN = "conformal", "Clopper-Pearson, Bonferroni", "observed share"
-#: Prototypes; the prior of the second one is measured where fewer wrong rows than this are expected in the best share.
-LAST, HALF, FEW_WRONG = "last share that fits", "half a wrong row at the top", 10
+#: Prototypes; those with half a wrong row are measured where fewer wrong rows than this are expected in the best share.
+LAST, HALF, FEW_WRONG = "last share that fits", "half a wrong row at the top", 20
+#: The second prototype if it keeps so many wrong rows, and otherwise the rule of the package.
+FROM_WRONG = {number: f"half a wrong row, from {number} wrong ones on" for number in (3, 5, 10)}
 #: The best constant margin, and the same if a rule keeps no fewer rows than no wrong row among them could prove.
 ORACLE, ENOUGH = "best margin", "best margin, enough rows"
 #: Margins of the oracle, subtracted from the observed largest share.
@@ -75,6 +77,18 @@ def half_share(cells: Cells, risk: float, draws: int, rng: np.random.Generator) 
     return float(np.quantile(share, 1 - PROMISE))
 
 
+def half_from(number: int) -> "Rule":
+    """Share of `half_share` if it keeps so many wrong rows, and otherwise that of the package."""
+
+    def rule(cells: Cells, risk: float, draws: int, rng: np.random.Generator) -> float:
+        half = half_share(cells, risk, draws, rng)
+        _, share, observed = cells.kept(half)
+        enough = share > 0 and observed * share * cells.rows.sum() >= number - 1e-6
+        return half if enough else cells.share_for(risk, PROMISE, draws, rng)
+
+    return rule
+
+
 def top_prior(cells: Cells, wrong: float) -> Floats:
     """Wrong rows before the first cell, and half a row of each outcome in the last one, as `Cells.share_for` has."""
     prior = np.zeros((2, len(cells.confidence)))
@@ -87,6 +101,7 @@ RULES: dict[str, Rule] = {
     OURS: lambda cells, risk, draws, rng: cells.share_for(risk, PROMISE, draws, rng),
     LAST: last_share,
     HALF: half_share,
+    **{name: half_from(number) for number, name in FROM_WRONG.items()},
     CONFORMAL: lambda cells, risk, draws, rng: cells.conformal_share(risk, PROMISE, GRID),
     BONFERRONI: lambda cells, risk, draws, rng: bonferroni_share(cells, risk),
 }
@@ -152,7 +167,7 @@ def threshold_cell(job: tuple[tuple[str, Any, int], float, int, int, np.random.G
         path = path_of(c, z)
         observed[i] = [largest_share(*path, risk) for risk in risks.values()]
         for (at, risk), (method, rule) in product(risks.items(), RULES.items()):
-            if method == HALF and best[at] * risk * n_rows >= FEW_WRONG:
+            if method in (HALF, *FROM_WRONG.values()) and best[at] * risk * n_rows >= FEW_WRONG:
                 continue
             from_ = cells.kept(rule(cells, risk, draws, rng))[0]
             found.setdefault((at, method), []).append(of.shares_from(np.array([from_]))[0])
@@ -178,7 +193,7 @@ GROUPS = (0, 5, 20, 100)
 KEY = ("population", "curve", "n_rows", "at", "risk", "best")
 #: Part of the share of the best margin that a rule should keep.
 BAR = 0.95
-METHODS = (OURS, LAST, HALF, CONFORMAL, BONFERRONI, PLUG_IN, ENOUGH, ORACLE)
+METHODS = (OURS, LAST, HALF, *FROM_WRONG.values(), CONFORMAL, BONFERRONI, PLUG_IN, ENOUGH, ORACLE)
 
 
 def missed(row: Row) -> bool:
@@ -220,8 +235,8 @@ def threshold_table(rows: list[Row]) -> str:
                 ]
             )
     head = (
-        "Expected wrong rows | Rule | Cells: | Promise held: | Worst cell: | Too rarely: | Kept, of the best share: | "
-        "Of the best margin: | Worst cell: | Of the best margin, enough rows:"
+        "Expected wrong rows | Rule | Cells and risks: | Promise held: | Worst cell: | Too rarely: | "
+        "Kept, of the best share: | Of the best margin: | Worst cell: | Of the best margin, enough rows:"
     )
     return table(head, texts)
 
@@ -233,7 +248,7 @@ def weak_table(rows: list[Row]) -> str:
         kept = [ratio(line, OURS, to) for to in (ORACLE, ENOUGH)]
         if not missed(line[OURS]) and not kept[0] < BAR:
             continue
-        half = f"{line[HALF]['met']:.3f}, {ratio(line, HALF, ORACLE):.2f}" if HALF in line else ""
+        met = {name: f"{line[name]['met']:.3f}, {ratio(line, name, ORACLE):.2f}" for name in METHODS if name in line}
         texts.append(
             [
                 *(line["population"], line["curve"], line["n_rows"], f"{line['risk']:.4f}"),
@@ -241,13 +256,12 @@ def weak_table(rows: list[Row]) -> str:
                 *(f"{line[OURS]['met']:.3f}", f"{line[OURS]['none']:.2f}"),
                 *(f"{ratio(line, OURS, 'best'):.2f}", f"{ratio(line, ORACLE, 'best'):.2f}"),
                 *(f"{each:.2f}" for each in kept),
-                f"{line[LAST]['met']:.3f}, {ratio(line, LAST, ORACLE):.2f}",
-                *(half, f"{line[CONFORMAL]['met']:.3f}, {ratio(line, CONFORMAL, ORACLE):.2f}"),
+                *(met.get(name, "") for name in (LAST, HALF, FROM_WRONG[3], CONFORMAL)),
             ]
         )
     head = (
         "Population | Curve | Rows: | Risk: | Expected wrong rows: | Promise held: | Nothing kept: | "
         "Kept, of the best: | Best margin, of the best: | Kept, of the best margin: | With enough rows: | "
-        "Last share that fits: | Half a wrong row: | Conformal:"
+        "Last share that fits: | Half a wrong row: | From 3 on: | Conformal:"
     )
     return table(head, texts)
