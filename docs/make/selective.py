@@ -1,7 +1,9 @@
 """Measure how often intervals of selective prediction contain the truth: the risk of the most confident predictions,
-the largest share at a risk, and the AUGRC; write docs/explanation/selective.md: part of `make coverage`.
+the largest share at a risk, the AUGRC, the curve, and differences of two classifiers; and how often a confidence from
+which predictions are kept holds its promise; write docs/explanation/selective.md: part of `make coverage`.
 
-Cells whose coverage is below the bar are measured again in four times as many fresh data sets, and that share counts.
+Cells of the first two parts whose coverage is below the bar are measured again in four times as many fresh data sets,
+and that share counts.
 """
 
 import argparse
@@ -12,34 +14,86 @@ from typing import Any
 
 import numpy as np
 from jobs import named_streams
-from numpy.typing import NDArray
 from pages import rows_again, rows_of, save_parts, table
 from scipy.special import betaincinv
-from studies import about, errors_near, rows_of_jobs, run_study
+from studies import about, errors_near, risk_curves, risk_thresholds, rows_of_jobs, run_study
 from studies.populations import POPULATIONS as KINDS
 from studies.populations import population_of
+from studies.selection import BOOTSTRAP, OURS, Floats, Row, largest_share, name_of, path_of, simulated
 
 import bayescal as bc
-from bayescal.datasets.simulate import POPULATIONS, true_curve
+from bayescal.datasets.simulate import POPULATIONS
 from bayescal.estimands.selective import Selection
 from bayescal.verify.coverage import STUDY_CURVES, contains
-
-Floats = NDArray[np.float64]
-Row = dict[str, Any]
 
 SEED, PROB, BAR, TIMES_AGAIN = 43, 0.95, 0.85, 4
 SHARES, AT_RISKS_OF = (0.1, 0.5, 0.8, 0.95), (0.3, 0.8)
 SIZES = (200, 1000, 5000)
-#: Points that represent a simulated population; resamples of the bootstrap.
-POINTS, RESAMPLES = 400_000, 200
-OURS, BINOMIAL = "bayescal", "binomial, threshold as known"
-BOOTSTRAP, SHRUNK = "percentile bootstrap", "shrunk bins"
+#: Resamples of the bootstrap; most draws of parts with rows of their own.
+RESAMPLES, FEWER = 200, 1000
+BINOMIAL, SHRUNK = "binomial, threshold as known", "shrunk bins"
 RISK, SHARE, AREA = "selective risk", "largest share", "AUGRC"
 COLUMNS = (
     "part", "population", "curve", "n_rows", "quantity", "at", "truth", "method", "coverage", "above", "width",
     "repeats", "first",
 )  # fmt: skip
-PARTS = ("simulated", "populations")
+OF_INTERVALS = ("simulated", "populations")
+
+
+@dataclass(frozen=True)
+class Further:
+    """A part with other columns.
+
+    Parameters
+    ----------
+    function : callable
+        Rows of one cell, from (cell, prob, repeats, draws, rng).
+    cells : tuple
+        Cells; their text is the name of their random stream.
+    columns : tuple of str
+        Columns of a row.
+    times : int
+        Data sets per cell, as a multiple of those of the study.
+    tables : dict of str to callable
+        Tables of the rows by the name of their marker.
+    """
+
+    function: Callable[[Any], list[Row]]
+    cells: tuple[Any, ...]
+    columns: tuple[str, ...]
+    times: int
+    tables: dict[str, Callable[[list[Row]], str]]
+
+
+FURTHER = {
+    "curves": Further(
+        risk_curves.curve_cell,
+        risk_curves.CURVE_CELLS,
+        risk_curves.CURVE_COLUMNS,
+        1,
+        {"curves": risk_curves.curve_table},
+    ),
+    "differences": Further(
+        risk_curves.difference_cell,
+        risk_curves.DIFFERENCE_CELLS,
+        risk_curves.DIFFERENCE_COLUMNS,
+        2,
+        {"differences": risk_curves.difference_table},
+    ),
+    "thresholds": Further(
+        risk_thresholds.threshold_cell,
+        risk_thresholds.CELLS,
+        risk_thresholds.COLUMNS,
+        5,
+        {"thresholds": risk_thresholds.threshold_table, "weak_thresholds": risk_thresholds.weak_table},
+    ),
+}
+PARTS = (*OF_INTERVALS, *FURTHER)
+#: Tables in the order of the page.
+SHOWN = (
+    *("conditions", *OF_INTERVALS),
+    *(name for part, of in FURTHER.items() for name in (f"{part}_conditions", *of.tables)),
+)
 
 
 @dataclass(frozen=True)
@@ -56,20 +110,12 @@ class Cell:
         if self.part == "populations":
             classifier = population_of(self.population).classifier(rng)
             return lambda: classifier.draw(self.n_rows, rng), classifier.grid
-        of, curve = POPULATIONS[self.population], true_curve(*self.curve)
-
-        def draw() -> tuple[Any, Floats]:
-            c = of.sample(self.n_rows, rng=rng)
-            return (rng.random(self.n_rows) < curve(c)).astype(np.int64), c
-
-        c = of.quantile((np.arange(POINTS) + 0.5) / POINTS)
-        return draw, (c, curve(c))
+        return simulated(self.population, self.curve, self.n_rows, rng)
 
     @property
     def columns(self) -> Row:
         """Columns of the cell in the table."""
-        name, strength = self.curve
-        curve = name if strength is None else f"{name} {strength:g}"
+        curve = name_of(self.curve)
         return {"part": self.part, "population": self.population, "curve": curve, "n_rows": self.n_rows}
 
 
@@ -80,14 +126,6 @@ CELLS = (
 
 
 # ------------------------------------------------------------------------------------------------ truths
-def path_of(score: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Shares that are kept, and kept and wrong, after each distinct confidence from the largest one on."""
-    distinct, at = np.unique(-score, return_inverse=True)
-    rows, wrong = (np.bincount(at, values, len(distinct)) for values in (np.ones_like(score), 1 - right))
-    kept, lost = (np.concatenate([[0.0], np.cumsum(each)]) / len(score) for each in (rows, wrong))
-    return kept, lost
-
-
 def of_path(kept: Floats, wrong: Floats, risks: tuple[float, ...]) -> dict[tuple[str, float], float]:
     """Quantities of a path."""
     found = {(RISK, share): float(np.interp(share, kept, wrong)) / share for share in SHARES}
@@ -95,18 +133,6 @@ def of_path(kept: Floats, wrong: Floats, risks: tuple[float, ...]) -> dict[tuple
         found[SHARE, risk] = largest_share(kept, wrong, risk)
     found[AREA, 0.0] = float(np.trapezoid(wrong, kept))
     return found
-
-
-def largest_share(kept: Floats, wrong: Floats, risk: float) -> float:
-    """Last share at which the line of wrong predictions is at most the risk times the share."""
-    excess = wrong - risk * kept
-    fits = np.flatnonzero(excess[1:] <= 1e-12) + 1
-    if not len(fits):
-        return 0.0
-    last = fits[-1]
-    if last == len(kept) - 1:
-        return 1.0
-    return float(kept[last] - excess[last] * (kept[last + 1] - kept[last]) / (excess[last + 1] - excess[last]))
 
 
 # ------------------------------------------------------------------------------------------------ methods
@@ -181,11 +207,24 @@ def measured_cell(job: tuple[Cell, int, int, np.random.Generator]) -> list[Row]:
     ]
 
 
+def measured_part(part: str, options: argparse.Namespace, stream_of: Callable[..., np.random.Generator]) -> Row:
+    """Columns and rows of a part with other columns; with --quick, of its first cell."""
+    of = FURTHER[part]
+    cells = of.cells[: 1 if options.quick else None]
+    draws = min(options.draws, FEWER)
+    jobs = [(cell, PROB, of.times * options.repeats, draws, stream_of(part, str(cell))) for cell in cells]
+    rows = rows_of_jobs(of.function, jobs, workers=options.workers, description=part)
+    return {f"{part}_columns": list(of.columns), part: rows_of(of.columns, rows)}
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the cells of the chosen parts; with --quick, one of each."""
     stream_of = named_streams(np.random.default_rng(SEED))
     found: dict[str, Any] = {}
     for part in options.only:
+        if part in FURTHER:
+            found |= measured_part(part, options, stream_of)
+            continue
         cells = [cell for cell in CELLS if cell.part == part][: 1 if options.quick else None]
         jobs = [(cell, options.repeats, options.draws, stream_of(*map(str, cell.columns.values()))) for cell in cells]
         rows = rows_of_jobs(measured_cell, jobs, workers=options.workers, description=part)
@@ -226,6 +265,17 @@ def overall(rows: list[Row]) -> str:
     return table("Quantity | Method | Mean coverage: | Worst cell: | Truth above: | Width: | Worst cell", lines)
 
 
+def conditions_of(rows: list[Row], numbers: dict[str, Any], part: str) -> str:
+    """Conditions of a part with other columns."""
+    repeats, prob = rows[0]["repeats"], risk_thresholds.PROMISE if part == "thresholds" else numbers["prob"]
+    n_cells = len({(row["population"], row.get("curve"), row.get("pair"), row["n_rows"]) for row in rows})
+    (error,) = errors_near(prob, repeats)
+    return (
+        f"{n_cells} cells, {repeats} data sets in each, {min(numbers['draws'], FEWER)} draws. The standard error of\n"
+        f"one share near {prob:g} is {error}.\n"
+    )
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     repeats, prob = numbers["repeats"], numbers["prob"]
@@ -238,11 +288,17 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
             f"sets ({again}), and that share counts.\n"
         )
     }
-    return texts | {
+    texts |= {
         part: overall(rows_again({"columns": numbers["columns"], "rows": numbers[part]}))
-        for part in PARTS
+        for part in OF_INTERVALS
         if part in numbers
     }
+    for part, of in FURTHER.items():
+        if part in numbers:
+            rows = rows_again({"columns": numbers[f"{part}_columns"], "rows": numbers[part]})
+            texts |= {f"{part}_conditions": conditions_of(rows, numbers, part)}
+            texts |= {name: shown(rows) for name, shown in of.tables.items()}
+    return texts
 
 
 if __name__ == "__main__":
@@ -253,6 +309,6 @@ if __name__ == "__main__":
         numbers="selective.json",
         page="selective.md",
         save=save_parts,
-        shown=("conditions", *PARTS),
+        shown=SHOWN,
         parts=PARTS,
     )

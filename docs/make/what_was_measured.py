@@ -297,6 +297,38 @@ INTERVALS = (
     ),
     Interval("ECE of the k most probable classes", (), (Study("truthful", {"method": "bayescal"}, ("top_k",)),)),
     Interval(
+        "pointwise band of the selective risk",
+        ("SelectivePrediction",),
+        (
+            Study(
+                "selective",
+                {"method": "bayescal, pointwise"},
+                ("curves",),
+                share=lambda row: row["mean"],
+                worst=lambda row: row["least"],
+                about="mean over shares, and the worst one",
+            ),
+        ),
+    ),
+    Interval(
+        "simultaneous band of the selective risk",
+        (),
+        (Study("selective", {"method": "bayescal, simultaneous"}, ("curves",), share=lambda row: row["whole"]),),
+    ),
+    *(
+        Interval(
+            f"difference of {words}",
+            (),
+            (Study("selective", {"quantity": f"difference of {words}", "method": "bayescal"}, ("differences",)),),
+        )
+        for words in ("selective risks", "AUGRCs")
+    ),
+    Interval(
+        "confidence for a risk",
+        (),
+        reason="the page [selective prediction](selective.md) measures how often the promise is held",
+    ),
+    Interval(
         "observed / expected",
         ("Recalibration", "GroupedRecalibration", "ClinicalSummary"),
         (

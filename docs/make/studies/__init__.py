@@ -86,11 +86,13 @@ def run_study(
 
 
 def _merged(file: Path, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Put numbers of some parts into the stored ones; all parts must have the same settings."""
+    """Put numbers of some parts into the stored ones, if there are any; all parts must have the same settings."""
+    if not file.exists():
+        return dict(numbers)
     stored = json.loads(file.read_text(encoding="utf-8"))
     for name, value in numbers.items():
         # rows have their numbers of data sets
-        if not isinstance(value, list) and name != "repeats" and value != stored[name]:
+        if not isinstance(value, list) and name != "repeats" and value != stored.get(name, value):
             raise SystemExit(f"{file.name} has {name} {stored[name]!r}, not {value!r}: measure all parts.")
     return {**stored, **numbers, "repeats": stored["repeats"]}
 
