@@ -40,7 +40,7 @@ def check_the_promises_hold_in_the_other_half(chosen_on, confidence, right, half
 
 def check_many_halves(met, shares):
     posterior, conformal = np.mean(met, axis=0)
-    assert abs(posterior - 0.93) < 0.001
+    assert abs(posterior - 0.915) < 0.001
     assert conformal == 1
     of_posterior, of_conformal = np.mean(shares, axis=0)
     assert 0.94 < of_conformal < 0.955 < of_posterior
@@ -75,9 +75,9 @@ def check_the_forest_is_probably_better(gap, two):
 
 def check_suggestions(top, asked):
     first, _, third = (ev.accuracy.mean() for ev in top.values())
-    assert 0.6 < first < 0.7
+    assert 0.55 < first < 0.65
     assert 0.9 < third < 0.98
-    assert 100 < asked.sum() < 130
+    assert 90 < asked.sum() < 110
 
 
 def check_exercise_1(of_bayes, bayes, y, sure):
