@@ -87,6 +87,8 @@ class Estimand:
         Definition in LaTeX, with masses m, accuracies theta and mean confidences mu of the bins b.
     synonyms : tuple of str, default ()
         Other names of the same quantity in papers and programs.
+    note : str, default ""
+        What a reader of its row in a table must know, printed below the table.
 
     Raises
     ------
@@ -124,6 +126,7 @@ class Estimand:
     citation: str = ""
     formula: str = ""
     synonyms: tuple[str, ...] = ()
+    note: str = ""
 
     def __post_init__(self) -> None:
         if not callable(self.function):

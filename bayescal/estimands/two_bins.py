@@ -44,6 +44,10 @@ def _observed(counts: Counts) -> float:
     plug_in=_observed,
     citation="Hartline, Hu and Wu (2026), COLT, PMLR 336; arXiv 2508.13100",
     formula=r"\int_0^1 F(q)^2 + (F(1) - F(q))^2 \, dq,\quad F(q) = E[(y - c) 1\{c < q\}]",
+    note=(
+        "The plug-in ATB is the number for a leaderboard: on average, no confidence has a smaller one than the true "
+        "probability. Mean and interval are those of the population, and say how far from calibrated it is."
+    ),
     synonyms=("averaged two-bin error", "two-bin calibration error", "truthful calibration error"),
 )
 @_of_bins

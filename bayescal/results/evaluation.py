@@ -559,11 +559,12 @@ class Evaluation(ModelChecks, _presented.Presented):
             The quantities of the table, as for `table`.
         """
         d, chosen = wording.decimals(self.ece), self._chosen(estimands)
-        rows = [
-            [each.row_label(self.counts.target), *(_render.number(v, d) for v in list(self.row(each).values())[1:])]
-            for each in chosen
-        ]
-        remarks = [*self._beside(), *self.remarks]
+        rows = []
+        for each in chosen:
+            places = d if each.reported else max(d, wording.decimals(self.draws(each)))
+            numbers = (_render.number(value, places) for value in list(self.row(each).values())[1:])
+            rows.append([each.row_label(self.counts.target), *numbers])
+        remarks = [*(each.note for each in chosen if each.note), *self._beside(), *self.remarks]
         if any("outcomes" in each.needs for each in chosen):
             remarks += grid_remarks(self.counts)
         return _render.Sheet(

@@ -94,3 +94,14 @@ def test_comparisons_and_groups():
     assert difference.interval(0.95)[1] < 0
     groups = bc.evaluate(rows.outcome, rows.confidence, by=np.arange(2000) % 2, rng=1)
     assert groups.table(estimand="atb")[0]["mean"] >= 0
+
+
+def test_printing_names_the_number_for_a_leaderboard():
+    rows = simulate(2000, population="flat", curve="shift", strength=0.1, rng=1)
+    ev = bc.evaluate(rows.outcome, rows.confidence, draws=500, rng=1)
+    sheet = ev.sheet(estimands=["ece", "atb"])
+    assert sheet.remarks[0].startswith("The plug-in ATB is the number for a leaderboard")
+    assert not any("leaderboard" in each for each in ev.sheet().remarks)
+    # small numbers have more decimals than those of the ECE
+    assert [len(row[-1].partition(".")[2]) for row in sheet.rows] == [4, 7]
+    assert float(sheet.rows[1][5]) == pytest.approx(ev.plug_in_of("atb"), abs=1e-7)
