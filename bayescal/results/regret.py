@@ -11,6 +11,8 @@ from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.results import wording
 
+#: With fewer (effective) rows, intervals of the largest regret are too low if one bin is far off.
+FEW_ROWS = 500
 HEADER = ("threshold", "regret", "2.5 %", "97.5 %", "observed", "P(largest)")
 
 
@@ -32,6 +34,8 @@ class WorstRegret(_presented.Presented):
         Regret of the observed shares and accuracies of the bins.
     question : str
         Thresholds, bins, rows and model, in words.
+    remarks : tuple of str
+        Warnings about the interval, which are printed below the table; empty if none is known.
     """
 
     largest: Draws
@@ -39,6 +43,7 @@ class WorstRegret(_presented.Presented):
     regret: Draws
     observed: Floats
     question: str
+    remarks: tuple[str, ...] = ()
 
     _index = ("threshold",)
     _quantity_name = "regret"
@@ -97,7 +102,17 @@ class WorstRegret(_presented.Presented):
             ]
             for row in self.table()
         ]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [], [KEY])
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, self.remarks, [KEY])
+
+
+def few_rows(rows: float) -> tuple[str, ...]:
+    """Return the remark on few rows."""
+    if rows >= FEW_ROWS:
+        return ()
+    return (
+        f"With fewer than {FEW_ROWS} rows, the interval of the largest regret is often too low if one bin is far off and "
+        "the others are not.",
+    )
 
 
 #: Meaning of the columns of the table.

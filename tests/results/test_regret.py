@@ -35,6 +35,13 @@ def test_probabilities_of_thresholds(ev):
     assert calibrated.p_largest.sum() == pytest.approx(1 - none)
 
 
+def test_few_rows_are_named(ev):
+    assert ev.worst_regret().remarks == ()
+    rows = simulate(300, population="flat", rng=1)
+    (remark,) = bc.evaluate(rows.outcome, rows.confidence, draws=50, rng=1).worst_regret().sheet().remarks
+    assert "With fewer than 500 rows" in remark
+
+
 def test_table_words_and_picture(ev):
     worst = ev.worst_regret()
     frame = worst.to_frame()
