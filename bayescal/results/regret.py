@@ -110,8 +110,8 @@ def few_rows(rows: float) -> tuple[str, ...]:
     if rows >= FEW_ROWS:
         return ()
     return (
-        f"With fewer than {FEW_ROWS} rows, the interval of the largest regret is often too low if one bin is far off and "
-        "the others are not.",
+        f"With fewer than {FEW_ROWS} rows, the interval of the largest regret is often too low if one bin is far off "
+        "and the others are not.",
     )
 
 
