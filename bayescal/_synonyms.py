@@ -70,7 +70,7 @@ DRAWS = {
     "Recalibration": "result.slope", "GroupedRecalibration": "result.overall.slope", "CalibrationCurve": "result.ici",
     "ClinicalSummary": "result.evaluation.ece", "NetBenefit": "result.net_benefit[model]",
     "GroupedNetBenefit": "result.overall.net_benefit[model]", "LossRatio": "result.mean_ratio",
-    "SelectivePrediction": "result.risk[model]",
+    "SelectivePrediction": "result.risk[model]", "TopK": "result[k].ece",
     "CumulativePosterior": "result.kuiper", "CumulativeDifference": "result.posterior().kuiper",
     "JudgeReport": "result.sensitivity", "PartlyObservedBand": "result[1.0].ece",
     "ClassPriors": "result.draws", "ShiftEvidence": "result.total_variation", "LabelShiftClasses": "result[label].ece",
@@ -250,9 +250,7 @@ TABLE = (
     Meant(PROBS, "The probability that intervals are as narrow as planned for is", ("prob=0.95",),
           "bayescal.planning.checks_needed(evaluation, rows=100, prob=0.9)", of="CheckPlan"),
     Meant(PROBS, "The probability of an interval is given to the result:", ("prob=0.95",), "result.ece.interval(0.9)` "
-          "or `result.interval(prob=0.9)` or `result.table(prob=0.9)"),
-    Meant(PROBS, "The probability of a band is given to the result:", (), "result.band(prob=0.9)",
-          of="CumulativeDifference SubpopulationDifference"),
+          "or `result.interval(prob=0.9)` or `result.table(prob=0.9)` or `result.band(prob=0.9)"),
     # --- quantities
     Meant("power assurance", "The probability that the goal is met is", ("assurance",),
           f"{PLAN}, assurance=0.8)"),

@@ -255,6 +255,8 @@ CALLS = {
     "shrinkage_posterior": bins_of,
     "signed_error": lambda r: bc.signed_error(bins_of(r)),
     "squared_l2_error": lambda r: bc.squared_l2_error(bins_of(r)),
+    "top_k": lambda r: bc.decisions.top_k(r.label, r.matrix, **FAST),
+    "worst_regret": lambda r: bc.evaluate(r.y, r.p, bins=5, **r.weights, **FAST).worst_regret(),
     "underconfidence": lambda r: bc.underconfidence(bins_of(r)),
     "weight_report": lambda r: bc.weight_report(np.ones(len(r.y)) if r.w is None else r.w),
 }
@@ -273,6 +275,7 @@ PLOTS = {
     "plot_recalibration": "recalibration",
     "plot_reliability": "evaluate",
     "decisions.plot_selective": "selective, several",
+    "decisions.plot_top_k": "top_k",
 }
 #: Functions without rows, or that are given the results of a monitor, whose tests are elsewhere.
 ELSEWHERE = {"register_estimand", "risk_at_horizon", "plot_confidence_sequence", "plot_evidence"}

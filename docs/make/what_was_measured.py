@@ -282,20 +282,27 @@ INTERVALS = (
     *(
         Interval(
             words,
-            ("augrc",) if words == "AUGRC" else (),
+            (printed,),
             (Study("selective", {"quantity": words, "method": "bayescal"}, ("simulated", "populations")),),
         )
-        for words in ("AUGRC", "selective risk", "largest share")
+        for words, printed in (
+            ("AUGRC", "augrc"),
+            ("selective risk", "selective risk"),
+            ("largest share", "largest share at a risk"),
+        )
     ),
     *(
         Interval(
             words,
-            (name,),
+            names,
             (Study("truthful", {"quantity": words, "method": "bayescal"}, ("simulated", "populations")),),
         )
-        for words, name in (("averaged two-bin error", "atb"), ("largest regret", "largest_regret"))
+        for words, names in (
+            ("averaged two-bin error", ("atb",)),
+            ("largest regret", ("largest_regret", "WorstRegret")),
+        )
     ),
-    Interval("ECE of the k most probable classes", (), (Study("truthful", {"method": "bayescal"}, ("top_k",)),)),
+    Interval("ECE of the k most probable classes", ("TopK",), (Study("truthful", {"method": "bayescal"}, ("top_k",)),)),
     Interval(
         "pointwise band of the selective risk",
         ("SelectivePrediction",),

@@ -73,6 +73,7 @@ DRAWN = {
         lambda: bc.decisions.selective(Y, MODELS, target="confidence", **FAST),
         bc.decisions.plot_selective,
     ),
+    "TopK": (lambda: bc.decisions.top_k(LABELS, MATRIX, **FAST), bc.decisions.plot_top_k),
     "CumulativeDifference": (lambda: bc.cumulative.difference(Y, P), bc.cumulative.plot_cumulative),
     "SubpopulationDifference": (lambda: bc.cumulative.subpopulation(Y, P, HALVES), bc.cumulative.plot_cumulative),
     "Evidence": (lambda: MONITOR.evidence(rng=1), bc.monitoring.plot_evidence),
@@ -86,6 +87,7 @@ DRAWN = {
 PARTS = {
     "CumulativePosterior": (lambda: bc.cumulative.difference(Y, P).posterior(50, rng=1), "score (axis:"),
     "SubpopulationScreen": (lambda: bc.cumulative.screen(Y, P, np.arange(400) % 3), "score (axis:"),
+    "WorstRegret": (lambda: bc.evaluate(Y, P, bins=5, **FAST).worst_regret(), "threshold probability"),
     "MultiClassScore": (lambda: bc.scores.multiclass_brier(LABELS, MATRIX), "smaller is better"),
     "ScoreComparison": (
         lambda: bc.scores.compare(LABELS, {"a": MATRIX, "b": MATRIX[::-1]}, **FAST),
