@@ -250,7 +250,9 @@ class SelectivePrediction(_presented.Presented):
 
         Notes
         -----
-        The confidence is the quantile 1 - `prob` of the posterior of the last confidence down to which the risk is met.
+        The confidence is a quantile of the posterior of the last confidence down to which the risk is met, 0.85 times
+        1 - `prob`: with 1 - `prob` itself, the promise is held a little too rarely, because the confidence is chosen
+        where these rows are favourable.
         The prior has a wrong row before the most confident one, and no right one: for a confidence that is chosen
         beforehand, the upper limit of the risk is then that of Clopper and Pearson.
 

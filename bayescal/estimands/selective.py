@@ -24,6 +24,8 @@ from bayescal.stats.contract import Counts
 CELLS = 512
 #: Rows of the prior, and the share of them in the cells with the largest and the smallest confidences.
 PRIOR_ROWS, AT_ENDS = 2.0, 0.9
+#: Factor of the level of a threshold for a risk; see `Cells.last_for`.
+CAUTION = 0.85
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,13 +127,15 @@ class Cells:
         """Return the number of cells that can be kept at a risk with a probability, if one wrong row is added.
 
         This row is before all others. The upper limit of the risk of cells that are chosen beforehand is then that of
-        Clopper and Pearson. In each draw, the cells down to the last end at which the risk is met can be kept; the
-        number is the quantile 1 - `prob` of the draws.
+        Clopper and Pearson. In each draw, the cells down to the last end at which the risk is met can be kept. The
+        number is a quantile of the draws, lower than 1 - `prob` by the factor `CAUTION`: it is chosen where the rows are
+        favourable, so that the promise of the quantile itself would be held a little too rarely.
         """
         prior = np.zeros((2, len(self.confidence)))
         prior[:, -1] = 0.5
         prior[0, 0] += 1.0
-        return int(np.quantile(self.draw(n_draws, rng, prior).last_cell(risk), 1 - prob, method="lower"))
+        level = CAUTION * (1 - prob)
+        return int(np.quantile(self.draw(n_draws, rng, prior).last_cell(risk), level, method="lower"))
 
     @cached_property
     def shares(self) -> Floats:

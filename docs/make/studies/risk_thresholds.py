@@ -14,7 +14,7 @@ from bayescal.data.predictions import read_rows
 from bayescal.datasets.simulate import POPULATIONS
 from bayescal.decisions.selective_analysis import BINS
 from bayescal.decisions.selective_result import GRID
-from bayescal.estimands.selective import Cells, Selection
+from bayescal.estimands.selective import CAUTION, Cells, Selection
 from bayescal.verify.coverage import standard_error
 from studies.risk_curves import one_line_per_cell
 from studies.selection import OURS, Floats, Row, largest_share, name_of, path_of, simulated
@@ -26,6 +26,7 @@ CELLS = tuple((population, curve, n) for curve, population, n in product(CURVES,
 CONFORMAL, BONFERRONI, PLUG_IN = "conformal", "Clopper-Pearson, Bonferroni", "observed share"
 #: Prototypes; that with half a wrong row is measured where fewer wrong rows than this are expected in the best share.
 LAST, HALF, FEW_WRONG = "last cell that fits", "half a wrong row at the top", 20
+EXACT = "quantile 0.1"
 #: The best constant margin, and the same if a rule keeps no fewer rows than no wrong row among them could prove.
 ORACLE, ENOUGH = "best margin", "best margin, enough rows"
 #: Margins of the oracle, subtracted from the observed largest share.
@@ -72,6 +73,12 @@ def last_cells(cells: Cells, risk: float, draws: int, rng: np.random.Generator) 
 def half_cells(cells: Cells, risk: float, draws: int, rng: np.random.Generator) -> int:
     """Cells of the rule of the package with half a wrong row at the top."""
     last = cells.draw(draws, rng, top_prior(cells, 0.5)).last_cell(risk)
+    return int(np.quantile(last, CAUTION * (1 - PROMISE), method="lower"))
+
+
+def exact_cells(cells: Cells, risk: float, draws: int, rng: np.random.Generator) -> int:
+    """Cells of the rule of the package without caution: the quantile 1 minus the promise."""
+    last = cells.draw(draws, rng, top_prior(cells, 1.0)).last_cell(risk)
     return int(np.quantile(last, 1 - PROMISE, method="lower"))
 
 
@@ -88,6 +95,7 @@ RULES: dict[str, Rule] = {
     OURS: lambda cells, risk, draws, rng: cells.last_for(risk, PROMISE, draws, rng),
     LAST: last_cells,
     HALF: half_cells,
+    EXACT: exact_cells,
     CONFORMAL: lambda cells, risk, draws, rng: cells.conformal_last(risk, PROMISE, GRID),
     BONFERRONI: lambda cells, risk, draws, rng: bonferroni_cells(cells, risk),
 }
@@ -179,7 +187,7 @@ GROUPS = (0, 5, 20, 100)
 KEY = ("population", "curve", "n_rows", "at", "risk", "best")
 #: Part of the share of the best margin that a rule should keep.
 BAR = 0.95
-METHODS = (OURS, LAST, HALF, CONFORMAL, BONFERRONI, PLUG_IN, ENOUGH, ORACLE)
+METHODS = (OURS, EXACT, LAST, HALF, CONFORMAL, BONFERRONI, PLUG_IN, ENOUGH, ORACLE)
 
 
 def missed(row: Row) -> bool:
