@@ -128,8 +128,8 @@ class Cells:
 
         This row is before all others. The upper limit of the risk of cells that are chosen beforehand is then that of
         Clopper and Pearson. In each draw, the cells down to the last end at which the risk is met can be kept. The
-        number is a quantile of the draws, lower than 1 - `prob` by the factor `CAUTION`: it is chosen where the rows are
-        favourable, so that the promise of the quantile itself would be held a little too rarely.
+        number is a quantile of the draws, at `CAUTION` times 1 - `prob`: it is chosen where the rows are favourable, so
+        that the promise of the quantile 1 - `prob` would be held a little too rarely.
         """
         prior = np.zeros((2, len(self.confidence)))
         prior[:, -1] = 0.5
