@@ -250,11 +250,11 @@ class SelectivePrediction(_presented.Presented):
 
         Notes
         -----
-        The confidence is a quantile of the posterior of the last confidence down to which the risk is met, 0.85 times
-        1 - `prob`: with 1 - `prob` itself, the promise is held a little too rarely, because the confidence is chosen
-        where these rows are favourable.
-        The prior has a wrong row before the most confident one, and no right one: for a confidence that is chosen
-        beforehand, the upper limit of the risk is then that of Clopper and Pearson.
+        The confidence is the smallest one with two properties. The risk of the predictions with at least this
+        confidence is met with the posterior probability `prob`; and with this probability, the last confidence down to
+        which the risk is met is not larger. The prior has a wrong row before the most confident one, and no right one
+        there: for a confidence that is chosen beforehand, the upper limit of the risk is then that of Clopper and
+        Pearson.
 
         The conformal answer tests shares 0.05, 0.1, ... in this order, each at the level 1 - `prob` with the limit of
         Clopper and Pearson, from the first one with enough rows on, and stops at the first that fails [1]_. Fewer

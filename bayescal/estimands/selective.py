@@ -24,8 +24,6 @@ from bayescal.stats.contract import Counts
 CELLS = 512
 #: Rows of the prior, and the share of them in the cells with the largest and the smallest confidences.
 PRIOR_ROWS, AT_ENDS = 2.0, 0.9
-#: Factor of the level of a threshold for a risk; see `Cells.last_for`.
-CAUTION = 0.85
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +73,16 @@ class Selection:
         """Number of cells down to the last end at which at most `risk` are wrong; 0 if there is none; (n_draws,)."""
         fits = (self.wrong - risk * self.kept)[:, 1:] <= 0
         return np.where(fits.any(axis=1), fits.shape[1] - fits[:, ::-1].argmax(axis=1), 0)
+
+    def last_with(self, risk: float, prob: float) -> int:
+        """Largest number of cells at which the risk is met with a probability, at most that quantile of `last_cell`.
+
+        If the risk does not rise with the share, cells can fit in a draw although cells before them do not, so that the
+        quantile alone would not hold the promise. The first condition alone picks the most favourable of many cells.
+        """
+        most = int(np.quantile(self.last_cell(risk), 1 - prob, method="lower"))
+        fits = (self.wrong - risk * self.kept <= 0)[:, 1 : most + 1].mean(axis=0) >= prob
+        return int(np.flatnonzero(fits)[-1]) + 1 if fits.any() else 0
 
     def area(self) -> Floats:
         """Mean share of kept and wrong predictions over all shares that may be kept; shape (n_draws,)."""
@@ -127,15 +135,13 @@ class Cells:
         """Return the number of cells that can be kept at a risk with a probability, if one wrong row is added.
 
         This row is before all others. The upper limit of the risk of cells that are chosen beforehand is then that of
-        Clopper and Pearson. In each draw, the cells down to the last end at which the risk is met can be kept. The
-        number is a quantile of the draws, at `CAUTION` times 1 - `prob`: it is chosen where the rows are favourable, so
-        that the promise of the quantile 1 - `prob` would be held a little too rarely.
+        Clopper and Pearson. The number is the largest one at which the risk is met in a share `prob` of the draws, and
+        which is not above the last number at which it is met in any but a share 1 - `prob` of them.
         """
         prior = np.zeros((2, len(self.confidence)))
         prior[:, -1] = 0.5
         prior[0, 0] += 1.0
-        level = CAUTION * (1 - prob)
-        return int(np.quantile(self.draw(n_draws, rng, prior).last_cell(risk), level, method="lower"))
+        return self.draw(n_draws, rng, prior).last_with(risk, prob)
 
     @cached_property
     def shares(self) -> Floats:

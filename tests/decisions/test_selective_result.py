@@ -295,3 +295,18 @@ def test_the_tree_has_the_draws():
     np.testing.assert_array_equal(tree["posterior"]["augrc[b]"].values.ravel(), TWO.augrc["b"].values)
     np.testing.assert_array_equal(tree["observed_data"]["selective_risk[b]"].values, TWO.observed["b"])
     assert isinstance(TWO, SelectivePrediction)
+
+
+def test_a_risk_that_falls_again_does_not_break_the_promise():
+    """Very confident predictions are wrong more often: the posterior probability of the kept ones is that stated."""
+
+    def block(n, wrong):
+        right = np.ones(n, int)
+        right[np.linspace(0, n - 1, wrong).round().astype(int)] = 0
+        return right
+
+    z = np.concatenate([block(1000, 20), block(200, 20), block(3000, 40)])
+    kept = bc.decisions.selective(z, np.linspace(0.999, 0.5, len(z)), target="confidence", rng=1)
+    limit = kept.threshold(0.02)
+    if limit.share:
+        assert (kept.selective_risk(limit.share)["model"].values <= 0.02).mean() > 0.88

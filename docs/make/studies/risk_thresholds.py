@@ -14,19 +14,19 @@ from bayescal.data.predictions import read_rows
 from bayescal.datasets.simulate import POPULATIONS
 from bayescal.decisions.selective_analysis import BINS
 from bayescal.decisions.selective_result import GRID
-from bayescal.estimands.selective import CAUTION, Cells, Selection
+from bayescal.estimands.selective import Cells, Selection
 from bayescal.verify.coverage import standard_error
 from studies.risk_curves import one_line_per_cell
 from studies.selection import OURS, Floats, Row, largest_share, name_of, path_of, simulated
 
 #: Probability of the promise; shares whose true risks are promised.
 PROMISE, RISKS_OF = 0.9, (0.3, 0.6, 0.9)
-CURVES, SIZES = (("calibrated", None), ("temperature", 1.5), ("shift", 0.3), ("wave", 0.05)), (500, 2000, 10_000)
+CURVES, SIZES = (("calibrated", None), ("temperature", 1.5), ("shift", 0.3), ("one bad bin", 0.3)), (500, 2000, 10_000)
 CELLS = tuple((population, curve, n) for curve, population, n in product(CURVES, POPULATIONS, SIZES))
 CONFORMAL, BONFERRONI, PLUG_IN = "conformal", "Clopper-Pearson, Bonferroni", "observed share"
 #: Prototypes; that with half a wrong row is measured where fewer wrong rows than this are expected in the best share.
 LAST, HALF, FEW_WRONG = "last cell that fits", "half a wrong row at the top", 20
-EXACT = "quantile 0.1"
+EXACT = "quantile of the last cell"
 #: The best constant margin, and the same if a rule keeps no fewer rows than no wrong row among them could prove.
 ORACLE, ENOUGH = "best margin", "best margin, enough rows"
 #: Margins of the oracle, subtracted from the observed largest share.
@@ -72,12 +72,11 @@ def last_cells(cells: Cells, risk: float, draws: int, rng: np.random.Generator) 
 
 def half_cells(cells: Cells, risk: float, draws: int, rng: np.random.Generator) -> int:
     """Cells of the rule of the package with half a wrong row at the top."""
-    last = cells.draw(draws, rng, top_prior(cells, 0.5)).last_cell(risk)
-    return int(np.quantile(last, CAUTION * (1 - PROMISE), method="lower"))
+    return cells.draw(draws, rng, top_prior(cells, 0.5)).last_with(risk, PROMISE)
 
 
 def exact_cells(cells: Cells, risk: float, draws: int, rng: np.random.Generator) -> int:
-    """Cells of the rule of the package without caution: the quantile 1 minus the promise."""
+    """Cells down to the quantile, at 1 minus the promise, of the last one that fits in a draw."""
     last = cells.draw(draws, rng, top_prior(cells, 1.0)).last_cell(risk)
     return int(np.quantile(last, 1 - PROMISE, method="lower"))
 
