@@ -1,5 +1,6 @@
 """SelectivePrediction: risk-coverage curves of one or several classifiers, as posteriors."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -155,26 +156,29 @@ class SelectivePrediction(_presented.Presented):
         """AUGRC of each classifier in the rows."""
         return {name: float(observed_selection(each).area()[0]) for name, each in self.counts.items()}
 
-    def selective_risk(self, share: float) -> dict[str, Draws]:
-        """Draws of the risk of each classifier at one share; see `bayescal.Evaluation.selective_risk`.
+    def selective_risk(self, share: float | Sequence[float]) -> dict[str, Draws]:
+        """Draws of the risk of each classifier at one or several shares; see `bayescal.Evaluation.selective_risk`.
 
         Parameters
         ----------
-        share : float
+        share : float or sequence of float
             Share of all predictions that are kept, above 0 and at most 1.
 
         Returns
         -------
         dict of str to Draws
-            By classifier, shape (n_draws,).
+            By classifier, shape (n_draws,), or (n_draws, n_shares) for several shares.
 
         Raises
         ------
         ValueError
             If the share is outside (0, 1], or keeps less than one row.
         """
-        at = checked_shares(share, min(self.counts.values(), key=_evidence_of))[:1]
-        return self._each({name: each.risk(at)[:, 0] for name, each in self.selections.items()}, f"risk at {share:g}")
+        at = checked_shares(share, min(self.counts.values(), key=_evidence_of))
+        of_each = {name: each.risk(at) for name, each in self.selections.items()}
+        if np.ndim(share):
+            return self._each(of_each, "selective risk")
+        return self._each({name: each[:, 0] for name, each in of_each.items()}, f"risk at {at[0]:g}")
 
     def largest_share(self, risk: float) -> dict[str, Draws]:
         """Draws of the largest share of predictions that can be kept so that the risk is at most `risk`.
@@ -384,7 +388,7 @@ class SelectivePrediction(_presented.Presented):
         of_each = {name: cluster_remarks(each) for name, each in self.counts.items()}
         texts = [*self.of_rows, *(next(iter(of_each.values())) if self._alone else of_several(of_each))]
         for name, counts in self.counts.items():
-            wrong = self.observed[name] * self.shares * counts.n_rows
+            wrong = self.observed[name] * self.shares * _evidence_of(counts)
             few = self.shares[wrong < FEW_WRONG - 1e-9]
             if len(few) and few[-1] >= SHARE_TO_MENTION:
                 by = self._of(name, "by")

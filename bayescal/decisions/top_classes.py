@@ -89,11 +89,13 @@ class TopK(ByLabel[Evaluation]):
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the k with the largest posterior mean of the ECE, in words."""
-        k, worst = max(self.items(), key=lambda item: item[1].ece.mean())
-        return (
-            f"The Expected Calibration Error of the k most probable classes is largest for k = {k}: "
-            f"{wording.mean_and_interval(worst.ece, prob)}."
-        )
+        return self._worst("ece", prob)
+
+    def _worst(self, estimand: EstimandLike, prob: float = 0.95) -> str:
+        record = as_scalar(estimand)
+        k, worst = max(self.items(), key=lambda item: float(item[1].draws(record).mean()))
+        of = f"The {record.title} of the k most probable classes is largest for k = {k}"
+        return f"{of}: {wording.mean_and_interval(worst.draws(record), prob)}."
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data."""
@@ -106,7 +108,7 @@ class TopK(ByLabel[Evaluation]):
         ]
         remarks = of_several({f"k = {k}": each.remarks for k, each in informative.items()})
         key = KEY.format(as_scalar(estimand).symbol)
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks, [key])
+        return _render.Sheet(self._worst(estimand), self.spec, HEADER, rows, remarks, [key])
 
 
 @public
@@ -143,7 +145,8 @@ def top_k(
     Returns
     -------
     TopK
-        One `Evaluation` per k. That of k = 1 is ``evaluate(y_true, y_prob, target="top-label")``, with the same draws.
+        One `Evaluation` per k. That of k = 1 is ``evaluate(y_true, y_prob, target="top-label")``, with the same
+        draws for the same integer `rng`.
 
     Raises
     ------
@@ -171,7 +174,7 @@ def top_k(
     assert isinstance(top, TopLabels)
     clusters = None if cluster is None else Clusters.from_column(cluster, len(top))
     numbers = _checked_k(k, top.rows.n_classes)
-    seed = _checks.seeds(rng, 1)[0] if rng is None else rng
+    seed = rng if isinstance(rng, int) else _checks.seeds(rng, 1)[0]  # the same for each k
     rows = top.rows.checked()
     evaluations = {}
     for number, of_one in zip(numbers, _predictions(rows, numbers), strict=True):

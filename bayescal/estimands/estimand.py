@@ -18,8 +18,11 @@ Better = Literal["smaller", "larger", "nearest zero"]
 
 #: What an estimand may need besides draws of the bins: members of the counts with sums of losses; "outcomes" are rows
 #: with both outcomes, "predictions" rows whose outcome is whether a prediction is right, and "thresholds" the edges of
-#: bins that are closed on the left, for rows that are not in clusters.
-NEEDS = (*KINDS, "outcomes", "predictions", "thresholds")
+#: bins that are closed on the left, for rows that are not in clusters; "labelled rows" are rows of the population with
+#: observed outcomes, not those of another population or of a judge.
+NEEDS = (*KINDS, "outcomes", "predictions", "thresholds", "labelled rows")
+#: Most bins whose edges are thresholds: the time grows with their square.
+MOST_BINS = 200
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 #: The target whose event differs between classifiers, and the words of this event.
@@ -66,7 +69,8 @@ class Estimand:
     needs : frozenset of str
         What the function needs besides the bins: ``"losses"`` (squared errors), ``"log_losses"``, ``"outcomes"`` (rows
         with both outcomes), ``"predictions"`` (rows whose outcome is whether a prediction is right), ``"thresholds"``
-        (edges of bins that are closed on the left, and independent rows), or nothing.
+        (edges of bins that are closed on the left, and independent rows), ``"labelled rows"`` (observed outcomes of the
+        population itself), or nothing.
     reported : bool, default True
         Whether the table of every evaluation includes it.
     plug_in : callable, optional
@@ -339,7 +343,11 @@ class Estimand:
             return False
         if "predictions" in self.needs and counts.target in EVENTS:
             return False
-        if "thresholds" in self.needs and (clusters_of(counts) or counts.bins.closed != "left" or len(counts.bins) < 2):
+        if "thresholds" in self.needs and (
+            clusters_of(counts) or counts.bins.closed != "left" or not 2 <= len(counts.bins) <= MOST_BINS
+        ):
+            return False
+        if "labelled rows" in self.needs and not all_labelled(counts):
             return False
         if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
             return False
@@ -350,3 +358,9 @@ class Estimand:
         ):
             return False
         return all(is_finite(getattr(counts, need)) for need in self.needs & KINDS.keys())
+
+
+def all_labelled(counts: Counts) -> bool:
+    """Return whether all rows are of the population itself, and their outcomes are observed, in every bin with rows."""
+    of_others = getattr(counts, "rows_by_outcome", None) is not None
+    return not of_others and not bool(np.isnan(counts.accuracy[counts.occupied]).any())

@@ -9,16 +9,15 @@ from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import _of_bins
+from bayescal.estimands.estimand import MOST_BINS
 from bayescal.estimands.registry import estimand
-from bayescal.posterior.contract import HasHypotheses
+from bayescal.posterior.contract import HasHypotheses, Pooled
 from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
 from bayescal.stats.sums import effective_number
 
 #: Fewest rows on each side of the threshold.
 FEWEST_ROWS_PER_SIDE = 5
-#: Most bins whose edges are the thresholds of a curve: the time grows with their square.
-MOST_BINS = 200
 
 
 def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
@@ -60,6 +59,8 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
 
 def require_shrinkage(posterior: object) -> None:
     """Refuse posteriors under which the regret is overstated."""
+    if isinstance(posterior, Pooled):
+        raise ValueError("the regret needs groups that are not pooled, `pooling=None`: it was not verified for others.")
     if not isinstance(posterior, HasHypotheses):
         raise ValueError(
             "the regret needs `model='shrinkage'`: other models, such as the Dirichlet model, overstate it, and their "
@@ -79,7 +80,7 @@ def thresholds_of(counts: Counts) -> Floats:
     if not 2 <= len(counts.bins) <= MOST_BINS:
         raise ValueError(
             f"the largest regret needs 2 to {MOST_BINS} bins, whose inner edges are the thresholds; there are "
-            f"{len(counts.bins)}. Evaluate with fewer or more bins, as in `bins=20`."
+            f"{len(counts.bins)}. Evaluate with {'more' if len(counts.bins) < 2 else 'fewer'} bins, as in `bins=20`."
         )
     return np.asarray(counts.bins.edges[1:-1])
 

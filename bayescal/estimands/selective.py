@@ -15,8 +15,8 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.accuracies import evidence, require_predictions
 from bayescal.estimands.area_under_roc import grid_of
 from bayescal.estimands.errors import _of_bins
+from bayescal.estimands.estimand import all_labelled
 from bayescal.estimands.registry import estimand
-from bayescal.estimands.scores import stored_rows
 from bayescal.posterior.joint import with_ranks_of
 from bayescal.stats.contract import Counts
 
@@ -246,10 +246,11 @@ def checked_shares(share: Any, counts: Counts) -> Floats:
 
 def _require(counts: Counts) -> None:
     require_predictions(counts, "a selective risk")
-    if stored_rows(counts) is not None:
+    if not all_labelled(counts):
         raise ValueError(
-            "a selective risk needs labelled rows of the population itself; under a shift, confidences and outcomes of "
-            "the target are not observed together."
+            "a selective risk needs rows of the population itself with observed outcomes. Here outcomes are those of "
+            "another population or of a judge, or no outcome is observed in some bins, so that which of the most "
+            "confident predictions are right is not known."
         )
 
 
@@ -260,7 +261,7 @@ def _observed(counts: Counts) -> float:
 @estimand(
     "AUGRC",
     title="Area Under the Generalized Risk-Coverage Curve",
-    needs=frozenset({"predictions"}),
+    needs=frozenset({"predictions", "labelled rows"}),
     reported=False,
     plug_in=_observed,
     bounds=(0.0, 0.5),

@@ -21,7 +21,7 @@ def common_estimands(
     evaluations: Iterable[Evaluation], pairs: Mapping[tuple[int, int], Paired] | None = None
 ) -> list[str]:
     """Return the names of the estimands that all of these evaluations have; curves are not among them."""
-    counts = [evaluation.counts for evaluation in evaluations]
+    evaluated = list(evaluations)
     missing = {
         need
         for need, kind in KINDS.items()
@@ -31,7 +31,7 @@ def common_estimands(
         name
         for name, each in registered().items()
         if each.coordinate is None
-        and all(map(each.available, counts))
+        and all(evaluation._available(each) for evaluation in evaluated)
         and not each.needs & missing
         and not different_events(each, pairs)
     ]

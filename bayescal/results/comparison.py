@@ -79,7 +79,7 @@ class Compared(Judged, Evaluations):
     def _lacking(self, estimand: EstimandLike) -> list[str]:
         """Return the names of evaluations whose counts lack what the estimand needs, such as finite losses."""
         record = as_estimand(estimand)
-        return [name for name, each in self.evaluations.items() if not record.available(each.counts)]
+        return [name for name, each in self.evaluations.items() if not each._available(record)]
 
     def _pair_values(self, i: int, j: int, estimand: EstimandLike | None) -> Floats:
         """Draw two evaluations of all; if others lack what the estimand needs, only these two."""

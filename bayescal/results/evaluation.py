@@ -127,7 +127,7 @@ class Evaluation(ModelChecks, _presented.Presented):
                 total = record.draw(self.draw_total_bins(), self.counts, rng=self._within_bins())
                 result = replace(result, values=with_ranks_of(result.values, total.values))
         except ValueError as problem:
-            if record.available(self.counts):
+            if self._available(record):
                 raise
             if not self.label or "predictions" in record.needs:  # an event has no accuracy
                 raise UnavailableError(str(problem)) from problem
@@ -141,6 +141,11 @@ class Evaluation(ModelChecks, _presented.Presented):
         named = record.has_own_event(self.counts.target)
         name = record.draws_label(self.counts.target) if named else result.name
         return replace(result, name=name, origin=origin)
+
+    def _available(self, record: Estimand) -> bool:
+        """Whether counts and posterior have what the estimand needs."""
+        shrunk = isinstance(self.posterior, HasHypotheses) and not isinstance(self.posterior, Pooled)
+        return record.available(self.counts) and (shrunk or "thresholds" not in record.needs)
 
     def __getattr__(self, name: str) -> Draws:
         """Return the draws of an estimand that was registered after this class was defined."""
@@ -336,7 +341,7 @@ class Evaluation(ModelChecks, _presented.Presented):
         return [
             each
             for each in registry.registered().values()
-            if each.reported and each.coordinate is None and each.available(self.counts)
+            if each.reported and each.coordinate is None and self._available(each)
         ]
 
     @cached_property

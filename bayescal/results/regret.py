@@ -82,8 +82,9 @@ class WorstRegret(_presented.Presented):
         """Return the largest regret with its interval, and the threshold with the largest mean, in words."""
         p = float(self.p_largest[self.thresholds == self.threshold][0])
         return (
-            f"The largest regret of a threshold is {wording.mean_and_interval(self.largest, prob)} per row; it is "
-            f"most often at {self.threshold:g} (P {_render.probability(p)})."
+            f"The largest regret of {len(self.thresholds)} thresholds is "
+            f"{wording.mean_and_interval(self.largest, prob)} per row; the mean is largest at {self.threshold:g}, which is the worst threshold with P "
+            f"{_render.probability(p)}."
         )
 
     @property

@@ -75,3 +75,25 @@ def test_curves_and_measures_that_a_group_lacks_are_not_compared():
     assert {"ece", "auc", "brier_score", "log_score"} <= set(common_estimands([one]))
     assert "log_score" not in common_estimands([one, other])  # outcomes of 1 have probability 0
     assert all(registered()[name].coordinate is None for name in common_estimands([one]))
+
+
+@pytest.mark.parametrize("options", [{}, {"pooling": "partial"}, {"model": "dirichlet"}, {"bins": 500}, {"bins": 1}])
+def test_trees_leave_out_what_a_result_does_not_have(options):
+    rng = np.random.default_rng(1)
+    y, p, group = rng.integers(0, 2, 400), rng.random(400), np.arange(400) % 2
+    grouped = bc.evaluate(y, p, by=group, draws=50, rng=1, **options)
+    has = "largest_regret" in grouped.to_datatree()["posterior"]
+    assert has == (not options) == hasattr(grouped["0" if "0" in grouped else 0], "largest_regret")
+    if "pooling" not in options:
+        tree = bc.compare(y, {"a": p, "b": p**2}, draws=50, rng=1, **options).to_datatree()
+        assert ("largest_regret" in tree["posterior"]) == (not options)
+
+
+def test_targets_without_labels_have_no_selective_risk():
+    rng = np.random.default_rng(1)
+    source, target = rng.uniform(0.5, 1, 500), rng.uniform(0.2, 1, 600)
+    y = (rng.random(500) < source).astype(int)
+    ev = bc.shift.covariate(y, source, target, target="confidence", weights=np.ones(500), draws=50, rng=1)
+    assert not hasattr(ev, "augrc")
+    with pytest.raises(ValueError, match="no outcome is observed in some bins"):
+        ev.selective_risk(0.5)

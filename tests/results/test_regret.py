@@ -47,7 +47,8 @@ def test_table_words_and_picture(ev):
     frame = worst.to_frame()
     assert list(frame.index) == list(worst.thresholds)
     assert frame["observed"].max() == pytest.approx(ev.plug_in_of("largest_regret"))
-    assert "most often at 0.45" in worst.sentence()
+    assert "of 19 thresholds" in worst.sentence()
+    assert "the mean is largest at 0.45" in worst.sentence()
     assert "19 thresholds" in str(worst.details())
     for simultaneous in (False, True):
         ax = bc.plot(worst, Figure().subplots(), simultaneous=simultaneous)
