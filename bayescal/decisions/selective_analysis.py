@@ -198,7 +198,8 @@ def joint_selections(
 ) -> list[Selection]:
     """Draw the shares of several classifiers from the masses of all combinations of their cells and outcomes.
 
-    A sum of Gamma variables is a Gamma variable, so that the draws of each classifier are those of its own posterior.
+    A sum of Gamma variables is a Gamma variable, so that the draws of each classifier are those of its own posterior;
+    with unequal weights, they have its means and variances.
     The prior rows of all classifiers are the same random numbers, at the same shares that are kept: two names of one
     classifier have the same draws. The number of effective rows and the factor of the design effect are those of the
     classifier with the fewest.
@@ -207,10 +208,13 @@ def joint_selections(
 
     codes = [_codes(each, of_one, of_counts) for each, of_one, of_counts in zip(cells, rows, counts, strict=True)]
     combined, at = np.unique(np.stack(codes), axis=1, return_inverse=True)
-    weight = rows[0].weight
-    sums = sums_at(at.ravel(), None if weight is None else weight.astype(np.float64), combined.shape[1])
+    weight = np.ones(at.size) if rows[0].weight is None else rows[0].weight.astype(np.float64)
+    sums, squares = (sums_at(at.ravel(), each, combined.shape[1]) for each in (weight, weight**2))
     fewest = min(cells, key=lambda each: float(each.rows.sum()))
-    sums = sums * fewest.rows.sum() / sums.sum()
+    effective = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
+    if np.isfinite(fewest.freedom):
+        effective /= fewest.most
+    unit = np.divide(sums / fewest.row, effective, out=np.ones_like(sums), where=effective > 0)
     factors, prior = fewest.factors(n_draws, rng), draw_prior(n_draws, rng)
     adders = [
         csr_array((np.ones(len(of)), (np.arange(len(of)), of)), shape=(len(of), 2 * len(each.confidence)))
@@ -220,7 +224,8 @@ def joint_selections(
     chunk = max(AT_ONCE // len(sums), 1)
     for start in range(0, n_draws, chunk):
         part = slice(start, start + chunk)
-        combinations = rng.standard_gamma(np.broadcast_to(factors[part] * sums, (len(factors[part]), len(sums))))
+        combinations = rng.standard_gamma(np.broadcast_to(factors[part] * effective, (len(factors[part]), len(sums))))
+        combinations *= unit
         for of_one, adder in zip(mass, adders, strict=True):
             of_one[part] = combinations @ adder
     selections = []

@@ -92,10 +92,12 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Effective numbers of wrong and of right predictions in cells of the confidence, from the largest one on."""
+    """Wrong and right predictions in cells of the confidence, from the largest one on."""
 
-    rows: Floats  # (2, n_cells): wrong ones, right ones
+    weight: Floats  # (2, n_cells) sum of w of wrong ones and of right ones
+    rows: Floats  # (2, n_cells) their effective numbers
     confidence: Floats  # (n_cells,) lower end of each cell
+    row: float  # weight of a row of the prior: the sum of w^2 over that of w, divided by the design effect of clusters
     number: Ints  # cell of each position of the grid of ranks
     most: float  # largest factor of the rows in draws of the design effect of clusters
     freedom: float  # its degrees of freedom; infinite for independent rows
@@ -107,16 +109,25 @@ class Cells:
         (_, rows, most, freedom), ranks = evidence(counts), grid_of(counts)
         if not most:
             raise ValueError("a selective risk needs rows; these counts have none.")
-        weight = ranks.weight[:, ::-1]
-        of_cell = weight.sum(axis=0)
+        of_cell = ranks.weight.sum(axis=0)[::-1]
         reached, cell = np.cumsum(of_cell), np.arange(len(of_cell))
         if len(cell) > most_cells:
             cell = np.minimum((reached - of_cell / 2) / reached[-1] * most_cells, most_cells - 1).astype(np.int64)
         first = np.flatnonzero(np.diff(cell, prepend=-1))
         number = np.repeat(np.arange(len(first)), np.diff(first, append=len(cell)))
-        merged = np.add.reduceat(weight, first, axis=1) * rows / reached[-1]
+        weight, squares = (
+            np.add.reduceat(values[:, ::-1], first, axis=1) for values in (ranks.weight, ranks.weight_sq)
+        )
+        effect = rows / most if np.isfinite(freedom) else 1.0  # of clusters; that of weights is in the squares
+        effective = np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0) * effect
         last = np.append(first[1:], len(cell)) - 1
-        return cls(merged, ranks.lower[::-1][last], number[::-1], most / rows, freedom)
+        row = float(squares.sum() / weight.sum() / effect)
+        return cls(weight, effective, ranks.lower[::-1][last], row, number[::-1], most / rows, freedom)
+
+    @property
+    def unit(self) -> Floats:
+        """Weight of an effective row in each cell, (2, n_cells), relative to that of a row of the prior."""
+        return np.divide(self.weight / self.row, self.rows, out=np.ones_like(self.rows), where=self.rows > 0)
 
     def factors(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw the factor of the numbers of rows, whose design effect is known from clusters only; (n_draws, 1)."""
@@ -129,7 +140,7 @@ class Cells:
         cells = self.rows
         if np.isfinite(self.freedom):
             cells = cells * self.factors(n_draws, rng)[:, :, None]
-        return draw_cells(cells, n_draws, rng, prior)
+        return draw_cells(cells, n_draws, rng, prior, self.unit)
 
     def last_for(self, risk: float, prob: float, n_draws: int, rng: np.random.Generator) -> int:
         """Return the number of cells that can be kept at a risk with a probability, if one wrong row is added.
@@ -146,14 +157,14 @@ class Cells:
     @cached_property
     def shares(self) -> Floats:
         """Share of the rows down to the end of each cell."""
-        reached = np.cumsum(self.rows.sum(axis=0))
+        reached = np.cumsum(self.weight.sum(axis=0))
         return np.asarray(reached / reached[-1])
 
     def kept(self, number: int) -> tuple[float, float, float]:
         """Return confidence, share and observed risk if so many cells are kept."""
         if not number:
             return float("inf"), 0.0, float("nan")
-        wrong, right = self.rows[:, :number].sum(axis=1)
+        wrong, right = self.weight[:, :number].sum(axis=1)
         return float(self.confidence[number - 1]), float(self.shares[number - 1]), float(wrong / (wrong + right))
 
     def confidence_at(self, share: Floats) -> Floats:
@@ -188,13 +199,19 @@ def selection_of(counts: Counts, n_draws: int, rng: Any = None) -> Selection:
     return Cells.of_counts(counts).draw(n_draws, _checks.generator(rng))
 
 
-def draw_cells(cells: Floats, n_draws: int, rng: np.random.Generator, prior: Floats | None = None) -> Selection:
+def draw_cells(
+    cells: Floats, n_draws: int, rng: np.random.Generator, prior: Floats | None = None, unit: Floats | None = None
+) -> Selection:
     """Draw the masses of cells in the order of falling confidence, given their rows.
 
-    `cells` has shape (2, n_cells), or (n_draws, 2, n_cells): effective numbers of wrong and of right predictions.
+    `cells` has shape (2, n_cells), or (n_draws, 2, n_cells): effective numbers of wrong and of right predictions. With
+    unequal weights, `unit` is the weight of an effective row, relative to that of a row of the prior; (2, n_cells).
     """
-    rows = prior_of(cells.shape[-1]) if prior is None else prior
-    mass = rng.standard_gamma(cells + rows, (n_draws, *cells.shape[-2:]))
+    rows, shape = prior_of(cells.shape[-1]) if prior is None else prior, (n_draws, *cells.shape[-2:])
+    if unit is None or np.allclose(unit, 1.0, rtol=1e-12, atol=0):
+        mass = rng.standard_gamma(cells + rows, shape)
+    else:
+        mass = unit * rng.standard_gamma(np.broadcast_to(cells, shape)) + rng.standard_gamma(rows, shape)
     return Selection.of_cells(mass[:, 0], mass[:, 1])
 
 

@@ -81,10 +81,10 @@ class WorstRegret(_presented.Presented):
     def sentence(self, prob: float = 0.95) -> str:
         """Return the largest regret with its interval, and the threshold with the largest mean, in words."""
         p = float(self.p_largest[self.thresholds == self.threshold][0])
+        largest, worst = wording.mean_and_interval(self.largest, prob), _render.probability(p)
         return (
-            f"The largest regret of {len(self.thresholds)} thresholds is "
-            f"{wording.mean_and_interval(self.largest, prob)} per row; the mean is largest at {self.threshold:g}, which is the worst threshold with P "
-            f"{_render.probability(p)}."
+            f"The largest regret of {len(self.thresholds)} thresholds is {largest} per row; the mean is largest at "
+            f"{self.threshold:g}, which is the worst threshold with P {worst}."
         )
 
     @property
