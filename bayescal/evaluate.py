@@ -21,23 +21,7 @@ from bayescal.stats.classwise import ClasswiseCounts
 
 @overload
 def evaluate(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    target: str | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    weights: Any = None,
-    by: None = None,
-    cluster: Any = None,
-    pooling: None = None,
-    classes: Sequence[Any] | None = None,
-    logits: bool = False,
-    progress: bool | None = None,
-    **options: Any,
+    y_true: Any, y_prob: Any, *, by: None = None, pooling: None = None, **options: Any
 ) -> Evaluation | ClasswiseEvaluation: ...
 @overload
 def evaluate(y_true: Any, y_prob: Any, *, by: Any, **options: Any) -> GroupedEvaluation: ...
@@ -225,16 +209,7 @@ def evaluate(
 
 
 @overload
-def evaluate_counts(
-    counts: BinnedCounts,
-    *,
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    progress: bool | None = None,
-    pooling: None = None,
-    **options: Any,
-) -> Evaluation: ...
+def evaluate_counts(counts: BinnedCounts, *, pooling: None = None, **options: Any) -> Evaluation: ...
 @overload
 def evaluate_counts(counts: ClasswiseCounts, **options: Any) -> ClasswiseEvaluation: ...
 @overload
