@@ -97,8 +97,7 @@ class Draws(NDArrayOperatorsMixin):
     -----
     Draws can be used like a number. Arithmetic with numbers, or with other draws of the same evaluation, gives draws;
     it raises `ZeroDivisionError` or `ValueError` if any of them is not finite. A comparison gives its posterior
-    probability. ``float(draws)`` and a format such as ``f"{draws:.3f}"`` use the
-    posterior mean.
+    probability. ``float(draws)`` and a format such as ``f"{draws:.3f}"`` use the posterior mean.
 
     Examples
     --------

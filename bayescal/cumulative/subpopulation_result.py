@@ -294,9 +294,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         -------
         list of dict
             Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
-            ``kolmogorov_smirnov``), sigma (`null_sigma` of
-            the group), in_sigma (statistic / sigma, NaN if it is 0), p_value, adjusted_p_value (NaN if the group is not
-            `reliable`) and flagged.
+            ``kolmogorov_smirnov``), sigma (`null_sigma` of the group), in_sigma (statistic / sigma, NaN if it is 0),
+            p_value, adjusted_p_value (NaN if the group is not `reliable`) and flagged.
         """
         value, sigma, in_sigma, adjusted = (
             self._value(),

@@ -108,10 +108,7 @@ def plot_bin_sensitivity(
         parse_math=False,
     )
     drawing.key_above(ax, small=small)
-    if small:
-        drawing.small_words(ax)
-    drawing.keep_within(ax)
-    return ax
+    return drawing.finished(ax, small=small)
 
 
 def _draw(ax: "Axes", shown: Series, colour: str, *, scale: float) -> None:
