@@ -4,8 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from bayescal._meant import public
-from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
-from bayescal.analyses.groups import PARTIAL, TOTAL, checked_pooling, evaluate_count_groups, evaluate_row_groups
+from bayescal.analyses.groups import (
+    PARTIAL,
+    TOTAL,
+    checked_pooling,
+    evaluate_class_counts,
+    evaluate_classes,
+    evaluate_count_groups,
+    evaluate_row_groups,
+)
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters

@@ -13,10 +13,9 @@ from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, count_rows, evaluate_one, posterior_maker
 from bayescal.data.predictions import read_rows
 from bayescal.estimands.registry import EstimandLike, as_scalar
-from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.leave_one_out import require_equal_rows, require_exact
-from bayescal.results.model_sensitivity import DEFAULT, Choice, ModelSensitivity
+from bayescal.results.model_checks import require_equal_rows, require_exact
+from bayescal.results.sensitivity import DEFAULT, BinSensitivity, Choice, ModelSensitivity
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import FROM_ROWS, MOST_BINS, OF_NUMBER, Bins, equal_width_edges, equalised, make_bins
 

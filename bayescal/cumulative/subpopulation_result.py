@@ -14,9 +14,8 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
-from bayescal.cumulative.responses import Responses
 from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, LARGE_STEP, ONE_STEP
-from bayescal.cumulative.subpopulation_sums import GroupSums, SubpopulationSteps, subpopulation_steps
+from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, SubpopulationSteps, subpopulation_steps
 from bayescal.data.groups import Groups
 from bayescal.results.wording import p_words
 

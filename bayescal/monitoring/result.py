@@ -12,8 +12,8 @@ from bayescal._meant import public
 from bayescal.data.times import Start, in_code, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.results.comparable import P_SURE
 from bayescal.results.comparison import Compared
-from bayescal.results.verdict import P_SURE
 
 if TYPE_CHECKING:
     import pandas as pd

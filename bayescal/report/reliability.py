@@ -11,9 +11,9 @@ from bayescal._meant import public
 from bayescal.report import diagram, drawing
 from bayescal.report.overlay import add_evaluation, several
 from bayescal.results import wording
-from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.sensitivity import BinSensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
