@@ -23,6 +23,8 @@ SHARED: dict[tuple[str, object], str] = {
     ("n_draws", 4000): "n_draws : int, default 4000\n    Number of draws, at least 1.",
     ("rng", None): "rng : None, int, SeedSequence or Generator\n"
     "    Seed or generator, as for `numpy.random.default_rng`.",
+    ("weights", None): "weights : array-like of float, shape (n_rows,), optional\n"
+    "    Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.",
     ("ax", None): "ax : matplotlib Axes, optional\n    Where to draw. By default on a new pyplot figure.",
     ("color", None): "color : matplotlib color, optional\n"
     "    Colour of estimates and intervals. The default colour is lighter on a dark background.",

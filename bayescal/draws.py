@@ -239,8 +239,6 @@ class Draws(NDArrayOperatorsMixin):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Posterior probability of the interval, in (0, 1).
         kind : {"equal-tailed", "hdi"}, default "equal-tailed"
             "equal-tailed" leaves probability ``(1 - prob) / 2`` on each side. "hdi" is the narrowest interval
             (highest density interval [1]_), computed by ArviZ.

@@ -58,8 +58,6 @@ def summary(
     floor : float, optional
         Keep probabilities at least this far from 0 and 1 for intercept and slope, as for `recalibration`. Rows that
         contradict a probability of 0 or 1 raise an error without it.
-    weights : array-like of float, shape (n_rows,), optional
-        Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.
     draws, rng, classes, logits
         As for `bayescal.evaluate`.
 

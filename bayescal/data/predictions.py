@@ -102,8 +102,6 @@ class Predictions:
             Observed outcomes. Other labels need `classes`.
         confidence : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
-        weights : array-like of float, shape (n_rows,), optional
-            Importance weights, >= 0.
         names : (str, str), optional
             Names of the two columns in messages.
         target : str, default "confidence"
@@ -157,8 +155,6 @@ class Predictions:
             The label of each column, in the order of the columns; for ``event`` the two labels (for 0, for 1).
         logits : bool, default False
             Whether `y_prob` holds logits: a sigmoid (column) or softmax (matrix) is applied, in float64.
-        weights : array-like, optional
-            Importance weights >= 0, one per row.
 
         Raises
         ------

@@ -63,8 +63,6 @@ def net_benefit(
     pseudo_rows : float, default 3
         Weight of the prior in rows, in [0.1, 100]. The prior has an event probability of 0.5, and most of its scores
         are 0 or 1, so that at every threshold about half of its rows are treated.
-    weights : array-like of float, shape (n_rows,), optional
-        Importance weights >= 0. Posteriors are as wide as those of Kish's effective number of rows.
     by : array-like, shape (n_rows,), optional
         Labels of groups: one result per group, and one of all rows, as a mapping.
     cluster : array-like, shape (n_rows,), or data frame of several columns, optional

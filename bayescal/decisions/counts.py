@@ -124,8 +124,6 @@ class ThresholdCounts(Counted):
         thresholds : float or array-like of float, optional
             Thresholds, strictly increasing in [0, 1); by default 0.01, 0.02, ..., 0.99. They are rounded to 12
             decimals, and compared with probabilities in the type of these, so that float32(0.7) reaches 0.7.
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
         cluster : array-like, shape (n_rows,), or data frame of several columns, optional
             Labels of clusters, such as patients with several rows, whose rows may depend on each other. Counts then
             keep the cells of each cluster. They add if no cluster has rows in both.

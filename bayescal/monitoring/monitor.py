@@ -154,8 +154,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         time : number, datetime, datetime64, str or array-like, shape (n_rows,)
             Time of the batch, or one time per row. Needed if there are windows. A string is one time, as in
             ``"2026-03-01T06:00"``. Naive times, times with a zone and numbers cannot be mixed.
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
 
         Raises
         ------

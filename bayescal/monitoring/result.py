@@ -403,12 +403,7 @@ class ConfidenceSequence(_presented.Presented):
         Parameters
         ----------
         limit : float
-            A value of the ECE, in [0, 1).
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `limit` is not a number in [0, 1).
+            A value of the ECE, in [0, 1); others raise an error.
         """
         return self._first(self.low > _limit(limit))
 
@@ -471,12 +466,7 @@ class ConfidenceSequence(_presented.Presented):
         Parameters
         ----------
         limit : float
-            A value of the ECE, in [0, 1).
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `limit` is not a number in [0, 1).
+            A value of the ECE, in [0, 1); others raise an error.
         """
         limit = _limit(limit)
         side = (self.low > limit).astype(np.int64) - (self.high < limit)

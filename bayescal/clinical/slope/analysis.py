@@ -48,8 +48,6 @@ def recalibration(
         Keep probabilities at least this far from 0 and 1. By default, rows at exactly 0 or 1 whose outcome agrees are
         left out and counted, since they are certain under every intercept and positive slope. Rows that contradict a
         probability of 0 or 1 raise an error.
-    weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.
     by : array-like, shape (n_rows,), optional
         Group of each row. Each group has a result of its own.
     draws, classes, logits
