@@ -14,9 +14,8 @@ from bayescal.analyses.groups import (
     evaluate_row_groups,
 )
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
-from bayescal.data.groups import Groups
+from bayescal.data.frames import same_rows
+from bayescal.data.groups import Clusters, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import read_rows
 from bayescal.results.classwise import ClasswiseEvaluation

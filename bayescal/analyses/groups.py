@@ -13,8 +13,7 @@ from bayescal._arrays import Ints
 from bayescal._loops import in_threads
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, MOST_DRAWN, count_rows, evaluate_one
-from bayescal.data.clusters import Clusters
-from bayescal.data.groups import UNNAMED, Groups
+from bayescal.data.groups import UNNAMED, Clusters, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws

@@ -14,7 +14,7 @@ from bayescal.clinical.curve.result import curve_of, enough_rows
 from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.analysis import recalibration_counts
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.data.alignment import same_rows
+from bayescal.data.frames import same_rows
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.analysis import net_benefit_counts
 from bayescal.decisions.counts import ThresholdCounts

@@ -15,7 +15,6 @@ from bayescal.cumulative.moments import (
     split_moments,
     third_moment_of_difference,
 )
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
     allowed_weights,
     binary,
@@ -26,7 +25,7 @@ from bayescal.data.columns import (
     scale_free,
     weight_column,
 )
-from bayescal.data.frames import to_array
+from bayescal.data.frames import same_rows, to_array
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.sums import sums_at
 

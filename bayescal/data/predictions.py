@@ -9,9 +9,8 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Array
 from bayescal._meant import public
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
-from bayescal.data.frames import column_names, to_array
+from bayescal.data.frames import column_names, same_rows, to_array
 from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.reading import Reading, reading_of_logits
 

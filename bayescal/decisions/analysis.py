@@ -10,10 +10,9 @@ from bayescal._arrays import Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
+from bayescal.data.frames import same_rows
 from bayescal.data.groups import UNNAMED as UNNAMED_GROUPS
-from bayescal.data.groups import Groups
+from bayescal.data.groups import Clusters, Groups
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior

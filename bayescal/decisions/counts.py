@@ -11,8 +11,8 @@ from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import prefixed, quoted
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
-from bayescal.data.clusters import Clusters
 from bayescal.data.columns import refuse_scale
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.decisions.cells import (
     MOST_ENGINE_KEYS,

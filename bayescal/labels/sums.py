@@ -13,7 +13,7 @@ from bayescal import _checks
 from bayescal._arrays import Floats, Ints
 from bayescal._invalid import quoted
 from bayescal._meant import public
-from bayescal.data.clusters import Clusters
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.labels.evidence import JudgeEvidence
 from bayescal.labels.rows import JudgedRows

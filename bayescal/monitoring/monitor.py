@@ -13,8 +13,8 @@ from bayescal._locks import ProcessLock
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import own_hints
+from bayescal.data.frames import same_rows
 from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece

@@ -12,7 +12,7 @@ from bayescal._arrays import Array, Floats
 from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
-from bayescal.data.alignment import same_rows
+from bayescal.data.frames import same_rows
 from bayescal.data.matrix import CHUNK, ClassRows
 from bayescal.results.joint import checked_rope
 from bayescal.results.remarks import reading_remarks

@@ -8,8 +8,7 @@ import numpy as np
 
 from bayescal import _checks, _files
 from bayescal.data.reading import Reading
-from bayescal.shift.cells import ShiftCells
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.shifted_bins import ShiftedBins
 from bayescal.stats.documents import sums as plain
 from bayescal.stats.documents.joint import labels_document, labels_from_document

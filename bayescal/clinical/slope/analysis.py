@@ -10,8 +10,7 @@ from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import WEAK, recalibration_posterior
 from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
-from bayescal.data.alignment import same_rows
-from bayescal.data.frames import to_array
+from bayescal.data.frames import same_rows, to_array
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Columns, Predictions, read_rows
 from bayescal.results.of_groups import of_each_group
