@@ -87,14 +87,14 @@ def _ratio(value: float) -> str:
 
 
 #: How the edges are chosen, and the number of bins that was asked for.
-type Choice = tuple[str, int]
+type BinChoice = tuple[str, int]
 #: A bin of merged fine bins may exceed an equal share by this factor before a remark says so.
 UNEQUAL_BIN = 1.1
 
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class BinSensitivity(Choices[Choice, Evaluation]):
+class BinSensitivity(Choices[BinChoice, Evaluation]):
     """One estimand of the same rows for several choices of bins.
 
     Made by `bin_sensitivity`; printing it shows the sentence and one line per choice.
@@ -124,7 +124,7 @@ class BinSensitivity(Choices[Choice, Evaluation]):
     """
 
     fine: str
-    merged: Mapping[Choice, float]
+    merged: Mapping[BinChoice, float]
 
     _index = ("binning", "n_bins")
     _several, _the_choice, _one = "choices of bins", "the choice of bins", "choice"
@@ -214,7 +214,7 @@ class BinSensitivity(Choices[Choice, Evaluation]):
 
 
 #: Names of the model and of its prior.
-type Choice = tuple[str, str]
+type ModelChoice = tuple[str, str]
 #: Name of the prior with the default options of the model.
 DEFAULT = "default"
 HEADER = (*wording.HEADER[:5], "log marginal", "LOO", "LOO difference", "P(cal.)")
@@ -224,7 +224,7 @@ LOG_DECIMALS = 1
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelSensitivity(Choices[Choice, Any]):
+class ModelSensitivity(Choices[ModelChoice, Any]):
     """One estimand of the same rows under several models and priors.
 
     Made by `Evaluation.sensitivity`; printing it shows the sentence and one line per model and prior.
@@ -379,5 +379,5 @@ class ModelSensitivity(Choices[Choice, Any]):
         return f"ModelSensitivity({self.sentence()})"
 
 
-def _name(choice: Choice) -> str:
+def _name(choice: ModelChoice) -> str:
     return ", ".join(choice)
