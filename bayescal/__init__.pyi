@@ -9,11 +9,10 @@ import bayescal.posterior.dirichlet
 import bayescal.posterior.shrinkage.model
 import bayescal.report.over_datasets
 import bayescal.report.sensitivity
-import bayescal.results.bin_sensitivity
 import bayescal.results.classwise
 import bayescal.results.grouped
-import bayescal.results.model_sensitivity
 import bayescal.results.over_datasets
+import bayescal.results.sensitivity
 import bayescal.shift.analysis
 import bayescal.shift.label_shift
 import bayescal.stats.bins
@@ -160,10 +159,10 @@ dirichlet_posterior = bayescal.posterior.dirichlet.dirichlet_posterior
 shrinkage_posterior = bayescal.posterior.shrinkage.model.shrinkage_posterior
 plot_bin_sensitivity = bayescal.report.sensitivity.plot_bin_sensitivity
 plot_over_datasets = bayescal.report.over_datasets.plot_over_datasets
-BinSensitivity = bayescal.results.bin_sensitivity.BinSensitivity
+BinSensitivity = bayescal.results.sensitivity.BinSensitivity
 ClasswiseEvaluation = bayescal.results.classwise.ClasswiseEvaluation
 GroupedEvaluation = bayescal.results.grouped.GroupedEvaluation
-ModelSensitivity = bayescal.results.model_sensitivity.ModelSensitivity
+ModelSensitivity = bayescal.results.sensitivity.ModelSensitivity
 ComparisonOverDatasets = bayescal.results.over_datasets.ComparisonOverDatasets
 evaluate_shifted = bayescal.shift.analysis.evaluate_shifted
 evaluate_shifted_counts = bayescal.shift.label_shift.evaluate_shifted_counts

@@ -23,12 +23,18 @@ SHARED: dict[tuple[str, object], str] = {
     ("n_draws", 4000): "n_draws : int, default 4000\n    Number of draws, at least 1.",
     ("rng", None): "rng : None, int, SeedSequence or Generator\n"
     "    Seed or generator, as for `numpy.random.default_rng`.",
+    ("weights", None): "weights : array-like of float, shape (n_rows,), optional\n"
+    "    Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.",
     ("ax", None): "ax : matplotlib Axes, optional\n    Where to draw. By default on a new pyplot figure.",
+    ("color", None): "color : matplotlib color, optional\n"
+    "    Colour of estimates and intervals. The default colour is lighter on a dark background.",
     ("bin_draws", REQUIRED): "bin_draws : BinDraws\n    Draws of the bins.",
     ("options", "summary"): '**options\n    Passed to `arviz.summary`, as in ``kind="stats"``.',
 }
-#: What plots return; they are the functions with the parameter `ax`.
-AXES = "\n\nReturns\n-------\nmatplotlib Axes\n    `ax`, or the new one."
+#: What plots return, and the errors of those with a colour; plots are the functions with the parameter `ax`.
+AXES = "\n\nReturns\n-------\nmatplotlib Axes\n    `ax`, or the new one; its ``.figure`` saves the picture."
+PLOT_ERRORS = """\n\nRaises\n------\nTypeError\n    If `{}` is something else, or `ax` is not an Axes.
+ValueError\n    If an argument is invalid, such as a colour that is unknown to matplotlib."""
 
 _HEAD, _NEXT = "\n\nParameters\n----------\n", re.compile(r"\n\n[A-Z][A-Za-z ]+\n-{3,}\n")
 
@@ -48,13 +54,23 @@ def described(function: FunctionType) -> str | None:
     summary = summary if listed else text[:end]
     known = {name for entry in entries for name in _names(entry)}
     added = [entry for name, entry in shared.items() if name not in known]
-    if not added or not all(added):
+    is_plot = bool(shared.get("ax"))
+    if not all(added) or not (added or (is_plot and "color" in shared)):
         return function.__doc__
     entries += filter(None, added)
     places = {name: place for place, name in enumerate(shared)}
     section = "\n".join(sorted(entries, key=lambda entry: places.get(_names(entry)[0], len(places))))
-    returned = AXES if shared.get("ax") and "\n\nReturns\n---" not in rest else ""
-    return f"{summary}{_HEAD}{section}{returned}{rest}"
+    return f"{summary}{_HEAD}{section}{_of_plot(shared, rest) if is_plot else rest}"
+
+
+def _of_plot(shared: dict[str, str | None], rest: str) -> str:
+    """Return the sections below the parameters of a plot, with what plots return and raise."""
+    if not rest.startswith("\n\nReturns\n---"):
+        rest = AXES + rest
+    if "color" not in shared or "\n\nRaises\n---" in rest:
+        return rest
+    end = each.start() if (each := _NEXT.search(rest, 1)) else len(rest)
+    return f"{rest[:end]}{PLOT_ERRORS.format(next(iter(shared)))}{rest[end:]}"
 
 
 def _shared(function: FunctionType) -> Iterator[tuple[str, str | None]]:

@@ -8,9 +8,8 @@ class ProcessLock:
     """A lock that is held only in the process that acquired it.
 
     A fork copies a lock but not the thread that holds it, so an ordinary lock could stay locked in the child forever.
-    This class keeps one lock per process. Unpickling or deep-copying it creates a new lock.
-    The thread that holds the lock may acquire it again, for example in a signal handler, which would otherwise wait
-    for itself.
+    This class keeps one lock per process. Unpickling or deep-copying it creates a new lock. The thread that holds the
+    lock may acquire it again, for example in a signal handler, which would otherwise wait for itself.
     """
 
     def __init__(self) -> None:

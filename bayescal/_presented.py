@@ -204,29 +204,10 @@ class Presented:
         Returns
         -------
         pandas.DataFrame
-            The rows of `table` (of `curve` for a `Plan`), with these indexes:
-
-            - `Evaluation`: ``quantity``;
-            - `ClasswiseEvaluation`: ``quantity``, first the two means and then each class;
-            - `GroupedEvaluation`: ``group``, without the row of all rows, which is in ``overall.to_frame()``;
-            - `Comparison`, `ScoreComparison` and `Change`: ``first`` and ``second``, one row per pair;
-            - `ComparisonOverDatasets`: ``first`` and ``second``, one row per pair;
-            - `CalibrationMonitor`, `Evidence` and `ConfidenceSequence`: ``window``; the first two have no intervals;
-            - `BinSensitivity`: ``binning`` and ``n_bins``;
-            - `ModelSensitivity`: ``model`` and ``prior``;
-            - `Recalibration` and `CalibrationCurve`: ``quantity``, and `GroupedRecalibration`: ``group`` and
-              ``quantity``;
-            - `ClinicalSummary`: ``model`` and ``quantity``, such as ``net_benefit at 0.1``;
-            - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`;
-            - `LossRatio`: ``threshold``, and `SelectivePrediction`: ``classifier`` and ``share``;
-            - `CalibrationTests`: ``statistic``, without intervals;
-            - `CumulativePosterior`: ``quantity``, and `SurvivalHorizons`: ``horizon``;
-            - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
-              `prob` has no effect on these three, whose tables have no intervals;
-            - `Plan`: ``rows``;
-            - `ClassPriors` and `LabelShiftClasses`: ``class``;
-            - `ShiftEvidence`: ``cell``;
-            - `WeightReport`: ``quantity``, without intervals.
+            The rows of `table` (of `curve` for a `Plan`). What names a row is its index, as ``quantity`` of an
+            `Evaluation`, ``group`` of groups (all rows are in ``overall.to_frame()``), ``first`` and ``second`` of
+            pairs of classifiers, or ``model`` and ``threshold`` of a `NetBenefit`. Where the table has no intervals, as
+            those of tests, of cumulative differences and of windows of a `CalibrationMonitor`, `prob` has no effect.
 
             The ends of the interval are called ``eti95_lb`` and ``eti95_ub``, as by `arviz.summary`; 95 is the
             percentage `prob`.

@@ -149,11 +149,6 @@ def ignored_hint(name: str, labels: Array, largest: float) -> str:
     return ""
 
 
-def swapped_hint(name: str, partner: str) -> str:
-    """Ask whether the columns of outcomes and of probabilities are swapped."""
-    return f"`{partner}` holds only 0 and 1: are `{name}` and `{partner}` swapped?"
-
-
 def threshold_hint(name: str, limit: str = "0.5") -> str:
     """Say how numbers become outcomes, and which function takes them as they are."""
     return (
@@ -168,7 +163,7 @@ def fractions_hint(name: str, labels: Array, *, swapped: bool = False, partner: 
         return ""
     inside = bool((labels >= 0).all() and (labels <= 1).all())
     if swapped and inside:
-        return swapped_hint(name, partner)
+        return f"`{partner}` holds only 0 and 1: are `{name}` and `{partner}` swapped?"
     if not inside:
         return f"Real numbers? {threshold_hint(name, 'limit')}"
     distinct = len(np.unique(labels))

@@ -97,8 +97,7 @@ class Draws(NDArrayOperatorsMixin):
     -----
     Draws can be used like a number. Arithmetic with numbers, or with other draws of the same evaluation, gives draws;
     it raises `ZeroDivisionError` or `ValueError` if any of them is not finite. A comparison gives its posterior
-    probability. ``float(draws)`` and a format such as ``f"{draws:.3f}"`` use the
-    posterior mean.
+    probability. ``float(draws)`` and a format such as ``f"{draws:.3f}"`` use the posterior mean.
 
     Examples
     --------
@@ -240,8 +239,6 @@ class Draws(NDArrayOperatorsMixin):
 
         Parameters
         ----------
-        prob : float, default 0.95
-            Posterior probability of the interval, in (0, 1).
         kind : {"equal-tailed", "hdi"}, default "equal-tailed"
             "equal-tailed" leaves probability ``(1 - prob) / 2`` on each side. "hdi" is the narrowest interval
             (highest density interval [1]_), computed by ArviZ.

@@ -4,12 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from bayescal._meant import public
-from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
-from bayescal.analyses.groups import PARTIAL, TOTAL, checked_pooling, evaluate_count_groups, evaluate_row_groups
+from bayescal.analyses.groups import (
+    PARTIAL,
+    TOTAL,
+    checked_pooling,
+    evaluate_class_counts,
+    evaluate_classes,
+    evaluate_count_groups,
+    evaluate_row_groups,
+)
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
-from bayescal.data.groups import Groups
+from bayescal.data.frames import same_rows
+from bayescal.data.groups import Clusters, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import read_rows
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -21,23 +27,7 @@ from bayescal.stats.classwise import ClasswiseCounts
 
 @overload
 def evaluate(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    target: str | None = None,
-    bins: Any = 15,
-    binning: str = "equal-width",
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    weights: Any = None,
-    by: None = None,
-    cluster: Any = None,
-    pooling: None = None,
-    classes: Sequence[Any] | None = None,
-    logits: bool = False,
-    progress: bool | None = None,
-    **options: Any,
+    y_true: Any, y_prob: Any, *, by: None = None, pooling: None = None, **options: Any
 ) -> Evaluation | ClasswiseEvaluation: ...
 @overload
 def evaluate(y_true: Any, y_prob: Any, *, by: Any, **options: Any) -> GroupedEvaluation: ...
@@ -225,16 +215,7 @@ def evaluate(
 
 
 @overload
-def evaluate_counts(
-    counts: BinnedCounts,
-    *,
-    model: str = DEFAULT_MODEL,
-    draws: int = 4000,
-    rng: Any = None,
-    progress: bool | None = None,
-    pooling: None = None,
-    **options: Any,
-) -> Evaluation: ...
+def evaluate_counts(counts: BinnedCounts, *, pooling: None = None, **options: Any) -> Evaluation: ...
 @overload
 def evaluate_counts(counts: ClasswiseCounts, **options: Any) -> ClasswiseEvaluation: ...
 @overload

@@ -124,8 +124,34 @@ def test_plots_return_their_axes():
             The result.
         """
 
-    returned = "Returns\n-------\nmatplotlib Axes\n    `ax`, or the new one."
+    returned = "Returns\n-------\nmatplotlib Axes\n    `ax`, or the new one; its ``.figure`` saves the picture."
     assert described(plot) == f"Draw it.\n\n{HEAD}\nresult : Evaluation\n    The result.\n{AX}\n\n{returned}"
+
+
+def test_plots_with_a_colour_state_their_errors_behind_what_they_return():
+    def plot(result, ax=None, color=None):
+        """Draw it.
+
+        Parameters
+        ----------
+        result, ax, color
+            Some.
+
+        Returns
+        -------
+        matplotlib Axes
+            Two of them.
+
+        Notes
+        -----
+        A note.
+        """
+
+    text = described(plot)
+    errors = text.index("Raises\n------\nTypeError\n    If `result` is something else")
+    assert text.index("Two of them.") < errors < text.index("Notes")
+    plot.__doc__ = text
+    assert described(plot) == text
 
 
 def test_the_mark_completes_functions_and_methods():

@@ -116,7 +116,7 @@ def compare_over_datasets(
         for name, stream in zip(names, streams, strict=True)
     }
     _same_classifiers(comparisons)
-    _same_specification(comparisons)
+    same_spec({name: next(iter(each.evaluations.values())) for name, each in comparisons.items()}, "datasets")
     if not all(isinstance(each, ClassifierRows) for each in datasets.values()):  # groups of rows differ
         _different_rows(comparisons)
     return ComparisonOverDatasets(comparisons, width, _scale(spread, width), _checks.seeds(order, 1)[0])
@@ -198,11 +198,6 @@ def _same_classifiers(comparisons: Mapping[str, Comparison]) -> None:
 
 def _besides(names: Iterable[str], others: Iterable[str]) -> list[str]:
     return [name for name in names if name not in set(others)]
-
-
-def _same_specification(comparisons: Mapping[str, Comparison]) -> None:
-    """Require the same target, model, bins and number of draws."""
-    same_spec({name: next(iter(each.evaluations.values())) for name, each in comparisons.items()}, "datasets")
 
 
 def _different_rows(comparisons: Mapping[str, Comparison]) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 from bayescal import _checks
 from bayescal._invalid import errors_of
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
-from bayescal.data.frames import by_column
-from bayescal.data.groups import Groups, in_words
+from bayescal.data.frames import by_column, same_rows
+from bayescal.data.groups import Clusters, Groups, in_words
 from bayescal.data.predictions import Predictions
 from bayescal.results.comparison import Comparison
 from bayescal.results.joint import checked_rope

@@ -1,28 +1,39 @@
-"""Groups of rows: one posterior per group, or the joint posterior of groups that are pooled, and one of all rows."""
+"""Groups: one posterior per group, or the joint one of pooled groups. Classes: one posterior per class, joined."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
 
 from bayescal import _checks
 from bayescal._arrays import Ints
+from bayescal._loops import in_threads
 from bayescal._progress import bar
-from bayescal.analyses.one import DEFAULT_MODEL, MOST_DRAWN, count_rows, evaluate_one
-from bayescal.data.clusters import Clusters
-from bayescal.data.groups import UNNAMED, Groups
+from bayescal.analyses.one import DEFAULT_MODEL, MODELS, MOST_DRAWN, count_rows, evaluate_one
+from bayescal.data.groups import UNNAMED, Clusters, Groups
+from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
+from bayescal.draws import Draws
+from bayescal.estimands.classwise import jointly_exact
 from bayescal.estimands.plug_in import null_bins
+from bayescal.posterior.contract import HasHypotheses
+from bayescal.posterior.joint import reorder, with_common_cause
 from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
 from bayescal.posterior.pooling.prior import COMPLETE
 from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
 from bayescal.posterior.shrinkage.model import compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.posterior.shrinkage.prior import EXACT
+from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.clusters import clusters_of, require_several_in_groups
+from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.clusters import ClusterSums, clusters_of, require_several_in_groups
 from bayescal.stats.contract import Counts, require_counts, total_of
 
 #: Ways of pooling, and the default.
@@ -181,3 +192,92 @@ def evaluate_groups(
         order_seed=order,
         pooling=pooling,
     )
+
+
+#: With the seed of the order of the classes, this number seeds which draws have all classes exactly calibrated.
+EXACT_SEED = 1
+
+
+def evaluate_classes(
+    rows: ClassRows, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
+) -> ClasswiseEvaluation:
+    """Evaluate all classes and the mean of their ECEs, from rows."""
+    rows = rows.scale_free()
+    counts = ClasswiseCounts.from_rows(rows, bins=bins, binning=binning)
+    if clusters is not None:
+        problems = zip(counts.by_class, Predictions.of_classes(rows), strict=True)
+        sums = [ClusterSums.from_rows(each, clusters.of_row, of_class.bins) for of_class, each in problems]
+        with_sums = zip(counts.by_class, sums, strict=True)
+        counts = replace(counts, by_class=tuple(replace(each, clusters=of_class) for each, of_class in with_sums))
+    return evaluate_class_counts(counts, **arguments)
+
+
+def evaluate_class_counts(
+    counts: ClasswiseCounts,
+    *,
+    model: str = DEFAULT_MODEL,
+    rng: Any = None,
+    draws: int = 4000,
+    progress: bool | None = None,
+    **options: Any,
+) -> ClasswiseEvaluation:
+    """Evaluate all classes and the mean of their ECEs, from counts of at least one row, as `evaluate_counts` does."""
+    if not counts.by_class[0].occupied.any():
+        raise ValueError("`counts` has no rows of positive weight: there is no class whose frequency is known.")
+    size, draws = len(counts), _checks.whole_number("draws", draws, at_least=2)
+    arguments = {"model": model, "draws": draws, "compiled": compiled_form_pays(size), **options}
+    *seeds, for_errors, for_null = _checks.seeds(rng, size + 2)
+    # keep only the ECE of each class: all bins of a thousand classes would not fit into memory
+    by_class, null = np.empty((draws, size)), np.empty((draws, size))
+    lock = Lock()
+    with bar(size, "Evaluating classes", progress) as advance:
+
+        def evaluate_class(k: int) -> float | None:
+            evaluation = evaluate_one(counts.by_class[k], rng=seeds[k], **arguments)
+            by_class[:, k], null[:, k] = evaluation.ece.values, evaluation.null.values
+            with lock:
+                advance()
+            return _for_exact(evaluation)
+
+        for_exact = list(in_threads(evaluate_class, range(size)))
+    # the classes share their rows, so their errors are correlated: reorder the draws, keep each margin
+    of_errors, of_residuals = counts.correlations
+    exact = np.zeros(draws, bool)
+    log_bayes_factors = [each for each in for_exact if each is not None]
+    if len(log_bayes_factors) == size:
+        of_errors = with_common_cause(of_errors)
+        exact = jointly_exact(log_bayes_factors, draws, rng=np.random.SeedSequence((for_errors, EXACT_SEED)))
+    by_class = reorder(by_class, of_errors, rng=for_errors)
+    # the absolute values of two centred Normals with correlation r have a correlation close to r^2
+    null = reorder(null, of_residuals**2, rng=for_null)
+    return ClasswiseEvaluation(
+        classes=counts.classes,
+        counts=counts.by_class,
+        by_class=Draws(by_class, "ece by class"),
+        null_by_class=Draws(null, "ece by class if calibrated"),
+        model=model,
+        prior=MODELS[model](counts.by_class[0], **options).prior,
+        exact=exact,
+        evaluate_class=partial(_evaluate_class, counts.by_class, counts.classes, tuple(seeds), arguments),
+        correlations=(of_errors, of_residuals),
+        order_seed=for_errors,
+    )
+
+
+def _for_exact(evaluation: Evaluation) -> float | None:
+    """Log Bayes factor of exact calibration, or None if it is not among the sub-models."""
+    posterior = evaluation.posterior
+    if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
+        return posterior.log_bayes_factor
+    return None
+
+
+def _evaluate_class(
+    counts: tuple[BinnedCounts, ...],
+    classes: tuple[Any, ...],
+    seeds: tuple[int, ...],
+    arguments: dict[str, Any],
+    k: int,
+) -> Evaluation:
+    """Evaluate one class with all its bins; its draws of the ECE are the same as in the result, in another order."""
+    return replace(evaluate_one(counts[k], rng=seeds[k], **arguments), label=f"class {classes[k]}")

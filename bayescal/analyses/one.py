@@ -9,7 +9,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._meant import known_keywords
-from bayescal.data.clusters import Clusters
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Columns, Predictions, TopLabels
 from bayescal.draws import BinDraws
 from bayescal.estimands.plug_in import null_bins

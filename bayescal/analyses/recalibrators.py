@@ -69,8 +69,6 @@ class _Recalibration:
             Probabilities of the event. They come first, as the features of scikit-learn's estimators do.
         y_true : array-like of {0, 1} or bool, shape (n_rows,)
             Whether the event happened.
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0; scikit-learn calls them ``sample_weight``.
 
         Raises
         ------

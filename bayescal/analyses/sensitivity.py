@@ -13,10 +13,9 @@ from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, count_rows, evaluate_one, posterior_maker
 from bayescal.data.predictions import read_rows
 from bayescal.estimands.registry import EstimandLike, as_scalar
-from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.leave_one_out import require_equal_rows, require_exact
-from bayescal.results.model_sensitivity import DEFAULT, Choice, ModelSensitivity
+from bayescal.results.model_checks import require_equal_rows, require_exact
+from bayescal.results.sensitivity import DEFAULT, BinSensitivity, ModelChoice, ModelSensitivity
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import FROM_ROWS, MOST_BINS, OF_NUMBER, Bins, equal_width_edges, equalised, make_bins
 
@@ -216,7 +215,7 @@ def model_sensitivity(
     record = as_scalar(estimand)
     require_exact(evaluation.posterior, "sensitivity")
     require_equal_rows(evaluation.counts, "sensitivity")
-    chosen, evaluations = _chosen(models, priors), dict[Choice, Evaluation]()
+    chosen, evaluations = _chosen(models, priors), dict[ModelChoice, Evaluation]()
     same = False
     for (model, name), options in chosen.items():
         posterior = posterior_maker(model, compiled=False, options=dict(options))(evaluation.counts)
@@ -243,7 +242,7 @@ def _same_prior(first: Any, second: Any) -> bool:
 
 def _chosen(
     models: str | Sequence[str], priors: Mapping[str, Mapping[str, Mapping[str, Any]]] | None
-) -> dict[Choice, Mapping[str, Any]]:
+) -> dict[ModelChoice, Mapping[str, Any]]:
     """Return the options of each choice."""
     names = [models] if isinstance(models, str) else list(models)
     for name in names:
@@ -257,7 +256,7 @@ def _chosen(
     others = [name for name in by_model if name not in names]
     if others and priors is not None:
         raise ValueError(f"`priors` has options of {others[0]!r}, which is not among `models` {names}.")
-    chosen: dict[Choice, Mapping[str, Any]] = {}
+    chosen: dict[ModelChoice, Mapping[str, Any]] = {}
     for name in names:
         of_model = by_model.get(name, {DEFAULT: {}})
         if not isinstance(of_model, Mapping) or not all(isinstance(each, Mapping) for each in of_model.values()):

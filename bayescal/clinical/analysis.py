@@ -14,7 +14,7 @@ from bayescal.clinical.curve.result import curve_of, enough_rows
 from bayescal.clinical.result import ClinicalSummary, ModelParts
 from bayescal.clinical.slope.analysis import recalibration_counts
 from bayescal.clinical.slope.counts import LogitCounts
-from bayescal.data.alignment import same_rows
+from bayescal.data.frames import same_rows
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.analysis import net_benefit_counts
 from bayescal.decisions.counts import ThresholdCounts
@@ -58,8 +58,6 @@ def summary(
     floor : float, optional
         Keep probabilities at least this far from 0 and 1 for intercept and slope, as for `recalibration`. Rows that
         contradict a probability of 0 or 1 raise an error without it.
-    weights : array-like of float, shape (n_rows,), optional
-        Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.
     draws, rng, classes, logits
         As for `bayescal.evaluate`.
 

@@ -93,9 +93,7 @@ def plot_calibration_curve(
     cv : CalibrationCurve
         From `calibration_curve`.
     ax : matplotlib Axes, optional
-        Where to draw; the distribution takes its lower part. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the interval at each score, in (0, 1).
+        Where to draw, without another diagram; the distribution takes the lower part. By default on a new figure.
     color : matplotlib color, optional
         Colour of the curve, the band and the distribution.
     reference_color : matplotlib color, optional
@@ -107,14 +105,6 @@ def plot_calibration_curve(
     -------
     matplotlib Axes
         `ax`, or the new one. The distribution is ``ax.child_axes[0]``.
-
-    Raises
-    ------
-    TypeError
-        If `cv` is something else, or `ax` is not an Axes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` already holds a
-        diagram.
 
     See Also
     --------
@@ -188,10 +178,8 @@ def _draw(
     above = drawing.key_above(ax, entries, small=small)
     drawing.titled(ax, titles[small], [] if small else paragraphs, above=above, small=small)
     if small:
-        drawing.small_words(ax)
         below.set_yticks([])
-    drawing.keep_within(ax)
-    return ax
+    return drawing.finished(ax, small=small)
 
 
 def _ici_with_interval(cv: CalibrationCurve, prob: float) -> tuple[str, str]:

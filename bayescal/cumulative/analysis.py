@@ -8,10 +8,9 @@ from bayescal import _checks
 from bayescal._meant import public
 from bayescal.cumulative import subpopulation_result
 from bayescal.cumulative.brownian import sf_max_abs, sf_range
-from bayescal.cumulative.responses import Responses, read_member
 from bayescal.cumulative.result import CumulativeDifference, question_of
 from bayescal.cumulative.statistics import corrected_tail
-from bayescal.cumulative.subpopulation_sums import GroupSums, group_sums
+from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, group_sums, read_member
 from bayescal.data.columns import own_hints, require_marks
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import Predictions

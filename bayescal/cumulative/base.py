@@ -293,7 +293,7 @@ class Cumulative(_presented.Presented):
         Parameters
         ----------
         prob : float, default 0.95
-            Probability with which the band contains the whole curve.
+            Probability with which the band contains the whole curve, in (0, 1); others raise a ValueError.
 
         Returns
         -------
@@ -302,11 +302,6 @@ class Cumulative(_presented.Presented):
             `robust_sigma` times the quantile of the maximum absolute value of Brownian motion, 2.241 for 0.95. For
             subpopulations, the band is wider; see `SubpopulationDifference.attenuation`. Arrays of shape (n_scores,);
             before the first score, the curve is 0. NaN if all residuals are 0.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
 
         Examples
         --------
@@ -333,11 +328,6 @@ class Cumulative(_presented.Presented):
             counts, `grid_error` is added to it. For subpopulations, both are divided by the `attenuation` of parts of
             the curve. In large samples, the coverage is at least `prob`, and equal to it under calibration; with few
             expected outcomes that contradict scores near 0 or 1, it can be lower. NaN if all residuals are 0.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
         """
         return self._possible(*cumulative.kuiper_interval(self.kuiper, self.scale, _checks.fraction("prob", prob)))
 
@@ -351,18 +341,13 @@ class Cumulative(_presented.Presented):
         Parameters
         ----------
         prob : float, default 0.95
-            Probability of the simultaneous band.
+            Probability of the simultaneous band, in (0, 1); others raise a ValueError.
 
         Returns
         -------
         pandas.DataFrame
             One row per score, which is the index; columns share (of the weight up to the score), curve, and the band
             low and high.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
 
         Examples
         --------

@@ -20,9 +20,9 @@ from bayescal.cumulative.base import Cumulative
 from bayescal.cumulative.options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
 from bayescal.cumulative.plot import plot_cumulative
 from bayescal.cumulative.posterior_result import CumulativePosterior
-from bayescal.cumulative.responses import Responses, read_member
 from bayescal.cumulative.result import CumulativeDifference
 from bayescal.cumulative.subpopulation_result import SubpopulationScreen, difference_of
+from bayescal.cumulative.subpopulation_sums import Responses, read_member
 from bayescal.data.files.predictions import Rows
 from bayescal.data.groups import equation, require_group_labels
 from bayescal.data.predictions import read_rows

@@ -102,10 +102,8 @@ def plot_cumulative(
     ----------
     cd : CumulativeDifference or SubpopulationDifference
         From `bayescal.cumulative.difference` or `bayescal.cumulative.subpopulation`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
     zoom : (float, float), optional
-        An interval of scores; the curve of its rows alone is computed anew.
+        An interval that contains a score; the curve of its rows alone is computed anew.
     prob : float, default 0.95
         Probability that the band contains the whole curve of the population, in (0, 1).
     color, worst_color : matplotlib color, optional
@@ -116,13 +114,6 @@ def plot_cumulative(
     matplotlib Axes
         `ax`, or the new one. The lower axis is labelled with scores; the upper one with the share of rows, or of the
         weight.
-
-    Raises
-    ------
-    TypeError
-        If `cd` is something else, or `ax` is not an Axes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, `zoom` contains no score, or a colour is unknown to matplotlib.
 
     Examples
     --------
@@ -148,10 +139,7 @@ def plot_cumulative(
     chance = "if calibrated" if isinstance(cd, CumulativeDifference) else "if means are equal"
     key = _key(ax, prob, chance, (main, marked, colours.grey), small=small)
     drawing.titled(ax, _title(ax, cd, small=small), [] if small or low else [cd.spec], above=key, small=small)
-    if small:
-        drawing.small_words(ax)
-    drawing.keep_within(ax)
-    return ax
+    return drawing.finished(ax, small=small)
 
 
 def _space(ax: "Axes") -> tuple[bool, bool]:

@@ -168,7 +168,8 @@ class CumulativePosterior(_presented.Presented):
         Parameters
         ----------
         prob : float, default 0.95
-            Probability that the band contains the whole curve or, pointwise, its value at each score.
+            Probability that the band contains the whole curve or, pointwise, its value at each score; in (0, 1), else
+            a ValueError is raised.
         simultaneous : bool, default True
             With True, the confidence band of `CumulativeDifference.band` from squared residuals, which assumes no
             model. With False, the credible intervals of the curve at the upper ends of the bins. They are narrower, but
@@ -178,11 +179,6 @@ class CumulativePosterior(_presented.Presented):
         -------
         CumulativeBand
             Scores, and the ends of the band at each: all distinct scores, or those at the upper ends of the bins.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
         """
         if simultaneous:
             return self.observed.band(prob)

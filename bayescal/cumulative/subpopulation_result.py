@@ -14,9 +14,8 @@ from bayescal import _checks, _presented, _render
 from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
 from bayescal.cumulative.base import Cumulative, significant
-from bayescal.cumulative.responses import Responses
 from bayescal.cumulative.statistics import FEW_RARE_OUTCOMES, LARGE_STEP, ONE_STEP
-from bayescal.cumulative.subpopulation_sums import GroupSums, SubpopulationSteps, subpopulation_steps
+from bayescal.cumulative.subpopulation_sums import GroupSums, Responses, SubpopulationSteps, subpopulation_steps
 from bayescal.data.groups import Groups
 from bayescal.results.wording import p_words
 
@@ -294,9 +293,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         -------
         list of dict
             Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
-            ``kolmogorov_smirnov``), sigma (`null_sigma` of
-            the group), in_sigma (statistic / sigma, NaN if it is 0), p_value, adjusted_p_value (NaN if the group is not
-            `reliable`) and flagged.
+            ``kolmogorov_smirnov``), sigma (`null_sigma` of the group), in_sigma (statistic / sigma, NaN if it is 0),
+            p_value, adjusted_p_value (NaN if the group is not `reliable`) and flagged.
         """
         value, sigma, in_sigma, adjusted = (
             self._value(),

@@ -13,7 +13,6 @@ from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._loops import compiled
 from bayescal._meant import several_classifiers
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
     allowed_weights,
     class_numbers,
@@ -26,7 +25,7 @@ from bayescal.data.columns import (
     unambiguous_integers,
     weight_column,
 )
-from bayescal.data.frames import SKIPS_INTEGERS, column_names, to_array
+from bayescal.data.frames import SKIPS_INTEGERS, column_names, same_rows, to_array
 from bayescal.data.reading import Reading, unit_rows
 
 #: Number of entries that are processed at a time; they fit in the second-level cache.

@@ -9,9 +9,8 @@ import numpy as np
 from bayescal import _checks
 from bayescal._arrays import Array
 from bayescal._meant import public
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, binary, column, masks, numbers, scale_free, sigmoid, weight_column
-from bayescal.data.frames import column_names, to_array
+from bayescal.data.frames import column_names, same_rows, to_array
 from bayescal.data.matrix import ClassRows, refuse_contradiction
 from bayescal.data.reading import Reading, reading_of_logits
 
@@ -102,8 +101,6 @@ class Predictions:
             Observed outcomes. Other labels need `classes`.
         confidence : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
-        weights : array-like of float, shape (n_rows,), optional
-            Importance weights, >= 0.
         names : (str, str), optional
             Names of the two columns in messages.
         target : str, default "confidence"
@@ -157,8 +154,6 @@ class Predictions:
             The label of each column, in the order of the columns; for ``event`` the two labels (for 0, for 1).
         logits : bool, default False
             Whether `y_prob` holds logits: a sigmoid (column) or softmax (matrix) is applied, in float64.
-        weights : array-like, optional
-            Importance weights >= 0, one per row.
 
         Raises
         ------

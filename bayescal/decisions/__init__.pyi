@@ -1,8 +1,8 @@
 from .analysis import net_benefit as net_benefit
 from .analysis import net_benefit_counts as net_benefit_counts
 from .counts import ThresholdCounts as ThresholdCounts
-from .loss_ratio_analysis import loss_ratio as loss_ratio
 from .loss_ratio_result import LossRatio as LossRatio
+from .loss_ratio_result import loss_ratio as loss_ratio
 from .plot import plot_decision_curve as plot_decision_curve
 from .plot import plot_loss_ratio as plot_loss_ratio
 from .plot import plot_selective as plot_selective

@@ -10,10 +10,9 @@ from bayescal._arrays import Ints
 from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.one import remarks_on
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
+from bayescal.data.frames import same_rows
 from bayescal.data.groups import UNNAMED as UNNAMED_GROUPS
-from bayescal.data.groups import Groups
+from bayescal.data.groups import Clusters, Groups
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
@@ -63,8 +62,6 @@ def net_benefit(
     pseudo_rows : float, default 3
         Weight of the prior in rows, in [0.1, 100]. The prior has an event probability of 0.5, and most of its scores
         are 0 or 1, so that at every threshold about half of its rows are treated.
-    weights : array-like of float, shape (n_rows,), optional
-        Importance weights >= 0. Posteriors are as wide as those of Kish's effective number of rows.
     by : array-like, shape (n_rows,), optional
         Labels of groups: one result per group, and one of all rows, as a mapping.
     cluster : array-like, shape (n_rows,), or data frame of several columns, optional

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayescal._arrays import Array, Floats, Ints
-from bayescal.data.clusters import Clusters
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.bins import Bins

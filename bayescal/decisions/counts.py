@@ -11,8 +11,8 @@ from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import prefixed, quoted
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
-from bayescal.data.clusters import Clusters
 from bayescal.data.columns import refuse_scale
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.decisions.cells import (
     MOST_ENGINE_KEYS,
@@ -124,8 +124,6 @@ class ThresholdCounts(Counted):
         thresholds : float or array-like of float, optional
             Thresholds, strictly increasing in [0, 1); by default 0.01, 0.02, ..., 0.99. They are rounded to 12
             decimals, and compared with probabilities in the type of these, so that float32(0.7) reaches 0.7.
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
         cluster : array-like, shape (n_rows,), or data frame of several columns, optional
             Labels of clusters, such as patients with several rows, whose rows may depend on each other. Counts then
             keep the cells of each cluster. They add if no cluster has rows in both.

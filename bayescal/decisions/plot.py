@@ -138,7 +138,7 @@ def plot_decision_curve(
         From `net_benefit`, with at least two thresholds; or from `bayescal.clinical.summary`, whose `thresholds` are
         then marked and stated.
     at : float or array-like of float, optional
-        Thresholds of `dc` that were chosen before looking: they are marked by lines, and the title states the net
+        Thresholds of a `NetBenefit`, chosen before looking: they are marked by lines, and the title states the net
         benefit there. Without them, the title states where the model is useful, which is a range found after looking.
     prob : float, default 0.95
         Probability of the band at each threshold, in (0, 1), and from which a model is marked as useful.
@@ -146,14 +146,6 @@ def plot_decision_curve(
         Whether net benefits are divided by the prevalence, so that a perfect model has 1.
     color : color, sequence of colors or mapping of str to color, optional
         One colour, one per model, or some by name. Default colours are lighter on a dark background.
-
-    Raises
-    ------
-    TypeError
-        If `dc` is something else, or `ax` is not an Axes.
-    ValueError
-        If there is only one threshold, `at` is no threshold of `dc` or given with a summary, `prob` is
-        not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
     Examples
     --------
@@ -204,10 +196,7 @@ def _over_thresholds(ax: "Axes", quantity: str) -> None:
 def _finished(ax: "Axes", title: str, spec: str, above: float, *, small: bool) -> "Axes":
     """Write the title and, in axes that are not small, the specification; keep all within the cell of the axes."""
     drawing.titled(ax, title, [] if small else [spec], above=above, small=small)
-    if small:
-        drawing.small_words(ax)
-    drawing.keep_within(ax)
-    return ax
+    return drawing.finished(ax, small=small)
 
 
 def _require_curve(dc: Any) -> None:
@@ -325,19 +314,7 @@ def plot_loss_ratio(result: LossRatio, ax: "Axes | None" = None, *, prob: float 
     Parameters
     ----------
     result : LossRatio
-        From `loss_ratio`, with at least two thresholds.
-    prob : float, default 0.95
-        Probability of the interval at each threshold, in (0, 1).
-    color : matplotlib color, optional
-        Colour of the line and the band. The default colour is lighter on a dark background.
-
-    Raises
-    ------
-    TypeError
-        If `result` is something else, or `ax` is not an Axes.
-    ValueError
-        If fewer than two thresholds can be drawn, `prob` is not strictly between 0 and 1, or a colour is unknown to
-        matplotlib.
+        From `loss_ratio`, with at least two thresholds that can be drawn.
 
     Examples
     --------
@@ -402,28 +379,12 @@ def plot_selective(
     ----------
     result : SelectivePrediction
         From `selective`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the band, in (0, 1).
     simultaneous : bool, default False
         Whether the band contains the whole curve with this probability; by default, the risk at each share.
     risk : float, optional
         A risk that is marked by a line; the title then states the largest share that can be kept.
     color : color, sequence of colors or mapping of str to color, optional
         One colour, one per classifier, or some by name. Default colours are lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
-
-    Raises
-    ------
-    TypeError
-        If `result` is something else, or `ax` is not an Axes.
-    ValueError
-        If `prob` or `risk` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
     Examples
     --------
@@ -501,24 +462,6 @@ def plot_top_k(result: TopK, ax: "Axes | None" = None, *, prob: float = 0.95, co
     ----------
     result : TopK
         From `top_k`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure.
-    prob : float, default 0.95
-        Probability of the intervals, in (0, 1).
-    color : matplotlib color, optional
-        Colour of the observed shares. The default colour is lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one.
-
-    Raises
-    ------
-    TypeError
-        If `result` is something else, or `ax` is not an Axes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
     Examples
     --------

@@ -10,10 +10,18 @@ import numpy as np
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal._arrays import Bools, Floats
 from bayescal._meant import public
-from bayescal.decisions import from_draws
 from bayescal.decisions.counts import ThresholdCounts
 from bayescal.decisions.posterior import ScoreCellsPosterior
-from bayescal.decisions.thresholds import TREAT_ALL, TREAT_NONE
+from bayescal.decisions.thresholds import (
+    TREAT_ALL,
+    TREAT_NONE,
+    Decisions,
+    decide,
+    gain_of_treating,
+    net_benefit_of,
+    odds,
+    share_treated,
+)
 from bayescal.decisions.words import (
     curve_sentence,
     decimals_of,
@@ -103,14 +111,14 @@ class NetBenefit(_presented.Presented):
     def _benefits_and_prevalence(self) -> tuple[Floats, Floats]:
         """Draws of the net benefit of the models, and of the prevalence, shape (n_draws, 1)."""
         mass = self.posterior.sample(self.n_draws, rng=self.draws_seed)
-        models = from_draws.net_benefit_of(from_draws.share_treated(mass), self._gain)
+        models = net_benefit_of(share_treated(mass), self._gain)
         # summed over the cells of the first model, which are the same rows as those of the others
         share = mass[:, 0, 1].sum(axis=-1, keepdims=True)
         return models - self._harms, share if self.prevalence is None else np.full_like(share, self.prevalence)
 
     @property
     def _gain(self) -> Floats:
-        return from_draws.gain_of_treating(self.thresholds, self.prevalence)
+        return gain_of_treating(self.thresholds, self.prevalence)
 
     @property
     def _harms(self) -> Floats:
@@ -119,7 +127,7 @@ class NetBenefit(_presented.Presented):
     @cached_property
     def _treat_all(self) -> Floats:
         share = self.prevalence_draws
-        values: Floats = share - from_draws.odds(self.thresholds) * (1 - share)
+        values: Floats = share - odds(self.thresholds) * (1 - share)
         return values
 
     @property
@@ -163,13 +171,13 @@ class NetBenefit(_presented.Presented):
         It is (net benefit - that of treating all) (1 - t) / t: the same difference in units of true negatives, shape
         (n_draws, n_thresholds). At the threshold 0 a model treats all, and avoids none.
         """
-        gap, weight = self._benefits_and_prevalence[0] - self._treat_all[:, None], from_draws.odds(self.thresholds)
+        gap, weight = self._benefits_and_prevalence[0] - self._treat_all[:, None], odds(self.thresholds)
         gained = np.divide(gap, weight, out=np.zeros_like(gap), where=np.broadcast_to(weight > 0, gap.shape))
         return self._by_model(gained, "treatments avoided by")
 
     @cached_property
-    def _decisions(self) -> from_draws.Decisions:
-        return from_draws.decide(self._benefits_and_prevalence[0], self._treat_all)
+    def _decisions(self) -> Decisions:
+        return decide(self._benefits_and_prevalence[0], self._treat_all)
 
     @property
     def p_useful(self) -> dict[str, Floats]:
@@ -217,9 +225,9 @@ class NetBenefit(_presented.Presented):
             cells = self.counts.margin(i, weight)
             total = cells.sum(axis=1 if known else None, keepdims=True)
             share = np.divide(cells, total, out=np.full_like(cells, np.nan), where=total > 0)
-            of_model[name] = from_draws.net_benefit_of(from_draws.share_treated(share), self._gain) - self.harm[name]
+            of_model[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
             every = share.sum(axis=1, keepdims=True)
-        return of_model | {TREAT_ALL: from_draws.net_benefit_of(every, self._gain)}
+        return of_model | {TREAT_ALL: net_benefit_of(every, self._gain)}
 
     @cached_property
     def moments(self) -> dict[str, tuple[Floats, Floats]]:
@@ -303,7 +311,7 @@ class NetBenefit(_presented.Presented):
         Keys are threshold, mean, sd (both exact, except for rows in clusters), low, high and observed.
         """
         low, high = self.treat_all.interval(_checks.fraction("prob", prob))
-        w = from_draws.odds(self.thresholds)
+        w = odds(self.thresholds)
         if self.counts.clusters is not None:  # no closed form
             moments = {"mean": self.treat_all.mean(), "sd": self.treat_all.sd()}
         else:
@@ -323,7 +331,7 @@ class NetBenefit(_presented.Presented):
         return _arviz.datatree(
             {f"net_benefit[{name}]": self._of(name) for name in self.strategies[1:]},
             observed={f"net_benefit[{name}]": self.observed[name] for name in self.models},
-            constant={"odds": from_draws.odds(self.thresholds)},
+            constant={"odds": odds(self.thresholds)},
             along="threshold",
             coords={"threshold": self.thresholds},
             attrs={"spec": self.spec, "n_rows": self.counts.n_rows},

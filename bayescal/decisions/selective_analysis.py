@@ -11,8 +11,8 @@ from bayescal._invalid import errors_of, quoted
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import ClassifierRows
 from bayescal.analyses.one import count_rows, remarks_on
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
+from bayescal.data.frames import same_rows
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.decisions.selective_result import SelectivePrediction
 from bayescal.decisions.thresholds import UNNAMED

@@ -10,8 +10,8 @@ from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
+from bayescal.data.frames import same_rows
+from bayescal.data.groups import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions, TopLabels, read_rows
 from bayescal.estimands.registry import EstimandLike, as_scalar

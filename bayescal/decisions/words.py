@@ -8,8 +8,7 @@ import numpy as np
 from bayescal import _render
 from bayescal._arrays import Bools, Floats, Indices
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.from_draws import gain_of_treating
-from bayescal.decisions.thresholds import UNNAMED
+from bayescal.decisions.thresholds import UNNAMED, gain_of_treating
 from bayescal.draws import Draws
 from bayescal.results.remarks import FEW_CLUSTERS, rows_in_clusters
 

@@ -178,13 +178,12 @@ def accuracy(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     .. math:: D = \frac{f d + m}{f + 1}, \quad d = \max\left(1, \frac{V}{a (1 - a) / N_{\mathrm{Kish}}}\right).
 
-    V is the variance of a. For weighted rows, it is :math:`\sum w^2 (z - a)^2 / (\sum w)^2`, where weights and
-    outcomes are taken as independent within a bin. For rows in clusters, it is the variance of the sums of
-    :math:`w (z - a)` over clusters, and m is the effective number of rows per cluster; otherwise m is 1. f is the
-    effective number of rows with the rarer outcome: if all predictions are right, the data do not show whether wrong
-    ones of a cluster occur together, and the number of clusters counts. With J effective clusters, N is multiplied in
-    each draw by :math:`\chi^2_{J - 1} / (J - 1)`, up to Kish's number, because the variance is estimated from J
-    clusters [3]_.
+    V is the variance of a. For weighted rows, it is :math:`\sum w^2 (z - a)^2 / (\sum w)^2`, where weights and outcomes
+    are taken as independent within a bin. For rows in clusters, it is the variance of the sums of :math:`w (z - a)`
+    over clusters, and m is the effective number of rows per cluster; otherwise m is 1. f is the effective number of
+    rows with the rarer outcome: if all predictions are right, the data do not show whether wrong ones of a cluster
+    occur together, and the number of clusters counts. With J effective clusters, N is multiplied in each draw by
+    :math:`\chi^2_{J - 1} / (J - 1)`, up to Kish's number, because the variance is estimated from J clusters [3]_.
 
     References
     ----------

@@ -97,8 +97,7 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     Parameters
     ----------
     p : float, default 2
-        The order, finite and at least 1; 1 gives the ECE. For the limit of large p, use
-        `largest_error`.
+        The order, finite and at least 1; 1 gives the ECE. For the limit of large p, use `largest_error`.
 
     Returns
     -------

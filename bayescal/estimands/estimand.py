@@ -155,8 +155,6 @@ class Estimand:
         ----------
         counts : BinnedCounts
             The counts behind them.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator; used only if `needs` is not empty.
 
         Raises
         ------

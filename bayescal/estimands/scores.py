@@ -56,8 +56,6 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
         Draws of the bins, from a posterior given `counts`.
     counts : BinnedCounts
         The counts; their `losses` are the sums of squared errors and of their squares in each bin.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator for the mean losses within bins.
 
     Returns
     -------
@@ -156,8 +154,6 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
         Draws of the bins, from a posterior given `counts`.
     counts : BinnedCounts
         The counts; their `log_losses` are the sums of log losses and of their squares in each bin.
-    rng : None, int, SeedSequence or Generator
-        Seed or generator for the mean losses within bins.
 
     Returns
     -------

@@ -59,11 +59,6 @@ def atb(bin_draws: BinDraws) -> Draws:
     smallest if every confidence is the probability that the outcome is 1. The draws answer another question: how far
     the classifier is from calibrated.
 
-    Parameters
-    ----------
-    bin_draws : BinDraws
-        Draws of the bins.
-
     Returns
     -------
     Draws

@@ -15,11 +15,10 @@ from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of
-from bayescal.labels.judge import RATES, report_of
+from bayescal.labels.judge import RATES, error_trend, p_checked_at_random, report_of
 from bayescal.labels.nuisance import JudgeRates
 from bayescal.labels.posterior import LabelPosterior, Problem, Solved, solve
 from bayescal.labels.result import JudgedEvaluation
-from bayescal.labels.statistics import error_trend, p_checked_at_random
 from bayescal.labels.sums import OF_EACH_LABEL, TWO_FROM, JudgedCounts, strata_of
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.stats.clusters import require_several_clusters

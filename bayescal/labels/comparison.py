@@ -17,10 +17,9 @@ from bayescal.data.frames import by_column
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.labels.analysis import evaluations_of
-from bayescal.labels.judge import SMALL_P
+from bayescal.labels.judge import SMALL_P, p_judge_alike
 from bayescal.labels.result import POOLED, JudgedEvaluation
 from bayescal.labels.rows import JudgedRows
-from bayescal.labels.statistics import p_judge_alike
 from bayescal.labels.sums import JudgedCounts
 from bayescal.posterior.joint import SAME, correlation, reorder
 from bayescal.results import wording

@@ -15,9 +15,8 @@ from bayescal._arrays import Floats
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one, evaluation_of
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, scale_free, weight_column
-from bayescal.data.frames import with_missing
+from bayescal.data.frames import same_rows, with_missing
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.estimands.registry import registered
 from bayescal.labels.evidence import VerifiedCounts

@@ -15,9 +15,9 @@ from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.labels.result import HEADER, BesideOthers
 from bayescal.results import wording
-from bayescal.results.choices import Choices
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import FEW_ROWS_PER_BIN, mistake_remarks, remarks_of
+from bayescal.results.sensitivity import Choices
 from bayescal.shift.covariate_shift import MOST_UNCOVERED
 from bayescal.shift.target import TargetCounts, TargetEvaluation
 from bayescal.shift.weights import LARGEST_SHAPE, LEAST_SHARE, WeightReport

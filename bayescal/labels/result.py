@@ -14,9 +14,9 @@ from bayescal.analyses.one import evaluate_one
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.registry import EstimandLike, as_scalar
-from bayescal.labels.counts import LabelCounts
 from bayescal.labels.judge import JudgeReport
 from bayescal.labels.posterior import LabelPosterior
+from bayescal.labels.sums import LabelCounts
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.joint import with_ranks_of
 from bayescal.results import wording

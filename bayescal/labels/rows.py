@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._arrays import Floats
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
 from bayescal.data.columns import binary, column
-from bayescal.data.frames import with_missing
+from bayescal.data.frames import same_rows, with_missing
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Columns, Predictions
 
 TARGETS = ("confidence", "event")

@@ -13,8 +13,8 @@ from bayescal._locks import ProcessLock
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import own_hints
+from bayescal.data.frames import same_rows
 from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece
@@ -154,8 +154,6 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
         time : number, datetime, datetime64, str or array-like, shape (n_rows,)
             Time of the batch, or one time per row. Needed if there are windows. A string is one time, as in
             ``"2026-03-01T06:00"``. Naive times, times with a zone and numbers cannot be mixed.
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
 
         Raises
         ------

@@ -35,7 +35,7 @@ def plot_evidence(
     Parameters
     ----------
     evidence : Evidence
-        From `CalibrationMonitor.evidence`.
+        From `CalibrationMonitor.evidence`, with at least one window.
     color, alarm_color : matplotlib color, optional
         Colours of the evidence, and of the threshold and the alarm. Default colours are lighter on a dark background.
 
@@ -44,13 +44,6 @@ def plot_evidence(
     matplotlib Axes
         `ax`, or the new one. Windows are drawn at their starts. The vertical axis has the exponents of ten as its
         coordinates, because evidence can be larger than a float. It ends at 8; larger evidence is written at its end.
-
-    Raises
-    ------
-    TypeError
-        If `evidence` is something else, or `ax` is not an Axes.
-    ValueError
-        If there are no windows, or a colour is unknown to matplotlib.
 
     Examples
     --------
@@ -89,7 +82,7 @@ def plot_evidence(
     about = "calibration" if evidence.reference is None else "change"
     _axes(ax, evidence.windows, f"e-value ({about})" if small else "evidence (e-value)", small=small)
     drawing.titled(ax, _evidence_title(evidence, small=small), [] if small else [evidence.spec], above=4, small=small)
-    return _finished(ax, small=small)
+    return drawing.finished(ax, small=small)
 
 
 def _evidence_title(evidence: Evidence, *, small: bool) -> str:
@@ -113,22 +106,13 @@ def plot_confidence_sequence(
     sequence : ConfidenceSequence
         From `CalibrationMonitor.confidence_sequence`.
     limit : float, optional
-        A value of the ECE to mark; the title states whether the last interval lies above or below it, and since when.
-        Earlier intervals on either side are named below the title.
-    color : matplotlib color, optional
-        Colour of the band and the line. The default colour is lighter on a dark background.
+        A value of the ECE in [0, 1) to mark; the title states whether the last interval lies above or below it, and
+        since when. Earlier intervals on either side are named below the title.
 
     Returns
     -------
     matplotlib Axes
         `ax`, or the new one. Windows are drawn at their starts.
-
-    Raises
-    ------
-    TypeError
-        If `sequence` is something else, or `ax` is not an Axes.
-    ValueError
-        If `limit` does not lie in [0, 1), or a colour is unknown to matplotlib.
 
     Examples
     --------
@@ -167,7 +151,7 @@ def plot_confidence_sequence(
     above = drawing.key_above(ax, small=small)
     _axes(ax, sequence.windows, "ECE of all rows so far", small=small)
     drawing.titled(ax, title, [] if small else paragraphs, above=above, small=small)
-    return _finished(ax, small=small)
+    return drawing.finished(ax, small=small)
 
 
 def _against(sequence: ConfidenceSequence, limit: float, interval: str, now: Run | None, *, small: bool) -> str:
@@ -272,10 +256,3 @@ def _axes(ax: "Axes", windows: tuple[Any, ...], words: str, *, small: bool) -> N
     ax.set_xlabel("window" if small else "start of the window", fontsize=drawing.SMALL, loc="left")
     height = max(12, int(drawing.characters(ax, drawing.SMALL) * ax.bbox.height / ax.bbox.width))
     ax.set_ylabel("\n".join(wrap(words, height)), fontsize=drawing.SMALL)
-
-
-def _finished(ax: "Axes", *, small: bool) -> "Axes":
-    if small:
-        drawing.small_words(ax)
-    drawing.keep_within(ax)
-    return ax

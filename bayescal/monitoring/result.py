@@ -12,8 +12,8 @@ from bayescal._meant import public
 from bayescal.data.times import Start, in_code, in_words
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.results.comparable import P_SURE
 from bayescal.results.comparison import Compared
-from bayescal.results.verdict import P_SURE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -403,12 +403,7 @@ class ConfidenceSequence(_presented.Presented):
         Parameters
         ----------
         limit : float
-            A value of the ECE, in [0, 1).
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `limit` is not a number in [0, 1).
+            A value of the ECE, in [0, 1); others raise an error.
         """
         return self._first(self.low > _limit(limit))
 
@@ -471,12 +466,7 @@ class ConfidenceSequence(_presented.Presented):
         Parameters
         ----------
         limit : float
-            A value of the ECE, in [0, 1).
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `limit` is not a number in [0, 1).
+            A value of the ECE, in [0, 1); others raise an error.
         """
         limit = _limit(limit)
         side = (self.low > limit).astype(np.int64) - (self.high < limit)

@@ -87,7 +87,8 @@ class SequentialTests:
         (0, 6000)
         """
         level, seed = _checked_level(level), _seed(rng)
-        _refuse_pair(start)
+        if isinstance(start, tuple | list | BinnedCounts):
+            raise TypeError(f"`start` must be one bound, not {_checks.quoted(start)}. {BOUNDS}")
         held = self._held
         held.require_windows("`evidence` needs windows")
         _refuse_classwise(held)
@@ -202,11 +203,6 @@ def _refuse_classwise(held: WindowedCounts) -> None:
             "on each other. Make a monitor of each class, as in `CalibrationMonitor(window=..., target='event')` with "
             "`add(y_true == 'cat', y_prob[:, 0], time=...)`, and divide `level` by the number of classes."
         )
-
-
-def _refuse_pair(start: Any) -> None:
-    if isinstance(start, tuple | list | BinnedCounts):
-        raise TypeError(f"`start` must be one bound, not {_checks.quoted(start)}. {BOUNDS}")
 
 
 class _Stacked:

@@ -14,9 +14,8 @@ from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.estimands.registry import EstimandLike
 from bayescal.planning.goal_curve import NEAR, Simulated, curve_near_answer
-from bayescal.planning.goals import checked_goal
 from bayescal.planning.result import Plan
-from bayescal.planning.studies import Narrow, OneClassifier, TwoClassifiers, WithinLimit
+from bayescal.planning.studies import Narrow, OneClassifier, TwoClassifiers, WithinLimit, checked_goal
 from bayescal.posterior.shrinkage.model import compiled_form_pays
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts

@@ -160,17 +160,9 @@ def ece(items: Iterable[Any]) -> float:
 
 @public
 def ece_low(items: Iterable[Any]) -> float:
-    """Return the lower end of the 95 % credible interval of the ECE.
+    """Return the lower end of the 95 % credible interval of the ECE, in [0, 1].
 
-    Parameters
-    ----------
-    items : iterable
-        As for `ece`, with the same errors.
-
-    Returns
-    -------
-    float
-        In [0, 1].
+    The `items` are those of `ece`, with the same errors.
 
     Examples
     --------
@@ -183,17 +175,9 @@ def ece_low(items: Iterable[Any]) -> float:
 
 @public
 def ece_high(items: Iterable[Any]) -> float:
-    """Return the upper end of the 95 % credible interval of the ECE.
+    """Return the upper end of the 95 % credible interval of the ECE, in [0, 1].
 
-    Parameters
-    ----------
-    items : iterable
-        As for `ece`, with the same errors.
-
-    Returns
-    -------
-    float
-        In [0, 1].
+    The `items` are those of `ece`, with the same errors.
 
     Examples
     --------
@@ -206,17 +190,9 @@ def ece_high(items: Iterable[Any]) -> float:
 
 @public
 def ece_if_calibrated(items: Iterable[Any]) -> float:
-    """Return the mean of the plug-in ECE of a calibrated model with the same confidences.
+    """Return the mean of the plug-in ECE of a calibrated model with the same confidences, in [0, 1].
 
-    Parameters
-    ----------
-    items : iterable
-        As for `ece`, with the same errors.
-
-    Returns
-    -------
-    float
-        In [0, 1].
+    The `items` are those of `ece`, with the same errors.
 
     Examples
     --------

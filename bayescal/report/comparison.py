@@ -247,7 +247,7 @@ def plot_comparison(
     comparison : Comparison or Change
         From `compare`, `compare_independent`, `GroupedEvaluation.compare` or `CalibrationMonitor.change`.
     ax : matplotlib Axes, optional
-        Where to draw; the axes are divided into panels. By default on a new pyplot figure.
+        Where to draw; the axes are divided into panels, once. By default on a new pyplot figure.
     color, other_color : matplotlib color, optional
         Colours of the first and of the second classifier. For more classifiers, `color` is that of all of them and of
         the best, where it is better, and `other_color` marks where another one is better than it.
@@ -261,13 +261,6 @@ def plot_comparison(
         `ax`, or the new one, with the classifiers. The other panels are ``ax.child_axes``: for two classifiers the
         difference and the curve; for more the differences, the ranks, and the probabilities beside the differences;
         none in small axes.
-
-    Raises
-    ------
-    TypeError
-        If `comparison` is not a comparison, or `ax` is not an Axes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` is divided already.
 
     See Also
     --------

@@ -9,9 +9,8 @@ from bayescal._arrays import Array
 from bayescal._invalid import quoted
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import class_numbers, column, own_hints
-from bayescal.data.frames import column_names, to_array
+from bayescal.data.frames import column_names, same_rows, to_array
 from bayescal.data.matrix import refuse_contradiction
 from bayescal.evaluate import evaluate
 from bayescal.report.drawing import axes_or_new

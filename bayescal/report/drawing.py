@@ -112,6 +112,14 @@ def keep_within(ax: "Axes") -> None:
     engine.kept.append(ax)
 
 
+def finished(ax: "Axes", *, small: bool) -> "Axes":
+    """Return axes whose labels stay inside their cell; in small axes they have the font size `TINY`."""
+    if small:
+        small_words(ax)
+    keep_within(ax)
+    return ax
+
+
 def _shrink_all(figure: Any) -> None:
     for ax in figure.get_layout_engine().kept:
         if ax.figure is not None and ax.get_in_layout() and ax.get_subplotspec() is not None:

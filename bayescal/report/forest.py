@@ -111,14 +111,6 @@ def plot_forest(
         `ax`, or the new one. A new figure is up to 40 inches high, enough for about 190 names. If there is no room for
         all names, only some rows are named, and the label of the axis says so.
 
-    Raises
-    ------
-    TypeError
-        If `evaluations` are something else, or `ax` is not an Axes.
-    ValueError
-        If there are none, `prob` is not strictly between 0 and 1, `most` is below 1, `order` is unknown, or a colour is
-        unknown to matplotlib.
-
     See Also
     --------
     plot_comparison : Plot differences.
@@ -171,9 +163,7 @@ def write_label(ax: "Axes", rows: Forest, texts: Iterable[str], *, small: bool) 
     )
     lines = [line for text in texts for line in wrap(text, letters)]
     ax.set_xlabel("\n".join(lines), fontsize=drawing.SMALL + 0.5, parse_math=False)
-    if small:
-        drawing.small_words(ax)
-    drawing.keep_within(ax)
+    drawing.finished(ax, small=small)
 
 
 def draw_beside(

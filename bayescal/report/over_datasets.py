@@ -65,20 +65,11 @@ def plot_over_datasets(
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure, whose height fits the rows.
     first, second : str, optional
-        Names of two classifiers, whose differences are drawn: one row per data set, below them the mean of these data
-        sets, the mean of their population, and the difference on a new data set. Without names, two classifiers are
-        drawn so, and of more classifiers the mean ranks, as in place of a diagram of critical differences.
-    prob : float, default 0.95
-        Probability of the outer interval, in (0, 1).
+        Names of two classifiers (both or none), whose differences are drawn: one row per data set, below them the mean
+        of these data sets, the mean of their population, and the difference on a new data set. Without names, two
+        classifiers are drawn so; of more, the mean ranks, as in place of a diagram of critical differences.
     color, reference_color : matplotlib color, optional
         Colour of classifiers or data sets, and of the rows below the data sets.
-
-    Raises
-    ------
-    TypeError
-        If `result` is something else, only one classifier is named, or `ax` is not an Axes.
-    ValueError
-        If there is no such classifier, `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
     Examples
     --------

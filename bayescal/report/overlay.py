@@ -10,11 +10,11 @@ from bayescal._meant import unknown_keyword
 from bayescal.report import diagram as diagrams
 from bayescal.report import drawing
 from bayescal.results import wording
-from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.sensitivity import BinSensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

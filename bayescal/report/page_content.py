@@ -17,15 +17,14 @@ from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensiti
 from bayescal.report.tables import Table
 from bayescal.report.topics import load_page_of
 from bayescal.results import wording
-from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Compared, Comparison
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.model_sensitivity import ModelSensitivity
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.scores import MultiClassScore, ScoreComparison
+from bayescal.results.sensitivity import BinSensitivity, ModelSensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,15 +14,14 @@ from bayescal.report.over_datasets import plot_over_datasets
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.sensitivity import plot_bin_sensitivity, plot_model_sensitivity
 from bayescal.report.topics import load_page_of
-from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.results.model_sensitivity import ModelSensitivity
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.regret import WorstRegret
 from bayescal.results.scores import MultiClassScore, ScoreComparison
+from bayescal.results.sensitivity import BinSensitivity, ModelSensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

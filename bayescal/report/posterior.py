@@ -128,8 +128,8 @@ def plot_posterior(
     evaluation : Evaluation or ClasswiseEvaluation
         The result of `evaluate`.
     prior : bool, default False
-        Whether to draw the prior below the posterior, as `Evaluation.under_prior` has it. The axis ends near the upper
-        end of its interval. Without rows, the only row is the prior.
+        Whether to draw the prior below the posterior, as `Evaluation.under_prior` has it; not for all classes. The axis
+        ends near the upper end of its interval. Without rows, the only row is the prior.
     color : matplotlib color, optional
         Colour of the posterior.
     prior_color : matplotlib color, optional
@@ -138,16 +138,6 @@ def plot_posterior(
         Colour of the null distribution.
     reference_color : matplotlib color, optional
         Colour of the plug-in value. All default colours are lighter on a dark background.
-
-    Returns
-    -------
-    matplotlib Axes
-        `ax`, or the new one; its ``.figure`` saves the picture.
-
-    Raises
-    ------
-    TypeError
-        If `evaluation` is not an evaluation, or `ax` is not an Axes; if there is no prior to draw, as for all classes.
 
     See Also
     --------
@@ -206,10 +196,7 @@ def plot_posterior(
     if shapes.null is not None:
         _draw_plug_in(ax, shapes.plug_in, right, reference_color)
     drawing.headline(ax, evaluation, prob, above=4, small=small)
-    if small:
-        drawing.small_words(ax)
-    drawing.keep_within(ax)
-    return ax
+    return drawing.finished(ax, small=small)
 
 
 def _quantity(evaluation: Evaluation | ClasswiseEvaluation) -> str:

@@ -11,9 +11,9 @@ from bayescal._meant import public
 from bayescal.report import diagram, drawing
 from bayescal.report.overlay import add_evaluation, several
 from bayescal.results import wording
-from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.comparison import Compared
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.sensitivity import BinSensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,9 +53,10 @@ def plot_reliability(
         states its name, its ECE and the interval of the ECE. Evaluations of a sequence are named 1, 2, .... A
         `BinSensitivity` of two to four choices of bins is drawn side by side, one diagram per choice.
     ax : matplotlib Axes, or sequence or array of Axes, optional
-        Where to draw; the histogram takes its lower part. By default on a new pyplot figure. Several axes, one per
-        evaluation, show the evaluations side by side, as in ``plot_reliability([a, b], plt.subplots(1, 2)[1])``: the
-        limits of all diagrams are equal, and the line above each one states its name, or for a sequence its bins.
+        Where to draw, without another diagram; the histogram takes its lower part. By default on a new pyplot figure.
+        Several axes, one per evaluation, show the evaluations side by side, with equal limits, as in
+        ``plot_reliability([a, b], plt.subplots(1, 2)[1])``; the line above each one states its name, or for a sequence
+        its bins.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colour of the dots, bars and histogram. For several evaluations, a colour per name or one per evaluation. Side
         by side, all have the same colour by default.
@@ -69,15 +70,6 @@ def plot_reliability(
     matplotlib Axes, or array of Axes
         `ax`, or the new one; its ``.figure`` saves the picture. The histogram is ``ax.child_axes[0]``. Side by side, an
         array of the axes, shape (n_evaluations,).
-
-    Raises
-    ------
-    TypeError
-        If `evaluation` is not the evaluation of one binary problem or several of them, or `ax` is not an Axes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, `ax` already holds a reliability
-        diagram, several evaluations are none at all or differ in their target, their number is not that of `ax`, or a
-        `BinSensitivity` has more than four choices.
 
     See Also
     --------
@@ -220,10 +212,8 @@ def _plot_one(
     note = diagram.outside_note(points, evaluation, scales.y)
     drawing.headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
     if small:
-        drawing.small_words(ax)
         below.set_yticks([])
-    drawing.keep_within(ax)
-    return ax
+    return drawing.finished(ax, small=small)
 
 
 def _plot_several(

@@ -12,8 +12,7 @@ from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.report import drawing
 from bayescal.report import forest as forests
-from bayescal.results.bin_sensitivity import BinSensitivity
-from bayescal.results.model_sensitivity import LOG_DECIMALS, ModelSensitivity
+from bayescal.results.sensitivity import LOG_DECIMALS, BinSensitivity, ModelSensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,10 +107,7 @@ def plot_bin_sensitivity(
         parse_math=False,
     )
     drawing.key_above(ax, small=small)
-    if small:
-        drawing.small_words(ax)
-    drawing.keep_within(ax)
-    return ax
+    return drawing.finished(ax, small=small)
 
 
 def _draw(ax: "Axes", shown: Series, colour: str, *, scale: float) -> None:

@@ -13,12 +13,20 @@ from bayescal._meant import public
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, estimand_called, hint, registered
 from bayescal.posterior.contract import Pooled
-from bayescal.results.comparable import common_estimands, different_events, joint_values
+from bayescal.results.comparable import (
+    HEADER,
+    common_estimands,
+    different_events,
+    joint_values,
+    label_lines,
+    pair_cells,
+    pair_key,
+    shown_pairs,
+)
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.joint import Judged, OfEstimand
 from bayescal.results.remarks import of_several
-from bayescal.results.verdict import HEADER, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Paired
 

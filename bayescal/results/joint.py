@@ -15,7 +15,7 @@ from bayescal._metrics import Table
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.results.verdict import Verdict, better_words
+from bayescal.results.comparable import Verdict, better_words
 
 #: Default half-width of the region of practical equivalence, in units of the estimand.
 ROPE = 0.01

@@ -12,10 +12,10 @@ from bayescal._arrays import Floats
 from bayescal._meant import public
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, hint
+from bayescal.results.comparable import Verdict, shown_pairs
 from bayescal.results.joint import OfEstimand, decided
 from bayescal.results.over_datasets_draws import OverDatasets, Population
 from bayescal.results.remarks import of_several
-from bayescal.results.verdict import Verdict, shown_pairs
 
 if TYPE_CHECKING:
     import pandas as pd

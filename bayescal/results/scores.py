@@ -15,9 +15,9 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, estimand_called
 from bayescal.posterior.joint import symmetric_root
+from bayescal.results.comparable import HEADER, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.results.joint import Judged
 from bayescal.results.remarks import of_several
-from bayescal.results.verdict import HEADER, label_lines, pair_cells, pair_key, shown_pairs
 
 if TYPE_CHECKING:
     import pandas as pd

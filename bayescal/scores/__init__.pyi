@@ -1,10 +1,10 @@
-from .comparison import ScoreComparison as ScoreComparison
-from .comparison import compare as compare
 from .decompositions import CorpDecomposition as CorpDecomposition
 from .decompositions import MurphyDecomposition as MurphyDecomposition
 from .decompositions import brier_decomposition as brier_decomposition
 from .decompositions import log_decomposition as log_decomposition
 from .decompositions import murphy_decomposition as murphy_decomposition
 from .multiclass import MultiClassScore as MultiClassScore
+from .multiclass import ScoreComparison as ScoreComparison
+from .multiclass import compare as compare
 from .multiclass import multiclass_brier as multiclass_brier
 from .multiclass import multiclass_log as multiclass_log

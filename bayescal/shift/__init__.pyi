@@ -1,7 +1,7 @@
-from .cells import ShiftCells as ShiftCells
 from .class_frequencies import ClassPriors as ClassPriors
 from .class_frequencies import class_priors as class_priors
 from .class_frequencies import class_priors_counts as class_priors_counts
+from .counts import ShiftCells as ShiftCells
 from .counts import ShiftCounts as ShiftCounts
 from .covariate_shift import CovariateShiftEvaluation as CovariateShiftEvaluation
 from .covariate_shift import covariate as covariate

@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 from bayescal import _checks
 from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL
-from bayescal.shift.cells import ShiftCells
+from bayescal.shift.counts import ShiftCells
 from bayescal.shift.covariate_shift import CovariateShiftEvaluation, covariate
 from bayescal.shift.label_shift import label
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation

@@ -16,9 +16,8 @@ from bayescal._presented import Presented, shortened
 from bayescal._render import percent
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.wording import p_words
-from bayescal.shift.cells import ShiftCells, default_cells
 from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts, default_cells
 from bayescal.shift.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.shift.rows import TARGET, ShiftedRows, require_overlap
 from bayescal.shift.target import readings_of

@@ -8,10 +8,8 @@ import numpy as np
 
 from bayescal import _checks, _files
 from bayescal.data.reading import Reading
-from bayescal.shift.cells import ShiftCells
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.shifted_bins import ShiftedBins
-from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents import sums as plain
 from bayescal.stats.documents.joint import labels_document, labels_from_document
 from bayescal.stats.stored import CountsKind, register
@@ -89,19 +87,14 @@ def _binned(document: Any, of: int, n_classes: int, where: str) -> ShiftedBins:
         plain.sums_from_document(document[side], bins, target, f"{where}.{side}.") for side in ("source", "target")
     )
     for side, counts in (("source", source), ("target", unlabelled)):
-        _require_plain(counts, f"{where}.{side}")
+        if counts.weighted or counts.clusters is not None:
+            raise ValueError(f"`{where}.{side}` must hold rows without weights and clusters.")
     if unlabelled.k.any():
         _checks.refuse(f"{where}.target.cells", "must have outcome 0, because labels are unknown", unlabelled.k > 0)
     by_class = plain.integers(f"{where}.by_class", document["by_class"], (n_classes, len(bins)))
     if not (np.array_equal(by_class.sum(axis=0), source.n) and np.array_equal(by_class[of], source.k)):
         raise ValueError(f"`{where}.by_class` must add up to the rows of `{where}.source`, by bin and outcome.")
     return ShiftedBins(source, by_class, unlabelled, of)
-
-
-def _require_plain(counts: BinnedCounts, where: str) -> None:
-    """Refuse sums of weighted rows or of rows in clusters, which label shift does not have."""
-    if counts.weighted or counts.clusters is not None:
-        raise ValueError(f"`{where}` must hold rows without weights and clusters.")
 
 
 def _about(counts: ShiftCounts) -> str:

@@ -19,8 +19,7 @@ from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import Source, require_column_names
 from bayescal.data.reading import Reading, divided
-from bayescal.shift.cells import ShiftCells, default_cells, require_cells
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts, default_cells, require_cells
 from bayescal.shift.rows import (
     TARGET,
     SourceRows,

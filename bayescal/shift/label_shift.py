@@ -13,9 +13,8 @@ from bayescal._meant import public
 from bayescal.analyses.one import DEFAULT_MODEL, evaluation_of, posterior_maker
 from bayescal.posterior.contract import Posterior
 from bayescal.results.evaluation import Evaluation
-from bayescal.shift.cells import ShiftCells
 from bayescal.shift.class_frequencies import ClassPriors, adapted, class_priors_counts, priors_of_rows
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.label_shift_result import LabelShiftClasses, LabelShiftEvaluation
 from bayescal.shift.over_priors import CountsGivenPriors, OverPriors, over_priors
 from bayescal.shift.rows import ShiftedRows, require_overlap

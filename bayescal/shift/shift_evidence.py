@@ -14,9 +14,8 @@ from bayescal._meant import public
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
 from bayescal.results.wording import p_words
-from bayescal.shift.cells import ShiftCells, require_cells
 from bayescal.shift.class_frequencies import MOST_CLASSES, require_all_classes
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts, require_cells
 from bayescal.shift.rows import ShiftedRows
 from bayescal.shift.statistics import CellShiftPosterior, ShiftTest, label_shift_test, no_shift_test, total_variation
 from bayescal.shift.target import readings_of

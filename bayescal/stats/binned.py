@@ -11,8 +11,8 @@ from bayescal import _checks
 from bayescal._arrays import Array, Bools, Floats, Ints
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT
-from bayescal.data.clusters import Clusters
 from bayescal.data.columns import own_hints, refuse_scale
+from bayescal.data.groups import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.data.reading import Reading

@@ -13,11 +13,17 @@ from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import AllZero, InvalidRows
 from bayescal._meant import public
 from bayescal._rules import LARGEST_WEIGHT, too_small
-from bayescal.data.clusters import ClusterCodes
 from bayescal.data.files.findings import BlockFindings, in_file, sums_of_file
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.files.source import require_column_names
-from bayescal.data.groups import Groups, in_order, numbers_of_measurement, require_group_labels, without_weight
+from bayescal.data.groups import (
+    ClusterCodes,
+    Groups,
+    in_order,
+    numbers_of_measurement,
+    require_group_labels,
+    without_weight,
+)
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.data.reading import Reading

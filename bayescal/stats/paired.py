@@ -8,8 +8,8 @@ import numpy as np
 
 from bayescal._arrays import Floats, Ints
 from bayescal._meant import public
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
+from bayescal.data.frames import same_rows
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts

@@ -14,9 +14,8 @@ from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
-from bayescal.data.alignment import same_rows
-from bayescal.data.clusters import Clusters
-from bayescal.data.groups import UNNAMED, Groups
+from bayescal.data.frames import same_rows
+from bayescal.data.groups import UNNAMED, Clusters, Groups
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.bins import Bins, make_bins

@@ -15,8 +15,7 @@ from bayescal._invalid import errors_of
 from bayescal._meant import public
 from bayescal.analyses.compare_rows import named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
-from bayescal.data.alignment import same_rows
-from bayescal.data.frames import by_column
+from bayescal.data.frames import by_column, same_rows
 from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand

@@ -6,7 +6,7 @@ from operator import attrgetter
 import numpy as np
 
 from bayescal._arrays import Array, Bools, Floats, Ints
-from bayescal.data.clusters import Clusters
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts

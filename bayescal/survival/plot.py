@@ -6,7 +6,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._meant import public
-from bayescal.report.drawing import axes_or_new, is_small, keep_within, key_above, palette, small_words, titled
+from bayescal.report.drawing import axes_or_new, finished, is_small, key_above, palette, titled
 from bayescal.survival.result import NAME, SurvivalHorizons, words_of
 
 if TYPE_CHECKING:
@@ -32,16 +32,7 @@ def plot_horizons(
     horizons : SurvivalHorizons
         From `bayescal.survival.evaluate` with several horizons.
     estimand : str, Estimand or callable, default "ece"
-        The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
-    color : matplotlib color, optional
-        Colour of means and intervals. The default colour is lighter on a dark background.
-
-    Raises
-    ------
-    TypeError
-        If `horizons` is something else, or `ax` is not an Axes.
-    ValueError
-        If `prob` is not strictly between 0 and 1, or the estimand is unknown or a curve.
+        The quantity, one number; ``"observed_expected"`` is the ratio of observed to expected events.
 
     Examples
     --------
@@ -80,7 +71,4 @@ def plot_horizons(
     above = key_above(ax, entries, small=small)
     below = [] if small else [horizons.specification(estimand=estimand)]
     titled(ax, f"{shown} at {len(table)} horizons", below, above=above, small=small)
-    if small:
-        small_words(ax)
-    keep_within(ax)
-    return ax
+    return finished(ax, small=small)

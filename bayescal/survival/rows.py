@@ -10,9 +10,8 @@ from bayescal._arrays import Array, Floats, Ints
 from bayescal._invalid import InvalidRows
 from bayescal._meant import public
 from bayescal._rules import IN_UNIT_INTERVAL
-from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, column, of_two_classes, scale_free, weight_column
-from bayescal.data.frames import to_array
+from bayescal.data.frames import same_rows, to_array
 
 #: Largest number of causes of events.
 MOST_CAUSES = 1000

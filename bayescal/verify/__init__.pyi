@@ -3,8 +3,8 @@ from .chains import agreement as agreement
 from .chains import agreement_with_reference as agreement_with_reference
 from .coverage import CoverageStudy as CoverageStudy
 from .coverage import coverage_study as coverage_study
+from .methods import printed_formula as printed_formula
 from .models import pymc_model as pymc_model
-from .printed import printed_formula as printed_formula
 from .pymc_models import calibrated_model as calibrated_model
 from .pymc_models import dirichlet_model as dirichlet_model
 from .pymc_models import shrinkage_model as shrinkage_model

@@ -265,7 +265,7 @@ def _over_datasets(result: Any, *, pair: tuple[str, str] | None = None) -> "pm.M
 
 
 def _random_effects(posterior: Any, *, datasets: list[str] | None = None) -> "pm.Model":
-    from bayescal.verify.twins.random_effects import RandomEffectsTwin
+    from bayescal.verify.twins.pooling import RandomEffectsTwin
 
     if len(posterior.estimate) != 1:
         raise ValueError(
@@ -434,7 +434,7 @@ _PARTLY = (
 WITHOUT: dict[str, str | Callable[[Any], str]] = {
     "bayescal.results.evaluations.Evaluations": _has_parts,
     "bayescal.results.of_groups.ByLabel": _has_parts,
-    "bayescal.results.choices.Choices": _has_choices,
+    "bayescal.results.sensitivity.Choices": _has_choices,
     "bayescal.clinical.result.ClinicalSummary": _summarises,
     "bayescal.clinical.exact_tests.CalibrationTests": "it has P-values, which need no prior.",
     "bayescal.results.scores.MultiClassScore": _SCORE,

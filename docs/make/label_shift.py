@@ -18,8 +18,8 @@ import bayescal as bc
 from bayescal.estimands.area_under_roc import auc
 from bayescal.estimands.errors import ece
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
-from bayescal.shift.cells import FEW_CLASSES
 from bayescal.shift.class_frequencies_posterior import most_probable
+from bayescal.shift.counts import FEW_CLASSES
 from bayescal.shift.label_shift import pooled
 from bayescal.stats.bins import make_bins
 from bayescal.stats.ranks import Ranks

@@ -13,9 +13,8 @@ from pages import rounded, save_parts, table
 from scipy.special import softmax
 from studies import about, rows_of_jobs, run_study
 
-from bayescal.shift.cells import default_cells
 from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCounts, default_cells
 
 Floats = NDArray[np.float64]
 

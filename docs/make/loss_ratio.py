@@ -15,7 +15,7 @@ from studies import about, rows_of_jobs, run_study
 
 import bayescal as bc
 from bayescal.datasets.simulate import BetaPopulation
-from bayescal.decisions.loss_ratio_analysis import THRESHOLDS
+from bayescal.decisions.loss_ratio_result import THRESHOLDS
 
 Floats = NDArray[np.float64]
 

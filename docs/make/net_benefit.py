@@ -19,7 +19,7 @@ from studies import about, conditions, coverage_rows, jobs_of, measured, rows_of
 
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, BetaPopulation, simulate, true_curve
-from bayescal.decisions.from_draws import decide, odds
+from bayescal.decisions.thresholds import decide, odds
 from bayescal.verify.coverage import stacked
 
 Floats = NDArray[np.float64]

@@ -26,7 +26,7 @@ from studies import about, conditions, coverage_rows, jobs_of, measured, rows_of
 import bayescal as bc
 from bayescal.datasets.clustered import simulate_clusters
 from bayescal.datasets.simulate import true_curve
-from bayescal.decisions.from_draws import odds
+from bayescal.decisions.thresholds import odds
 from bayescal.verify.coverage import stacked
 
 Floats = NDArray[np.float64]

@@ -25,7 +25,7 @@ from studies.populations import POPULATIONS, Classifier, Mixture, Population, lo
 from studies.true_values import bin_values, classwise_values, decision_losses, net_benefits, top_label_rows, true_values
 
 import bayescal as bc
-from bayescal.decisions.loss_ratio_analysis import THRESHOLDS
+from bayescal.decisions.loss_ratio_result import THRESHOLDS
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import registered
 from bayescal.verify.methods import bootstrap_bins, percentile_interval

@@ -14,7 +14,7 @@ from studies import conditions, coverage_rows, jobs_of, measured, rows_of_jobs, 
 from survival import BINS, HORIZON, LEAST, NAMES, RISKS, TRUTHS, Cell, censoring_rate, quantiles, true_values
 
 from bayescal.analyses.one import evaluate_one
-from bayescal.data.clusters import Clusters
+from bayescal.data.groups import Clusters
 from bayescal.datasets.clustered import uniform_in_clusters
 from bayescal.survival.horizon_counts import HorizonCounts
 from bayescal.survival.result import SurvivalEvaluation

@@ -31,8 +31,7 @@ from bayescal.cumulative.draws import SUB_MODELS as SEGMENTS
 from bayescal.cumulative.draws import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, SMALL, WORDS
 from bayescal.verify.twins.clinical import RecalibrationTwin, SmoothCurveTwin
-from bayescal.verify.twins.pooling import PoolingTwin, prior_of
-from bayescal.verify.twins.random_effects import RandomEffectsTwin
+from bayescal.verify.twins.pooling import PoolingTwin, RandomEffectsTwin, prior_of
 
 SEED = 4
 #: Shipped predictions with most rows in the top bin, and with few rows, nearly all of them in the first and last bin.

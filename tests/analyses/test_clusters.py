@@ -239,7 +239,7 @@ def test_repeated_rows_have_the_correlation_of_rows_once():
 
 def test_pairs_of_whole_clusters_add(rows):
     from bayescal.analyses.one import count_rows
-    from bayescal.data.clusters import Clusters
+    from bayescal.data.groups import Clusters
     from bayescal.data.predictions import Predictions
     from bayescal.stats.paired import PairedCounts
 

@@ -8,9 +8,8 @@ import pytest
 
 import bayescal as bc
 from bayescal.cumulative.plot import cumulative_points
-from bayescal.cumulative.responses import Responses
 from bayescal.cumulative.subpopulation_result import attenuation
-from bayescal.cumulative.subpopulation_sums import subpopulation_steps
+from bayescal.cumulative.subpopulation_sums import Responses, subpopulation_steps
 
 
 def test_p_values_are_uniform_for_half_of_the_population_with_ties():

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import bayescal as bc
-from bayescal.data.alignment import same_rows
+from bayescal.data.frames import same_rows
 from bayescal.stats.paired import PairedCounts
 
 RNG = np.random.default_rng(12)

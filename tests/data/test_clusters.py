@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from bayescal.data.clusters import ClusterCodes, Clusters
+from bayescal.data.groups import ClusterCodes, Clusters
 
 #: One partition of six rows into clusters {0, 3}, {1, 4, 5}, {2}, in many containers.
 ROWS = [[0, 3], [1, 4, 5], [2]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bayescal.decisions.from_draws import decide, gain_of_treating, net_benefit_of, odds, share_treated
+from bayescal.decisions.thresholds import decide, gain_of_treating, net_benefit_of, odds, share_treated
 
 
 def test_decisions_by_hand():

@@ -6,8 +6,8 @@ from exact_moments import difference_mean_and_sd
 from scipy import stats
 
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.from_draws import gain_of_treating, net_benefit_of, share_treated
 from bayescal.decisions.posterior import ScoreCellsPosterior, base_shares
+from bayescal.decisions.thresholds import gain_of_treating, net_benefit_of, share_treated
 
 T = np.array([0.05, 0.1, 0.2, 0.5, 0.8])
 

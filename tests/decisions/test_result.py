@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.decisions.from_draws import share_treated
+from bayescal.decisions.thresholds import share_treated
 
 T = np.array([0.1, 0.2, 0.5])
 

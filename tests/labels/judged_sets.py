@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import bayescal as bc
-from bayescal.labels.counts import LabelCounts
 from bayescal.labels.evidence import JudgeEvidence
 from bayescal.labels.nuisance import JudgeRates
 from bayescal.labels.posterior import Problem
+from bayescal.labels.sums import LabelCounts
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.stats.binned import BinnedCounts
 

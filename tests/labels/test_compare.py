@@ -11,8 +11,8 @@ from scipy.stats import chi2_contingency
 
 import bayescal as bc
 from bayescal.labels import posterior
+from bayescal.labels.judge import p_judge_alike
 from bayescal.labels.posterior import Values, solve
-from bayescal.labels.statistics import p_judge_alike
 
 FAST = {"draws": 200, "rng": 1}
 

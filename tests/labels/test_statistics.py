@@ -6,7 +6,7 @@ from judged_sets import JudgedSet, judged_set
 from scipy.stats import chi2, chi2_contingency, linregress
 
 from bayescal.labels.evidence import JudgeEvidence
-from bayescal.labels.statistics import chi_squared_tail, error_trend, p_checked_at_random, worth
+from bayescal.labels.judge import chi_squared_tail, error_trend, p_checked_at_random, worth
 from bayescal.labels.sums import JudgedCounts
 from bayescal.stats.bins import make_bins
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.shift.cells import ShiftCells
 from bayescal.shift.class_frequencies import adapted
 from bayescal.shift.class_frequencies_posterior import most_probable
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.prior_likelihood import PriorLikelihoodPosterior, recalibrated
 from bayescal.shift.rows import ShiftedRows
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.results import leave_one_out
+from bayescal.results import model_checks
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_arviz_compares_it(evaluation, rows):
 
 def test_many_rows_have_no_pointwise_values(evaluation, monkeypatch):
     whole = evaluation.loo()
-    monkeypatch.setattr(leave_one_out, "MOST_POINTWISE", 999)
+    monkeypatch.setattr(model_checks, "MOST_POINTWISE", 999)
     loo = evaluation.loo()
     assert loo.elpd_i is None
     assert (loo.elpd, loo.se) == (whole.elpd, whole.se)

@@ -5,7 +5,7 @@ import pytest
 
 from bayescal import Draws
 from bayescal.estimands.registry import registered
-from bayescal.results.verdict import MOST_PAIRS, Verdict, better_words, label_lines, shown_pairs
+from bayescal.results.comparable import MOST_PAIRS, Verdict, better_words, label_lines, shown_pairs
 
 
 def verdict(left, equal, right, *, exactly_equal=False):

@@ -149,7 +149,7 @@ def test_blocks_of_rows_have_the_extremes_of_all_rows(monkeypatch):
     y, logits, rng = classes_of(500, 6)
     rows = {"a": softmax(logits), "b": softmax(logits + rng.normal(size=logits.shape))}
     whole = bc.compare_scores(y, rows, rng=1)
-    monkeypatch.setattr("bayescal.scores.comparison.CHUNK", 21)
+    monkeypatch.setattr("bayescal.scores.multiclass.CHUNK", 21)
     np.testing.assert_array_equal(bc.compare_scores(y, rows, rng=1).correlation, whole.correlation)
 
 

@@ -8,8 +8,7 @@ from scipy.special import expit
 from scipy.stats import binomtest
 
 import bayescal as bc
-from bayescal.shift.cells import ShiftCells
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.statistics import (
     CellShiftPosterior,
     label_shift_test,

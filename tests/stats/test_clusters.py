@@ -10,7 +10,7 @@ from scipy.stats import kstest
 
 import bayescal as bc
 from bayescal.analyses.one import count_rows
-from bayescal.data.clusters import Clusters
+from bayescal.data.groups import Clusters
 from bayescal.data.predictions import Columns
 from bayescal.datasets.clustered import simulate_clusters
 from bayescal.estimands.plug_in import null_bins

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
-from bayescal.data.clusters import Clusters
+from bayescal.data.groups import Clusters
 from bayescal.datasets.clustered import uniform_in_clusters
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins

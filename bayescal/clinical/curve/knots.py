@@ -13,8 +13,7 @@ from bayescal.stats.sums import effective_number
 WIDEST_LOGIT, WIDEST, LOGIT_FLOOR = 0.5, 0.05, 1e-3
 #: Distance from 0 or 1 within which scores count as exactly 0 or 1.
 AT_END = 1e-9
-#: Smallest (effective) number of rows of a part, and of a knot at exactly 0 or 1; rounding is
-#: allowed for.
+#: Smallest (effective) number of rows of a part, and of a knot at exactly 0 or 1; rounding is allowed for.
 LEAST_ROWS = 5 * (1 - 1e-12)
 #: Distance within which a score is that of a knot apart.
 AT_KNOT = 1e-9

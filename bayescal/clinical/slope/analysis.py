@@ -10,8 +10,7 @@ from bayescal._meant import public
 from bayescal.clinical.slope.counts import LogitCounts
 from bayescal.clinical.slope.posterior import WEAK, recalibration_posterior
 from bayescal.clinical.slope.result import GroupedRecalibration, Recalibration
-from bayescal.data.alignment import same_rows
-from bayescal.data.frames import to_array
+from bayescal.data.frames import same_rows, to_array
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Columns, Predictions, read_rows
 from bayescal.results.of_groups import of_each_group
@@ -48,8 +47,6 @@ def recalibration(
         Keep probabilities at least this far from 0 and 1. By default, rows at exactly 0 or 1 whose outcome agrees are
         left out and counted, since they are certain under every intercept and positive slope. Rows that contradict a
         probability of 0 or 1 raise an error.
-    weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2.
     by : array-like, shape (n_rows,), optional
         Group of each row. Each group has a result of its own.
     draws, classes, logits

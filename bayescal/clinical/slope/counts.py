@@ -146,8 +146,6 @@ class LogitCounts(Sums):
             Whether the event happened.
         y_prob : array-like of float, shape (n_rows,)
             Probability of the event, in [0, 1].
-        weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
         step : float, default 0.05
             Width of the cells on the logit scale, in [0.001, 1].
 

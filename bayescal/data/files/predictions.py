@@ -120,12 +120,7 @@ class Rows:
         """Return the position of row number `row` (from 0) in words, with the name of the file if there are several."""
         if self.order is None:
             return self.source.place(row)
-        return place_in_file(self.source, int(self.order[row]))
-
-
-def place_in_file(source: Source, row: int) -> str:
-    """Return the position of a row in words, with the name of the file."""
-    return f"{source.place(row)} of '{source.path.name}'"
+        return f"{self.source.place(int(self.order[row]))} of '{self.source.path.name}'"
 
 
 @dataclass(frozen=True, eq=False)

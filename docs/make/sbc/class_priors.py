@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.shift.cells import ShiftCells
 from bayescal.shift.class_frequencies_posterior import ALPHA, TINY, ClassPriorPosterior, dirichlet, most_probable
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts
 from sbc.control import Control, with_data, with_draws
 from sbc.ranks import NamedSimulator
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
-from bayescal.labels.counts import LabelCounts
 from bayescal.labels.evidence import JudgeEvidence
 from bayescal.labels.nuisance import JudgeRates
 from bayescal.labels.posterior import LabelPosterior, Problem, solve
+from bayescal.labels.sums import LabelCounts
 from bayescal.posterior.shrinkage.prior import EXACT, INDEPENDENT, NOISE
 from bayescal.stats.binned import BinnedCounts
 from sbc.control import Control, with_data, with_draws

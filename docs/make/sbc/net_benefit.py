@@ -11,8 +11,8 @@ from twins.net_benefit import margins_of
 
 from bayescal.decisions.analysis import PSEUDO_ROWS
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.from_draws import gain_of_treating, net_benefit_of, odds, share_treated
 from bayescal.decisions.posterior import REMAINDER, ScoreCellsPosterior, base_shares
+from bayescal.decisions.thresholds import gain_of_treating, net_benefit_of, odds, share_treated
 from sbc.control import Control, with_data, with_draws
 from sbc.ranks import NamedSimulator, Sampler
 

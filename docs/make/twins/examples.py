@@ -11,9 +11,8 @@ from bayescal.clinical.curve.posterior import SmoothCurvePosterior, smooth_curve
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
 from bayescal.posterior.pooling.evidence import GroupBins
-from bayescal.shift.cells import ShiftCells
 from bayescal.shift.class_frequencies_posterior import ClassPriorPosterior
-from bayescal.shift.counts import ShiftCounts
+from bayescal.shift.counts import ShiftCells, ShiftCounts
 from bayescal.shift.statistics import CellShiftPosterior
 from bayescal.stats.ordered import OrderedSums, merge_scores
 from bayescal.verify.named import Moments, below, by_name

@@ -10,7 +10,7 @@ from bayescal import _packages
 from bayescal._arrays import Floats
 from bayescal.decisions.analysis import PSEUDO_ROWS, net_benefit_counts
 from bayescal.decisions.counts import ThresholdCounts
-from bayescal.decisions.from_draws import gain_of_treating, net_benefit_of, odds, share_treated
+from bayescal.decisions.thresholds import gain_of_treating, net_benefit_of, odds, share_treated
 from bayescal.verify.named import Moments, by_name
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal.verify.twins.random_effects import RandomEffectsTwin
+from bayescal.verify.twins.pooling import RandomEffectsTwin
 
 pytestmark = pytest.mark.slow
 
