@@ -40,7 +40,7 @@ def check_the_promises_hold_in_the_other_half(chosen_on, confidence, right, half
 
 def check_many_halves(met, shares):
     posterior, conformal = np.mean(met, axis=0)
-    assert 0.9 <= posterior < 0.97
+    assert abs(posterior - 0.92) < 0.01
     assert conformal == 1
     of_posterior, of_conformal = np.mean(shares, axis=0)
     assert 0.94 < of_conformal < 0.955 < of_posterior
